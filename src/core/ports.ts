@@ -1,0 +1,63 @@
+/**
+ * The four doors to the outside world. Everything that can fail, be late or happen twice passes
+ * through one of them, so a test that controls them controls the world.
+ *
+ * The fourth port is the user's handler (see contract.ts).
+ */
+
+/** A value bound to `$1`, `$2` … Values travel as text; SQL casts them. */
+export type Parameter = string | number | null;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * Sends one statement to Postgres and answers its rows. Columns of type `json` arrive parsed.
+ *
+ * Rejects with a {@link QueryError}. Sending the same call again is always safe: every layover
+ * function is repeatable.
+ */
+export interface Query {
+  (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
+  /**
+   * Which database this is, as far as its address tells: `host/database`, without credentials or port.
+   * A copied database has another one, and is disarmed until someone adopts it.
+   */
+  readonly endpoint: string;
+}
+
+/** Why a statement failed. */
+export class QueryError extends Error {
+  override readonly name = "QueryError";
+  /** Postgres' five-character code, where Postgres itself answered. */
+  readonly sqlState: string | undefined;
+  /** Whether it is certain that the statement took no effect. False: it may have committed. */
+  readonly isRolledBack: boolean;
+
+  constructor(message: string, options: { sqlState?: string; isRolledBack: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.sqlState = options.sqlState;
+    this.isRolledBack = options.isRolledBack;
+  }
+}
+
+/** Names one turn to carry out: of a run, or (with `branch`) of one of its branches. */
+export interface TurnRef {
+  readonly runId: string;
+  /** The turn's number; a claim that names another one is answered `stale`. */
+  readonly turn: number;
+  readonly branch?: { readonly path: string; readonly occurrence: number };
+  /** Carry it out in an invocation of its own: an earlier claim of it was never finished. */
+  readonly alone?: boolean;
+}
+
+/**
+ * Asks the platform for an invocation that carries out these turns, now or after `delayMs`.
+ * A hint for speed: losing any of them loses nothing.
+ */
+export type Dispatch = (turns: readonly TurnRef[], delayMs: number) => Promise<void>;
+
+/**
+ * Arms a tick that happens at, or at most two minutes after, each instant. Resolves once it is certain
+ * to ring. Instants are the database's, in epoch milliseconds; `inMs` is the distance from now.
+ */
+export type Alarm = (instants: readonly { readonly at: number; readonly inMs: number }[]) => Promise<void>;
