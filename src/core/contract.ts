@@ -1,0 +1,107 @@
+/**
+ * The contract of a workflow: its name, version and schemas. Safe to import anywhere, also in a client.
+ * The handler is apart, so that workflows may refer to themselves and to each other.
+ */
+import { type Duration, toMilliseconds } from "./duration.ts";
+import { LayoverError } from "./errors.ts";
+import { checkName } from "./names.ts";
+import type { InferInput, InferOutput, Schema } from "./schema.ts";
+import type { Log, RunInfo, Step } from "./step.ts";
+
+export type Schemas = Readonly<Record<string, Schema>>;
+// biome-ignore lint/complexity/noBannedTypes: the empty set of names, on which no key can be looked up
+type NoSchemas = {};
+
+export interface ContractOptions<Input extends Schema, Output extends Schema, Signals extends Schemas, Callbacks extends Schemas> {
+  /** Unique among the workflows of a namespace. */
+  readonly name: string;
+  /** A run keeps the version it was started with. Raise it when old runs could not replay the new code. */
+  readonly version: number;
+  /** Any Standard Schema (zod, valibot, arktype …). Parsed once, when the run is started; its output is stored. */
+  readonly input?: Input;
+  /** What the handler returns is parsed by it; its output is the run's result. */
+  readonly output?: Output;
+  readonly signals?: Signals;
+  readonly callbacks?: Callbacks;
+  /** How long a run may take from its start; then it fails with `run_timeout`. Default: for ever. */
+  readonly timeout?: Duration;
+}
+
+export interface Contract<
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+  Signals extends Schemas = Schemas,
+  Callbacks extends Schemas = Schemas,
+> {
+  readonly name: string;
+  readonly version: number;
+  readonly input: Input | undefined;
+  readonly output: Output | undefined;
+  readonly signals: Signals;
+  readonly callbacks: Callbacks;
+  readonly timeoutMs: number | undefined;
+  /** Binds the code that carries out this contract. */
+  handler(handler: Handler<Input, Output, Signals, Callbacks>): Workflow;
+}
+
+/** What a handler is given. `input` is the input schema's output. */
+export interface HandlerContext<Input extends Schema, Signals extends Schemas, Callbacks extends Schemas> {
+  readonly input: InferOutput<Input>;
+  readonly step: Step<Signals, Callbacks>;
+  readonly run: RunInfo;
+  readonly log: Log;
+}
+
+export type Handler<Input extends Schema, Output extends Schema, Signals extends Schemas, Callbacks extends Schemas> = (
+  context: HandlerContext<Input, Signals, Callbacks>,
+) => Promise<InferInput<Output>>;
+
+/** A contract with its handler: what a deployment registers. */
+export interface Workflow {
+  readonly contract: Contract;
+  /** The context is built by the engine from this very contract. */
+  readonly handle: (context: HandlerContext<Schema, Schemas, Schemas>) => Promise<unknown>;
+}
+
+/** What `start` takes for this contract. */
+export type InputOf<C> = C extends Contract<infer Input, Schema, Schemas, Schemas> ? InferInput<Input> : never;
+/** What a completed run of this contract results in. */
+export type ResultOf<C> = C extends Contract<Schema, infer Output, Schemas, Schemas> ? InferOutput<Output> : never;
+export type SignalsOf<C> = C extends Contract<Schema, Schema, infer Signals, Schemas> ? Signals : never;
+export type CallbacksOf<C> = C extends Contract<Schema, Schema, Schemas, infer Callbacks> ? Callbacks : never;
+
+/**
+ * Declares a workflow's contract.
+ *
+ * @example
+ * const greet = workflow({ name: "greet", version: 1, input: z.object({ name: z.string() }), output: z.string() });
+ * const greetWorkflow = greet.handler(async ({ input, step }) => step.run("greet", () => `Hello ${input.name}`));
+ *
+ * @throws LayoverError `invalid_name`, `invalid_version`, `invalid_duration`
+ */
+export function workflow<
+  Input extends Schema = Schema<undefined, undefined>,
+  Output extends Schema = Schema<unknown, unknown>,
+  Signals extends Schemas = NoSchemas,
+  Callbacks extends Schemas = NoSchemas,
+>(options: ContractOptions<Input, Output, Signals, Callbacks>): Contract<Input, Output, Signals, Callbacks> {
+  checkName(options.name, "workflow name");
+  for (const name of Object.keys({ ...options.signals, ...options.callbacks })) checkName(name, "signal or callback name");
+  if (!Number.isInteger(options.version) || options.version < 1 || options.version > 2_147_483_647) {
+    throw new LayoverError("invalid_version", `the version of workflow "${options.name}" is ${String(options.version)}`, {
+      hint: "Use a whole number from 1 on.",
+    });
+  }
+  const contract: Contract<Input, Output, Signals, Callbacks> = {
+    name: options.name,
+    version: options.version,
+    input: options.input,
+    output: options.output,
+    signals: options.signals ?? ({} as Signals),
+    callbacks: options.callbacks ?? ({} as Callbacks),
+    timeoutMs: options.timeout === undefined ? undefined : toMilliseconds(options.timeout),
+    // The engine builds a handler's context from the workflow's own contract, so the erased types agree.
+    handler: (handle) => ({ contract: contract as unknown as Contract, handle: handle as Workflow["handle"] }),
+  };
+  return contract;
+}

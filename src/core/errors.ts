@@ -1,0 +1,66 @@
+/**
+ * The mistakes that layover itself reports. Each has a stable `code` for programs, a sentence that says
+ * what happened, and a `hint` that says what to do.
+ *
+ * What user code throws and catches is in user-errors.ts.
+ */
+
+/** Every code, with the HTTP status that it has at the door. The only such table. */
+export const errorCodes = {
+  invalid_request: 400,
+  invalid_json: 400,
+  invalid_cursor: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  unknown_workflow: 404,
+  unknown_run: 404,
+  /** Also for a token that is malformed or forged: a stranger learns nothing from the difference. */
+  unknown_callback: 404,
+  method_not_allowed: 405,
+  run_over: 409,
+  callback_conflict: 409,
+  wrong_environment: 409,
+  wrong_isolation: 409,
+  callback_expired: 410,
+  value_too_large: 413,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  invalid_input: 422,
+  invalid_payload: 422,
+  invalid_name: 422,
+  invalid_duration: 422,
+  invalid_retry: 422,
+  unstorable_value: 422,
+  too_deep: 422,
+  unknown_signal: 422,
+  /** The id is taken by a run that was started with another input. */
+  input_conflict: 422,
+  internal: 500,
+  /** A stored value that this version cannot read. */
+  undecodable_value: 500,
+  too_late: 503,
+  database_unavailable: 503,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export type JsonScalar = string | number | boolean | null;
+
+/** The facts behind an error: the field, the limit, the size, the path in the value. */
+export type ErrorDetails = Readonly<Record<string, JsonScalar>>;
+
+export class LayoverError extends Error {
+  override readonly name = "LayoverError";
+  readonly code: ErrorCode;
+  /** What to do about it. */
+  readonly hint: string;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, options: { hint: string; details?: ErrorDetails; cause?: unknown }) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.hint = options.hint;
+    this.details = options.details ?? {};
+  }
+}

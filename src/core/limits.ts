@@ -1,0 +1,15 @@
+/** What one value, name, duration or history may measure. Units stand in the names. */
+export const defaultLimits = {
+  /** Of one input, result, signal or error, as stored text in UTF-8. */
+  valueBytes: 1024 * 1024,
+  /** How many objects may lie within each other. */
+  valueDepth: 1_000,
+  historyRecords: 10_000,
+  historyBytes: 16 * 1024 * 1024,
+  /** In characters as Postgres counts them: code points. */
+  nameLength: 200,
+  /** Ten years, however many leap days they have. */
+  durationMs: 3_653 * 24 * 60 * 60 * 1_000,
+} as const;
+
+export type Limits = { readonly [Limit in keyof typeof defaultLimits]: number };

@@ -1,0 +1,88 @@
+/**
+ * Why a value cannot be stored, in words for whoever returned it from a step: where in the value, what is
+ * there, and what to return instead.
+ */
+
+import { LayoverError } from "./errors.ts";
+import { formatPath, type PathSegment } from "./value-path.ts";
+
+/** What stands there, as in "is a function", and what to do about it. */
+interface Reason {
+  readonly is: string;
+  readonly hint: string;
+}
+
+export function unstorable(what: string, path: readonly PathSegment[], value: unknown): LayoverError {
+  return cannotBeStored(what, path, reasonOf(value));
+}
+
+export function unstorableCycle(what: string, path: readonly PathSegment[], back: readonly PathSegment[]): LayoverError {
+  return cannotBeStored(what, path, {
+    is: `a cycle back to ${formatPath(back)}`,
+    hint: "Keep an id there instead of the object.",
+  });
+}
+
+/** A getter or a proxy threw `cause`. */
+export function unreadable(what: string, path: readonly PathSegment[], cause: unknown): LayoverError {
+  const reason = { is: "unreadable: reading it threw an error", hint: "Return a plain copy of the data." };
+  return cannotBeStored(what, path, reason, cause);
+}
+
+function cannotBeStored(what: string, path: readonly PathSegment[], reason: Reason, cause?: unknown): LayoverError {
+  const place = formatPath(path);
+  return new LayoverError("unstorable_value", `${what} cannot be stored: ${place} is ${reason.is}`, {
+    hint: reason.hint,
+    details: { path: place },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+export function tooDeep(what: string, path: readonly PathSegment[], limit: number): LayoverError {
+  const place = formatPath(path);
+  return new LayoverError("too_deep", `${what} is nested more than ${limit} levels deep, at ${place}`, {
+    hint: "Store a flatter value: a list of items that name their parents, for example.",
+    details: { path: place, limit },
+  });
+}
+
+/** `size` is in bytes; where the value was given up before its end, it is a lower bound. */
+export function tooLarge(what: string, limit: number, size: number, isLowerBound = false): LayoverError {
+  const measured = `${isLowerBound ? "more than " : ""}${size} bytes`;
+  return new LayoverError("value_too_large", `${what} is too large: ${measured}, where ${limit} are allowed`, {
+    hint: "Keep the data elsewhere (object storage, a table of yours) and store where it is.",
+    details: { limit, size },
+  });
+}
+
+function reasonOf(value: unknown): Reason {
+  if (typeof value === "function") return { is: "a function", hint: "Leave it out: only data can be stored." };
+  if (typeof value === "symbol") return { is: "a symbol", hint: "Use a text instead." };
+  if (isThenable(value)) {
+    return { is: "a promise: did you forget await?", hint: "Write `await` before what makes it." };
+  }
+  const name = className(value);
+  return {
+    is: `an instance of ${name}`,
+    hint: isBodied(value)
+      ? "Read its body first, with `await response.json()`, and return that."
+      : `Return a plain object with the fields you need: \`{ ...value }\`, for example. A ${name} would not come back as one.`,
+  };
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+/** A Response or a Request. */
+function isBodied(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "bodyUsed" in value;
+}
+
+function className(value: unknown): string {
+  if (typeof value === "object" && value !== null) {
+    const { constructor } = value;
+    if (typeof constructor === "function" && constructor.name !== "" && constructor !== Object) return constructor.name;
+  }
+  return Object.prototype.toString.call(value).slice("[object ".length, -1);
+}

@@ -1,0 +1,196 @@
+/**
+ * One method per SQL function: the only SQL text in TypeScript.
+ *
+ * What every call that moves a run has in common is here, once: it is armed before it is sent (so that no commit is
+ * without an alarm), it names the instant after which it must not take effect, and it is sent again when nobody knows
+ * what became of it (every function is repeatable).
+ */
+import { type Alarm, type Query, QueryError } from "../core/ports.ts";
+import { Alarms } from "./alarms.ts";
+import { DatabaseClock, type HostClock, hostClock } from "./clock.ts";
+import type * as wire from "./wire.ts";
+
+/** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
+export const callMs = 20_000;
+const tooLate = "LO002";
+const lastTry = 3;
+
+export interface CallsOptions {
+  readonly query: Query;
+  readonly namespace: string;
+  readonly alarm: Alarm;
+  readonly host?: HostClock | undefined;
+}
+
+export class Calls {
+  readonly clock: DatabaseClock;
+  readonly endpoint: string;
+  readonly alarms: Alarms;
+  readonly #query: Query;
+  readonly #namespace: string;
+  readonly #host: HostClock;
+
+  constructor({ query, namespace, alarm, host = hostClock }: CallsOptions) {
+    this.#query = query;
+    this.#namespace = namespace;
+    this.#host = host;
+    this.endpoint = query.endpoint;
+    this.clock = new DatabaseClock(host);
+    this.alarms = new Alarms(alarm, this.clock);
+  }
+
+  /** The database's time; asks for it if no answer has told it yet. */
+  async now(): Promise<number> {
+    if (!this.clock.isKnown) await this.#send("read_clock", undefined, Number.POSITIVE_INFINITY);
+    return this.clock.now();
+  }
+
+  startRun(call: wire.StartCall): Promise<wire.StartAnswer> {
+    const deadlines = (now: number) => {
+      const readyAt = call.startAt ?? now + (call.delayMs ?? 0);
+      return call.timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + call.timeoutMs];
+    };
+    return this.#armedCall("start_run", call, deadlines);
+  }
+
+  /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
+  async startRunIn(transaction: Query, call: wire.StartCall & { readonly commitWithinMs: number }): Promise<wire.StartAnswer> {
+    const now = await this.now();
+    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
+    const armed = await this.alarms.arm([readyAt]);
+    const parameter = JSON.stringify({ ...call, namespace: this.#namespace, armed });
+    return answerOf<wire.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
+  }
+
+  claimTurns(call: wire.ClaimCall): Promise<wire.ClaimAnswer> {
+    return this.#call("claim_turns", call);
+  }
+
+  /** `deadlines`: instants at which the scheduler may have to look at one of these runs. */
+  finishTurns(
+    turns: readonly (Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">)[],
+    deadlines: readonly number[],
+    claim?: Omit<wire.ClaimCall, "turns">,
+  ): Promise<{ readonly now: number; readonly turns: readonly wire.FinishAnswer[] }> {
+    return this.#armed(
+      () => deadlines,
+      ({ armed, notAfter }) =>
+        this.#send("finish_turns", { ...claim, notAfter, turns: turns.map((turn) => ({ ...turn, armed })) }, notAfter),
+    );
+  }
+
+  renewLeases(call: { readonly leaseMs: number; readonly turns: readonly wire.RenewTurn[] }): Promise<{
+    readonly now: number;
+    readonly turns: readonly wire.RenewAnswer[];
+  }> {
+    return this.#call("renew_leases", call);
+  }
+
+  voidLeases(): Promise<{ readonly outcome: "voided" }> {
+    return this.#call("void_leases", {});
+  }
+
+  listDue(call: wire.DueCall): Promise<wire.DueAnswer> {
+    return this.#call("list_due", call);
+  }
+
+  /** The new instants must have been armed. */
+  moveDue(moves: readonly wire.Move[]): Promise<{ readonly now: number; readonly moved: number }> {
+    return this.#call("move_due", { moves });
+  }
+
+  pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{
+    readonly pruned: number;
+  }> {
+    return this.#call("prune_runs", call);
+  }
+
+  adoptEnvironment(environment: string): Promise<{ readonly outcome: "adopted" }> {
+    return this.#call("adopt_environment", { environment, endpoint: this.endpoint });
+  }
+
+  sendSignal(call: wire.SignalCall): Promise<wire.SignalAnswer> {
+    return this.#armedCall("send_signal", call, () => []);
+  }
+
+  answerCallback(call: wire.CallbackCall): Promise<wire.CallbackAnswer> {
+    return this.#armedCall("answer_callback", call, () => []);
+  }
+
+  readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<wire.CallbackState> {
+    return this.#call("read_callback", call);
+  }
+
+  getRun(key: wire.RunKey): Promise<wire.WireRunView | wire.Unknown> {
+    return this.#call("get_run", key);
+  }
+
+  listRuns(call: wire.ListCall): Promise<{ readonly runs: readonly wire.WireRunView[] }> {
+    return this.#call("list_runs", call);
+  }
+
+  getHistory(call: wire.RunKey & { readonly after?: number; readonly limit?: number }): Promise<wire.WireHistory | wire.Unknown> {
+    return this.#call("get_history", call);
+  }
+
+  async #call<Answer>(name: string, call: object): Promise<Answer> {
+    return this.#again(async () => {
+      const notAfter = (await this.now()) + callMs;
+      return this.#send<Answer>(name, { ...call, notAfter }, notAfter);
+    });
+  }
+
+  #armedCall<Answer>(name: string, call: object, deadlines: (now: number) => readonly number[]): Promise<Answer> {
+    return this.#armed(deadlines, (terms) => this.#send(name, { ...call, ...terms }, terms.notAfter));
+  }
+
+  #armed<Answer>(
+    deadlines: (now: number) => readonly number[],
+    send: (terms: { readonly armed: readonly number[]; readonly notAfter: number }) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.#again(async () => {
+      const now = await this.now();
+      const notAfter = now + callMs;
+      return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });
+    });
+  }
+
+  /** A call that came too late took no effect: it goes out again under a new limit, newly armed. */
+  async #again<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tries === lastTry || !(error instanceof QueryError) || error.sqlState !== tooLate) throw error;
+        await this.#send("read_clock", undefined, Number.POSITIVE_INFINITY);
+      }
+    }
+  }
+
+  async #send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
+    const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
+    const parameters = call === undefined ? [] : [JSON.stringify({ namespace: this.#namespace, ...call })];
+    for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
+      try {
+        const answer = answerOf<Answer & { readonly now?: number }>(await this.#query(text, parameters));
+        if (answer.now !== undefined) this.clock.learn(answer.now);
+        return answer;
+      } catch (error) {
+        if (!isWorthAnotherTry(error) || tries === 5 || (this.clock.isKnown && this.clock.now() + pauseMs > notAfter)) throw error;
+        await this.#host.pause(pauseMs);
+      }
+    }
+  }
+}
+
+/** The one place that trusts the shape of an answer: it is what our own function of that name returns. */
+function answerOf<Answer>(rows: readonly Readonly<Record<string, unknown>>[]): Answer {
+  return rows[0]?.["answer"] as Answer;
+}
+
+/** A connection that broke, a server that is starting or stopping, a deadlock with someone's own transaction. */
+function isWorthAnotherTry(error: unknown): boolean {
+  if (!(error instanceof QueryError)) return false;
+  const state = error.sqlState;
+  return state === undefined || /^(08|53|57P0|40001|40P01)/.test(state);
+}

@@ -1,0 +1,49 @@
+/** Which database an address leads to: `host/database`, without port or credentials. */
+
+export interface Address {
+  readonly connectionString?: string | undefined;
+  readonly host?: string | undefined;
+  readonly database?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+/** Fills in as libpq and node-postgres do: what the address leaves out comes from the environment, then the defaults. */
+export function endpointOf(address: Address): string {
+  const parsed = address.connectionString === undefined ? {} : parse(address.connectionString);
+  const { PGHOST, PGDATABASE, PGUSER } = environment();
+  const host = parsed.host || address.host || PGHOST || "localhost";
+  const user = parsed.user || address.user || PGUSER;
+  const database = parsed.database || address.database || PGDATABASE || user || "postgres";
+  return `${withoutPooler(host)}/${database}`.toLowerCase();
+}
+
+/** Neon's pooler has a host name of its own, beside that of the same database. */
+function withoutPooler(host: string): string {
+  return host.replace(/^([^./]+)-pooler(?=\.)/i, "$1");
+}
+
+/** By hand: a password may hold what `URL` refuses, and its error would quote all of it. */
+function parse(connectionString: string): { host?: string; database?: string; user?: string } {
+  const [, authority = "", path = "", search = ""] =
+    /^[a-z0-9+.-]*:\/\/(?:([^/?]*))(?:\/([^?]*))?(?:\?(.*))?$/i.exec(connectionString) ?? [];
+  const at = authority.lastIndexOf("@");
+  const options = new URLSearchParams(search);
+  return {
+    host: options.get("host") ?? decode(authority.slice(at + 1).replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1")),
+    database: options.get("dbname") ?? decode(path),
+    user: at === -1 ? "" : decode(authority.slice(0, at).split(":")[0] ?? ""),
+  };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A Worker has no `process` unless it asks for one. */
+function environment(): Readonly<Record<string, string | undefined>> {
+  return typeof process === "undefined" ? {} : process.env;
+}

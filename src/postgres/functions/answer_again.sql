@@ -1,0 +1,16 @@
+-- What the holder of this token was told when it finished; the plain answer of a run that went on is not stored.
+create or replace function layover.answer_again(namespace text, run uuid, token uuid) returns json
+language plpgsql volatile as $$
+declare
+  s record;
+begin
+  select t.turn, t.finished_token, t.finished_answer into s
+    from layover.run_state t where t.run_id = run and t.namespace = answer_again.namespace;
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  elsif s.finished_token is distinct from token then
+    return json_build_object('outcome', 'superseded');
+  end if;
+  return coalesce(s.finished_answer::json,
+    json_build_object('outcome', 'finished', 'turn', s.turn, 'status', 'parked', 'isReady', true));
+end $$;

@@ -1,0 +1,49 @@
+-- Stores the answer to a callback, even before its wait is recorded; parked -> ready, when the run waits for it.
+-- The first answer wins; the same one again is told the same.
+create or replace function layover.answer_callback(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run  constant uuid := (p->>'runId')::uuid;
+  v_now  timestamptz;
+  v_until timestamptz;
+  v_waits boolean;
+  s      record;
+  k      record;
+begin
+  perform layover.refuse_blind_isolation();
+  select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked into s
+    from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  end if;
+  select c.outcome, c.value into k from layover.callback c
+   where c.run_id = v_run and c.epoch = (p->>'epoch')::integer and c.path = p->>'path'
+     and c.occurrence = (p->>'occurrence')::integer;
+  if found then
+    return json_build_object('outcome', case when k.outcome = 'expired' then 'expired'
+      when k.outcome = p->>'outcome' and k.value = p->>'value' then 'answered' else 'conflict' end);
+  elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer then
+    return json_build_object('outcome', 'over');
+  end if;
+  v_now := layover.now();
+  select b.until into v_until from layover.pending b
+   where b.run_id = v_run and b.path = p->>'path' and b.occurrence = (p->>'occurrence')::integer
+     and b.kind = 'callback' and not b.is_released;
+  v_waits := found;
+  if v_until < v_now then
+    return json_build_object('outcome', 'expired');
+  end if;
+  insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, answered_at)
+    values (v_run, s.epoch, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', v_now);
+  v_waits := v_waits and s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now);
+  if v_waits then
+    update layover.run_state t
+       set ready_at = v_now,
+           due_at = case when t.paused_at is null and t.blocked is null
+             then least(t.due_at, layover.pick_due(p->'armed', v_now)) end
+     where t.run_id = v_run;
+  end if;
+  perform layover.refuse_too_late(p);
+  return json_build_object('outcome', 'answered', 'now', layover.to_ms(v_now),
+    'turn', case when v_waits and s.paused_at is null and s.blocked is null then s.turn end);
+end $$;

@@ -1,0 +1,80 @@
+-- A branch: ready -> leased, when its turn is claimed. Locks its row, then reads the run; whoever stops a run locks
+-- the run, sets a flag, locks every pending row, then looks. So never both are believed.
+create or replace function layover.claim_branch(p jsonb, c jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run   constant uuid := (c->>'runId')::uuid;
+  v_token constant uuid := (c->>'token')::uuid;
+  v_alone constant boolean := coalesce((c->>'alone')::boolean, false);
+  v_now   timestamptz;
+  v_have  integer;
+  b       record;
+  s       record;
+begin
+  if v_alone then -- may have to block the run, which is locked first
+    perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
+  end if;
+  select q.turn, q.token, q.leased_until, q.ready_at, q.position, q.is_queued, q.is_released, q.claims, q.attempts,
+      q.demanded_after
+    into b
+    from layover.pending q
+   where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer and q.kind = 'branch'
+     for update;
+  if not found or b.position is not null then
+    return json_build_object('outcome', 'superseded');
+  end if;
+  v_now := layover.now();
+  select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.last_record_at, t.handed_position,
+      t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
+      layover.is_carried_here(p, r.workflow, r.version) as is_here
+    into s
+    from layover.run_state t join layover.run r on r.id = t.run_id
+   where t.run_id = v_run and t.namespace = p->>'namespace';
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  elsif s.status in ('completed', 'failed', 'cancelled') then
+    return json_build_object('outcome', 'over', 'status', s.status);
+  elsif b.turn <> (c->>'turn')::integer then
+    return json_build_object('outcome', 'stale', 'turn', b.turn);
+  elsif b.token is distinct from v_token then
+    if b.leased_until > v_now then
+      return json_build_object('outcome', 'busy', 'until', layover.to_ms(b.leased_until));
+    elsif s.paused_at is not null then
+      return json_build_object('outcome', 'paused');
+    elsif s.blocked is not null then
+      return json_build_object('outcome', 'blocked');
+    elsif b.is_released or s.is_cancelling then
+      return json_build_object('outcome', 'superseded');
+    elsif not s.is_here then
+      return json_build_object('outcome', 'not_here');
+    elsif b.is_queued then
+      return json_build_object('outcome', 'not_ready', 'readyAt', null);
+    elsif b.token is null and b.ready_at > v_now then
+      return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(b.ready_at));
+    elsif b.token is not null and not v_alone then
+      return json_build_object('outcome', 'alone');
+    elsif b.token is not null and b.claims > (p->>'maxClaims')::integer then
+      update layover.run_state t
+         set due_at = null, blocked = format('%s invocations in a row died while they carried out %s#%s', b.claims,
+           c->>'path', c->>'occurrence')
+       where t.run_id = v_run and t.ended_at is null;
+      update layover.pending q set token = null, leased_until = null, claims = 0, turn = q.turn + 1
+       where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer;
+      return json_build_object('outcome', 'blocked');
+    end if;
+    update layover.pending q
+       set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
+           claims = case when q.token is null then 0 else q.claims end + v_alone::integer, dispatches = 0
+     where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer
+     returning q.claims, q.leased_until into b.claims, b.leased_until;
+  end if;
+  v_have := case when (c->'have'->>'epoch')::integer = s.epoch
+    and (c->'have'->>'position')::integer <= b.demanded_after then (c->'have'->>'position')::integer end;
+  return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', b.turn,
+    'have', v_have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
+    'lastRecordAt', layover.to_ms(s.last_record_at), 'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims,
+    'attempts', b.attempts,
+    'records', case when b.demanded_after > coalesce(v_have, 0)
+      then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after) end,
+    'run', case when v_have is null then layover.read_run(v_run) end);
+end $$;

@@ -1,0 +1,94 @@
+-- A branch: leased -> recorded, or ready again later when an attempt failed. Its run is made ready when nobody else of
+-- the same map is at work; the next of the map's queue gets the slot in the same write.
+create or replace function layover.finish_branch(namespace text, f jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run     constant uuid := (f->>'runId')::uuid;
+  v_token   constant uuid := (f->>'token')::uuid;
+  v_path    constant text := f->>'path';
+  v_occurrence constant integer := (f->>'occurrence')::integer;
+  v_is_over constant boolean := f ? 'record';
+  v_is_soon constant boolean := coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000, false);
+  v_now     timestamptz;
+  v_left    integer;
+  v_continues boolean := false;
+  v_next    json;
+  v_answer  json;
+  s         record;
+  b         record;
+begin
+  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.due_at, t.paused_at, t.blocked
+    into s from layover.run_state t
+   where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  end if;
+  select q.token, q.finished_token, q.finished_answer, q.map, q.is_counted, q.is_released, q.position
+    into b from layover.pending q
+   where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence for update;
+  if not found then
+    return json_build_object('outcome', 'superseded');
+  elsif b.finished_token = v_token then
+    return b.finished_answer::json;
+  elsif b.token is distinct from v_token then
+    return json_build_object('outcome', 'superseded');
+  end if;
+  v_now := layover.now();
+
+  if f ? 'attempt' then
+    insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error, request_id)
+      values (v_run, s.epoch, v_path, v_occurrence, (f->'attempt'->>'number')::integer,
+        layover.from_ms((f->'attempt'->>'beganAt')::bigint), layover.from_ms((f->'attempt'->>'endedAt')::bigint),
+        f->'attempt'->>'error', f->'attempt'->>'requestId')
+      on conflict do nothing;
+  end if;
+  if v_is_over then
+    insert into layover.record (run_id, epoch, position, kind, path, occurrence, attempts, is_failure, value,
+        recorded_at, began_at)
+      values (v_run, s.epoch, s.last_position + 1, 'step', v_path, v_occurrence,
+        (f->'record'->>'attempts')::integer, (f->'record'->>'isFailure')::boolean, f->'record'->>'value',
+        greatest(layover.from_ms((f->'record'->>'at')::bigint), s.last_record_at),
+        layover.from_ms((f->'record'->>'beganAt')::bigint));
+  end if;
+
+  if b.map is null then
+    v_continues := v_is_over;
+  else
+    update layover.map m
+       set counted = m.counted - (b.is_counted and (v_is_over or not v_is_soon))::integer,
+           slots = m.slots + v_is_over::integer
+     where m.run_id = v_run and m.path = b.map
+     returning m.counted, m.fails_fast and v_is_over and (f->'record'->>'isFailure')::boolean
+       into v_left, v_continues;
+    if v_is_over then
+      v_next := layover.ready_queued(v_run, b.map, v_now);
+    end if;
+    v_continues := v_continues or (v_left = 0 and (v_is_over or b.is_counted));
+  end if;
+  v_continues := coalesce(v_continues, false) and not b.is_released;
+
+  update layover.run_state t
+     set last_position = t.last_position + v_is_over::integer,
+         last_record_at = case when v_is_over
+           then greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at) else t.last_record_at end,
+         history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
+         ready_at = case when v_continues then least(t.ready_at, v_now) else t.ready_at end,
+         due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
+           else least(t.due_at, layover.pick_due(f->'armed', v_now)) end
+   where t.run_id = v_run;
+
+  v_answer := json_build_object('outcome', 'finished',
+    'continues', case when v_continues and s.status = 'parked' and s.paused_at is null and s.blocked is null
+      and (s.ready_at is null or s.ready_at > v_now) then s.turn end,
+    'turn', (f->>'turn')::integer + 1, 'branches', v_next);
+  update layover.pending q
+     set token = null, leased_until = null, claims = 0, turn = q.turn + 1,
+         position = case when v_is_over then s.last_position + 1 end,
+         attempts = q.attempts + (not v_is_over)::integer,
+         is_counted = q.is_counted and not v_is_over and v_is_soon,
+         ready_at = case when v_is_over then null
+           else v_now + (f->'attempt'->>'retryInMs')::bigint * interval '1 millisecond' end,
+         finished_token = v_token, finished_answer = v_answer::text
+   where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+  return v_answer;
+end $$;

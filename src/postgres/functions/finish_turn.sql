@@ -1,0 +1,16 @@
+-- A turn of a run or of a branch; where asked, a run that is ready again is claimed at once as its next turn.
+create or replace function layover.finish_turn(p jsonb, f jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_answer json;
+begin
+  if f ? 'path' then
+    return layover.finish_branch(p->>'namespace', f);
+  end if;
+  v_answer := layover.finish_run(p->>'namespace', f);
+  if f ? 'claim' and v_answer->>'outcome' = 'finished' and (v_answer->>'isReady')::boolean then
+    return json_build_object('outcome', 'finished', 'turn', v_answer->'turn', 'isReady', true, 'claim',
+      layover.claim_run(p, f->'claim'));
+  end if;
+  return v_answer;
+end $$;

@@ -1,0 +1,29 @@
+-- One finish for a set of turns. Each answers with an outcome of its own; if one raises, the set is done again item by
+-- item, so that one bad item never fails the others.
+create or replace function layover.finish_turns(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_answers json[] := '{}';
+  v_item    record;
+begin
+  perform layover.refuse_blind_isolation();
+  if jsonb_array_length(p->'turns') = 1 then
+    v_answers[1] := layover.finish_turn(p, p->'turns'->0);
+  else
+    begin
+      for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+        v_answers[v_item.place] := layover.finish_turn(p, v_item.turn);
+      end loop;
+    exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
+      for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+        begin
+          v_answers[v_item.place] := layover.finish_turn(p, v_item.turn);
+        exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
+          v_answers[v_item.place] := json_build_object('outcome', 'raised', 'sqlState', sqlstate, 'message', sqlerrm);
+        end;
+      end loop;
+    end;
+  end if;
+  perform layover.refuse_too_late(p);
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
+end $$;

@@ -1,0 +1,25 @@
+-- A run's timeline: its records, its failed attempts, and what it waits for.
+create or replace function layover.get_history(p jsonb) returns json
+language sql volatile as $$
+  select coalesce((
+    select json_build_object('runId', f.run, 'records', coalesce((
+        select json_agg(json_build_object('position', h.position, 'kind', h.kind, 'path', h.path,
+            'occurrence', h.occurrence, 'attempts', h.attempts, 'isFailure', h.is_failure, 'value', h.value,
+            'beganAt', layover.to_ms(h.began_at), 'recordedAt', layover.to_ms(h.recorded_at)) order by h.position)
+          from layover.record h where h.run_id = f.run and h.epoch = s.epoch
+            and h.position > coalesce((p->>'after')::integer, 0)
+            and h.position <= coalesce((p->>'after')::integer, 0) + coalesce((p->>'limit')::integer, 10000)), '[]'),
+      'attempts', coalesce((
+        select json_agg(json_build_object('path', a.path, 'occurrence', a.occurrence, 'number', a.number,
+            'beganAt', layover.to_ms(a.began_at), 'endedAt', layover.to_ms(a.ended_at), 'error', a.error,
+            'requestId', a.request_id) order by a.began_at, a.path, a.occurrence, a.number)
+          from layover.attempt a where a.run_id = f.run and a.epoch = s.epoch), '[]'),
+      'pending', coalesce((
+        select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
+            'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.to_ms(b.ready_at),
+            'leasedUntil', layover.to_ms(b.leased_until), 'attempts', b.attempts, 'isQueued', b.is_queued)
+            order by b.ordinal, b.path)
+          from layover.pending b where b.run_id = f.run and b.position is null), '[]'))
+      from layover.find_run(p) as f (run) join layover.run_state s on s.run_id = f.run),
+    json_build_object('outcome', 'unknown'))
+$$;

@@ -1,0 +1,48 @@
+-- What the scheduler must look at: due runs of the versions that this deployment carries, a page at a time, each with
+-- what may be claimed now and the instant of what comes next. Writes nothing.
+--
+-- A new deployment asks once with `isNew`: runs that are ready or blocked count, whenever they are due.
+create or replace function layover.list_due(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now   constant timestamptz := layover.now();
+  v_is_new constant boolean := coalesce((p->>'isNew')::boolean, false);
+  v_runs  json;
+begin
+  select json_agg(json_build_object('runId', d.run_id, 'turn', d.turn, 'dueAt', layover.to_ms(d.due_at),
+      'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running',
+      'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
+        d.timeout_at, b.next_at)),
+      'branches', b.ready) order by d.due_at nulls first, d.run_id)
+    into v_runs
+    from (
+      select s.run_id, s.turn, s.due_at, s.dispatches, s.status, s.leased_until, s.ready_at,
+          coalesce(s.leased_until <= v_now, s.ready_at <= v_now or s.blocked is not null, false) as is_ready,
+          case when s.timeout_at > v_now then s.timeout_at end as timeout_at
+        from layover.run_state s join layover.run r on r.id = s.run_id
+       where s.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
+         and case when v_is_new
+               then s.ended_at is null and s.paused_at is null
+                 and (s.blocked is not null or s.ready_at <= v_now or s.due_at <= v_now)
+               else s.due_at <= v_now end
+         and (not p ? 'after' or (coalesce(s.due_at, '-infinity'), s.run_id)
+           > (coalesce(layover.from_ms((p->'after'->>'dueAt')::bigint), '-infinity'), (p->'after'->>'runId')::uuid))
+       order by s.due_at nulls first, s.run_id
+       limit (p->>'limit')::integer
+    ) as d
+    left join lateral (
+      select min(case when not q.is_ready then q.at end) as next_at,
+          json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
+            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished)) filter (where q.is_ready) as ready
+        from (
+          select c.path, c.occurrence, c.turn, c.dispatches, c.token is not null as is_unfinished,
+              coalesce(c.leased_until, c.ready_at) as at, coalesce(c.leased_until, c.ready_at) <= v_now as is_ready
+            from layover.pending c
+           where c.run_id = d.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
+             and not c.is_released
+        ) as q
+    ) as b on true;
+  return json_build_object('now', layover.to_ms(v_now), 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
+    select layover.to_ms(min(s.due_at)) from layover.run_state s
+     where s.namespace = p->>'namespace' and s.due_at > v_now));
+end $$;

@@ -1,0 +1,21 @@
+-- over -> gone, when kept long enough. A bounded number at a time.
+create or replace function layover.prune_runs(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now constant timestamptz := layover.now();
+  v_run uuid;
+  v_count integer := 0;
+begin
+  for v_run in
+    select s.run_id from layover.run_state s
+     where s.namespace = p->>'namespace'
+       and s.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 millisecond'
+       and s.ended_at <= v_now - (case when s.status = 'failed' then p->>'keepFailedMs' else p->>'keepMs' end)::bigint
+         * interval '1 millisecond'
+     order by s.ended_at limit (p->>'limit')::integer for update skip locked
+  loop
+    perform layover.delete_rows(v_run);
+    v_count := v_count + 1;
+  end loop;
+  return json_build_object('pruned', v_count);
+end $$;

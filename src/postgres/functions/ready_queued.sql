@@ -1,0 +1,17 @@
+-- A slot of a map is free: the first in its queue gets it.
+create or replace function layover.ready_queued(run uuid, map text, ready_at timestamptz) returns json
+language plpgsql volatile as $$
+declare
+  v_next json;
+begin
+  update layover.pending b set is_queued = false, ready_at = ready_queued.ready_at
+   where (b.run_id, b.path, b.occurrence) = (
+     select q.run_id, q.path, q.occurrence from layover.pending q
+      where q.run_id = run and q.map = ready_queued.map and q.is_queued order by q.ordinal limit 1)
+   returning json_build_array(json_build_object('path', b.path, 'occurrence', b.occurrence, 'turn', b.turn))
+     into v_next;
+  if v_next is not null then
+    update layover.map m set slots = m.slots - 1 where m.run_id = run and m.path = ready_queued.map;
+  end if;
+  return v_next;
+end $$;

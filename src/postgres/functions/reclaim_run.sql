@@ -1,0 +1,77 @@
+-- running -> running, when a lease is over; blocked -> running, when new code may know better; a run whose timeout has
+-- passed or whose cancel was asked for is claimed once no branch is at work, with that in its history.
+-- Null: claimed. Otherwise the refusal.
+create or replace function layover.reclaim_run(p jsonb, c jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run    constant uuid := (c->>'runId')::uuid;
+  v_token  constant uuid := (c->>'token')::uuid;
+  v_alone  constant boolean := coalesce((c->>'alone')::boolean, false);
+  v_now    timestamptz;
+  v_busy   timestamptz;
+  v_carried boolean;
+  s        record;
+begin
+  select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.epoch, t.last_position,
+      t.blocked, t.last_record_at,
+      t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
+      t.cancelled_position
+    into s
+    from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  end if;
+  v_now := layover.now();
+  if s.status in ('completed', 'failed', 'cancelled') then
+    return json_build_object('outcome', 'over', 'status', s.status);
+  elsif s.token = v_token then
+    return null;
+  elsif s.turn <> (c->>'turn')::integer then
+    return json_build_object('outcome', 'stale', 'turn', s.turn);
+  elsif s.leased_until > v_now then
+    return json_build_object('outcome', 'busy', 'until', layover.to_ms(s.leased_until));
+  elsif s.paused_at is not null then
+    return json_build_object('outcome', 'paused');
+  end if;
+  select layover.is_carried_here(p, r.workflow, r.version) into v_carried from layover.run r where r.id = v_run;
+  if not v_carried then
+    return json_build_object('outcome', 'not_here');
+  end if;
+
+  if s.status = 'running' and not v_alone then
+    return json_build_object('outcome', 'alone');
+  elsif s.status = 'running' and s.claims > (p->>'maxClaims')::integer then
+    update layover.run_state t
+       set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, due_at = null, claims = 0,
+           blocked = format('%s invocations in a row died while they carried out turn %s', s.claims, s.turn)
+     where t.run_id = v_run;
+    return json_build_object('outcome', 'blocked');
+  end if;
+
+  if s.is_cancelling or (s.cancelled_position is null and s.timeout_at <= v_now) then
+    perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
+    select max(b.leased_until) into v_busy from layover.pending b where b.run_id = v_run and b.leased_until > v_now;
+    if v_busy is not null then
+      return json_build_object('outcome', 'busy', 'until', layover.to_ms(v_busy));
+    end if;
+    insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+      values (v_run, s.epoch, s.last_position + 1, 'cancellation', '', 1, true, greatest(v_now, s.last_record_at),
+        case when s.is_cancelling then 'cancelled' else 'timeout' end);
+    delete from layover.pending b where b.run_id = v_run;
+    delete from layover.map m where m.run_id = v_run;
+    update layover.run_state t
+       set last_position = t.last_position + 1, cancelled_position = t.last_position + 1,
+           last_record_at = greatest(v_now, t.last_record_at)
+     where t.run_id = v_run;
+  elsif s.status = 'parked' and s.blocked is null and (s.ready_at is null or s.ready_at > v_now) then
+    return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(s.ready_at));
+  end if;
+
+  update layover.run_state t
+     set status = 'running', token = v_token,
+         leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
+         claims = case when t.status = 'running' then t.claims else 0 end + v_alone::integer,
+         dispatches = 0, blocked = null
+   where t.run_id = v_run;
+  return null;
+end $$;

@@ -1,0 +1,15 @@
+-- An attempt of a run's inline step failed: kept for the timeline; the step waits for its next one.
+create or replace function layover.record_attempt(run uuid, epoch integer, a jsonb) returns void
+language plpgsql volatile as $$
+begin
+  insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error, request_id)
+    values (run, record_attempt.epoch, a->>'path', (a->>'occurrence')::integer, (a->>'number')::integer,
+      layover.from_ms((a->>'beganAt')::bigint), layover.from_ms((a->>'endedAt')::bigint), a->>'error', a->>'requestId')
+    on conflict do nothing;
+  if a ? 'retryInMs' then
+    insert into layover.pending as b (run_id, path, occurrence, kind, demanded_after, ordinal, attempts, ready_at)
+      values (run, a->>'path', (a->>'occurrence')::integer, 'retry', (a->>'demandedAfter')::integer, 0,
+        (a->>'number')::integer, layover.now() + (a->>'retryInMs')::bigint * interval '1 millisecond')
+      on conflict (run_id, path, occurrence) do update set attempts = excluded.attempts, ready_at = excluded.ready_at;
+  end if;
+end $$;

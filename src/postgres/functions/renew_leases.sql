@@ -1,0 +1,29 @@
+-- running -> running, while a body takes its time. Only the holder of the lease; the due instant stays.
+create or replace function layover.renew_leases(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_lease   constant interval := (p->>'leaseMs')::integer * interval '1 millisecond';
+  v_answers json[] := '{}';
+  v_until   timestamptz;
+  v_item    record;
+begin
+  perform layover.refuse_blind_isolation();
+  for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+    v_until := null;
+    if v_item.turn ? 'path' then
+      update layover.pending b set leased_until = layover.now() + v_lease
+       where b.run_id = (v_item.turn->>'runId')::uuid and b.path = v_item.turn->>'path'
+         and b.occurrence = (v_item.turn->>'occurrence')::integer and b.token = (v_item.turn->>'token')::uuid
+       returning b.leased_until into v_until;
+    else
+      update layover.run_state t set leased_until = layover.now() + v_lease
+       where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace'
+         and t.token = (v_item.turn->>'token')::uuid
+       returning t.leased_until into v_until;
+    end if;
+    v_answers[v_item.place] := case when v_until is null then json_build_object('outcome', 'superseded')
+      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until)) end;
+  end loop;
+  perform layover.refuse_too_late(p);
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
+end $$;

@@ -1,0 +1,48 @@
+-- Stores a signal, in arrival order, whether or not anyone waits; parked -> ready, when the run waits for it.
+-- The same call (its signalId) or the same dedupeId again changes nothing.
+--
+-- From psql: select layover.send_signal('{"runId": "…", "name": "address", "payload": {"city": "Bonn"}}').
+create or replace function layover.send_signal(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run   constant uuid := layover.find_run(p);
+  v_now   timestamptz;
+  v_ready boolean := false;
+  v_count integer;
+  s       record;
+begin
+  perform layover.refuse_blind_isolation();
+  select t.status, t.turn, t.ready_at, t.paused_at, t.blocked into s
+    from layover.run_state t where t.run_id = v_run for update;
+  if not found then
+    return json_build_object('outcome', 'unknown');
+  elsif exists (select from layover.signal g where g.run_id = v_run and g.id = (p->>'signalId')::uuid) then
+    return json_build_object('outcome', 'sent', 'runId', v_run);
+  elsif s.status in ('completed', 'failed', 'cancelled') then
+    return json_build_object('outcome', 'over', 'runId', v_run, 'status', s.status);
+  end if;
+  v_now := layover.now();
+  insert into layover.signal (run_id, id, dedupe_id, name, payload, is_parsed, received_at)
+    values (v_run, coalesce((p->>'signalId')::uuid, layover.new_id()), p->>'dedupeId', p->>'name',
+      coalesce(p->>'encodedPayload', '0' || coalesce((p->'payload')::text, 'null')), p ? 'encodedPayload', v_now)
+    on conflict (run_id, name, dedupe_id) where dedupe_id is not null do nothing;
+  get diagnostics v_count = row_count;
+  if v_count = 0 then
+    return json_build_object('outcome', 'duplicate', 'runId', v_run);
+  end if;
+  if s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now) then
+    v_ready := layover.has_answer(v_run);
+    if v_ready then
+      update layover.run_state t
+         set ready_at = v_now,
+             due_at = case when t.paused_at is null and t.blocked is null
+               then least(t.due_at, layover.pick_due(p->'armed', v_now)) end
+       where t.run_id = v_run;
+    end if;
+  end if;
+  if p ? 'notAfter' then
+    perform layover.refuse_too_late(p);
+  end if;
+  return json_build_object('outcome', 'sent', 'runId', v_run, 'now', layover.to_ms(v_now),
+    'turn', case when v_ready and s.paused_at is null and s.blocked is null then s.turn end);
+end $$;

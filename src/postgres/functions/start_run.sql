@@ -1,0 +1,48 @@
+-- nothing -> parked, when someone starts a run. Repeating the call with the same run id changes nothing; a run with
+-- the same user id stands for the one asked for, if its input is the same.
+--
+-- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
+create or replace function layover.start_run(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_namespace constant text := coalesce(p->>'namespace', 'default');
+  v_run       constant uuid := coalesce((p->>'runId')::uuid, layover.new_id());
+  v_input     constant text := coalesce(p->>'encodedInput', '0' || coalesce((p->'input')::text, 'null'));
+  v_now       constant timestamptz := layover.now();
+  v_ready     constant timestamptz := greatest(v_now, coalesce(layover.from_ms((p->>'startAt')::bigint),
+                v_now + coalesce((p->>'delayMs')::bigint, 0) * interval '1 millisecond'));
+  v_timeout   constant timestamptz := v_ready + (p->>'timeoutMs')::bigint * interval '1 millisecond';
+  v_existing  uuid;
+  v_same      boolean;
+begin
+  if p->>'workflow' is null or p->>'version' is null then
+    raise exception 'start_run needs a workflow and its version' using errcode = 'LO003',
+      hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
+  end if;
+  insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, traceparent, created_at,
+      commit_by)
+    values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
+      v_input, p ? 'encodedInput', p->>'traceparent', v_now,
+      v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
+    on conflict do nothing;
+  if not found then
+    select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow' and r.version = (p->>'version')::integer
+        and r.input = v_input
+      into v_existing, v_same
+      from layover.run r
+     where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
+     order by (r.id = v_run) desc limit 1;
+    return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
+        when v_same then 'exists' else 'conflict' end,
+      'runId', case when v_same or v_existing <> v_run then v_existing end, 'now', layover.to_ms(v_now));
+  end if;
+  insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
+    values (v_run, v_namespace, 'parked', v_timeout, v_now, v_ready, layover.pick_due(p->'armed', v_ready));
+  insert into layover.tag (run_id, namespace, name, value)
+    select v_run, v_namespace, t.name, t.value from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value);
+  if p ? 'notAfter' then
+    perform layover.refuse_too_late(p);
+  end if;
+  return json_build_object('outcome', 'started', 'runId', v_run, 'turn', 1, 'readyAt', layover.to_ms(v_ready),
+    'now', layover.to_ms(v_now));
+end $$;

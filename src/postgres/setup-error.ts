@@ -1,0 +1,29 @@
+/** What stands in the way of setting a database up: for the person at the keyboard, not for a program's users. */
+
+export type SetupErrorCode =
+  /** The database was migrated by newer code, in a way that this code would break on. */
+  | "newer_database"
+  /** A migration that the database has already is not the one in the folder. */
+  | "edited_migration"
+  /** Files are missing, or are not numbered 0001, 0002 … */
+  | "bad_migrations"
+  | "migration_failed"
+  | "permission_denied"
+  /** There is a schema `layover` that somebody else made. */
+  | "schema_taken"
+  /** Another process works on this data folder. */
+  | "folder_in_use"
+  | "package_missing";
+
+export class SetupError extends Error {
+  override readonly name = "SetupError";
+  readonly code: SetupErrorCode;
+  /** What to do about it. Also the end of the message, since that is what most people see. */
+  readonly hint: string;
+
+  constructor(code: SetupErrorCode, message: string, options: { hint: string; cause?: unknown }) {
+    super(`${message} ${options.hint}`, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.hint = options.hint;
+  }
+}

@@ -1,0 +1,86 @@
+/** Reads the two folders of SQL that make up a version of layover's schema. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { SetupError } from "./setup-error.ts";
+
+export interface Migration {
+  readonly number: number;
+  /** `0001_tables` */
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+  /** Code that does not know this migration does not work after it. Such a file begins with `--! breaking`. */
+  readonly isBreaking: boolean;
+}
+
+export interface SqlFunction {
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface Schema {
+  readonly migrations: readonly Migration[];
+  readonly functions: readonly SqlFunction[];
+  readonly functionsChecksum: string;
+  /** Of the package that the functions came with. */
+  readonly version: string;
+}
+
+export interface SchemaSource {
+  /** Holds `migrations/` and `functions/`. */
+  readonly folder?: URL;
+  readonly version?: string;
+}
+
+/** By default this package's own, which lie beside this file in `src` and in `dist`. */
+export function readSchema({ folder = new URL("./", import.meta.url), version = ownVersion() }: SchemaSource = {}): Schema {
+  const functions = readFolder(new URL("functions/", folder));
+  const migrations = readFolder(new URL("migrations/", folder)).map(toMigration);
+  for (const [index, { number, name }] of migrations.entries()) {
+    if (number === index + 1) continue;
+    throw new SetupError("bad_migrations", `The migration ${name}.sql stands where number ${index + 1} is expected.`, {
+      hint: "Migrations are named 0001_name.sql, 0002_name.sql and so on, without gaps or doubles.",
+    });
+  }
+  return { migrations, functions, functionsChecksum: checksum(functions.map(({ sql }) => sql).join("\n")), version };
+}
+
+function readFolder(folder: URL): SqlFunction[] {
+  try {
+    return readdirSync(folder)
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .map((file) => ({ name: file.slice(0, -".sql".length), sql: readText(new URL(file, folder)) }));
+  } catch (error) {
+    throw new SetupError("bad_migrations", `layover's SQL is not at ${fileURLToPath(folder)}.`, {
+      hint: "It is read from files beside the code, so run migrate from node_modules, not from a bundle.",
+      cause: error,
+    });
+  }
+}
+
+/** A checkout on Windows may have turned the line ends, which is no change. */
+function readText(file: URL): string {
+  return readFileSync(file, "utf8").replaceAll("\r\n", "\n");
+}
+
+function toMigration({ name, sql }: SqlFunction): Migration {
+  return {
+    number: Number(/^(\d{4})_/.exec(name)?.[1]),
+    name,
+    sql,
+    checksum: checksum(sql),
+    isBreaking: /^--! breaking\b/.test(sql),
+  };
+}
+
+function checksum(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function ownVersion(): string {
+  const description: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const isNamed = typeof description === "object" && description !== null && "version" in description;
+  return isNamed ? String(description.version) : "0.0.0";
+}

@@ -1,0 +1,99 @@
+/**
+ * Takes a scenario's rounds. The contenders take turns, and each round another one begins, so that
+ * whatever drifts on the machine (its clock, its disk, its neighbours) drifts for all of them.
+ */
+
+import type { Engine } from "./contender.ts";
+import { type Figures, medians, ratios } from "./figures.ts";
+import type { Meter } from "./meter.ts";
+import type { Bench, Scenario } from "./scenario.ts";
+
+const WARM_UP_SHARE = 0.1;
+
+export interface Standing {
+  readonly contender: string;
+  readonly medians: Figures;
+  /** Medians of the ratios to the bound, each taken within one round. Empty for the bound. */
+  readonly ratios: Figures;
+  readonly rounds: readonly Figures[];
+}
+
+export interface Result {
+  readonly scenario: string;
+  readonly title: string;
+  readonly standings: readonly Standing[];
+}
+
+interface Options {
+  readonly rounds: number;
+  /** How many connections each contender may open, and so how many turns are in flight. */
+  readonly connections: number;
+  /**
+   * What each database has carried out before its first round. In an empty one the planner takes a
+   * sequential scan for the best plan, and a prepared statement keeps to it while the table grows (seen: the
+   * last hundred of 3,000 steps cost the bound 1.2 × the first hundred, for that reason alone).
+   */
+  readonly seasoning: { readonly runs: number; readonly steps: number };
+  readonly report: (line: string) => void;
+}
+
+interface Entrant {
+  readonly contender: string;
+  readonly database: string;
+  readonly engine: Engine;
+  readonly rounds: Figures[];
+}
+
+export async function takeRounds(scenario: Scenario, meter: Meter, options: Options): Promise<Result> {
+  const entrants: Entrant[] = [];
+  try {
+    for (const [place, contender] of scenario.contenders.entries()) {
+      const database = `bench_${place}`;
+      const url = await meter.createDatabase(database);
+      const engine = await contender.prepare({ url, connections: options.connections });
+      entrants.push({ contender: contender.name, database, engine, rounds: [] });
+    }
+    for (const entrant of entrants) {
+      await entrant.engine.carryOut(await entrant.engine.start(options.seasoning), (step) => step);
+      await takeRound(scenario, meter, entrant, WARM_UP_SHARE);
+    }
+
+    for (let round = 0; round < options.rounds; round++) {
+      for (const entrant of rotate(entrants, round)) {
+        const figures = await takeRound(scenario, meter, entrant, 1);
+        entrant.rounds.push(figures);
+        const pace = Math.round(figures.stepsPerSecond ?? 0);
+        options.report(
+          `(${scenario.name}) round ${round + 1}/${options.rounds}, ${entrant.contender}: ${pace} steps/s`,
+        );
+      }
+    }
+  } finally {
+    for (const { engine, database } of entrants) {
+      await engine.close();
+      await meter.dropDatabase(database);
+    }
+  }
+  return { scenario: scenario.name, title: scenario.title, standings: compare(entrants) };
+}
+
+async function takeRound(scenario: Scenario, meter: Meter, { engine, database }: Entrant, share: number) {
+  await meter.tidy(database);
+  const bench: Bench = { engine, measure: (steps, work) => meter.measure(database, steps, work) };
+  return scenario.takeRound(bench, share);
+}
+
+function compare(entrants: readonly Entrant[]): readonly Standing[] {
+  const bound = entrants[0]?.rounds ?? [];
+  return entrants.map(({ contender, rounds }, place) => ({
+    contender,
+    medians: medians(rounds),
+    ratios: place === 0 ? {} : medians(rounds.map((figures, round) => ratios(figures, bound[round] ?? {}))),
+    rounds,
+  }));
+}
+
+function rotate<T>(items: readonly T[], by: number): readonly T[] {
+  const first = by % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

@@ -1,0 +1,38 @@
+/** Time that passes only when a test says so. */
+import type { Query } from "../../src/core/ports.ts";
+
+export interface Clock {
+  /** An instant, as a date or in epoch milliseconds. */
+  set(instant: number | Date): Promise<void>;
+  /** Answers what it is then. */
+  advance(ms: number): Promise<number>;
+  now(): Promise<number>;
+}
+
+/**
+ * Replaces the clock of a test database, for all its connections, by a row of a table. It is stopped at noon on
+ * 1 January 2026 (UTC) until somebody turns it.
+ */
+export async function turnableClock(query: Query): Promise<Clock> {
+  await query(`do $$ begin
+    create schema if not exists layover_test;
+    drop table if exists layover_test.clock;
+    create table layover_test.clock as select timestamptz '2026-01-01 12:00Z' as now_at;
+    create or replace function layover.now() returns timestamptz
+      language sql volatile as 'select now_at from layover_test.clock';
+  end $$`);
+
+  const read = async (statement: string, ms?: number): Promise<number> => {
+    const [row] = await query(statement, ms === undefined ? [] : [ms]);
+    return Number(row?.["ms"]);
+  };
+  const ms = "(extract(epoch from now_at) * 1000)::float8 as ms";
+  const step = "$1::float8 * interval '1 millisecond'";
+  return {
+    async set(instant) {
+      await read(`update layover_test.clock set now_at = timestamptz 'epoch' + ${step} returning ${ms}`, Number(instant));
+    },
+    advance: async (by) => await read(`update layover_test.clock set now_at = now_at + ${step} returning ${ms}`, by),
+    now: async () => await read(`select ${ms} from layover_test.clock`),
+  };
+}

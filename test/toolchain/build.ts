@@ -1,0 +1,16 @@
+/** Fills `dist/` from `src/`: JavaScript and declarations by tsc, and every other file (SQL, pages) as it is. */
+import { spawnSync } from "node:child_process";
+import { cpSync, rmSync, statSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+process.chdir(root);
+
+rmSync("dist", { recursive: true, force: true });
+const { status } = spawnSync("tsc", ["--project", "test/toolchain/tsconfig.build.json"], { stdio: "inherit" });
+if (status !== 0) process.exit(1);
+
+cpSync("src", "dist", {
+  recursive: true,
+  filter: (file) => statSync(file).isDirectory() || !/\.(tsx?|md)$/.test(file),
+});
