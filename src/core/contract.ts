@@ -4,11 +4,10 @@
  */
 import { type Duration, toMilliseconds } from "./duration.ts";
 import { LayoverError } from "./errors.ts";
-import { checkName } from "./names.ts";
-import type { InferInput, InferOutput, Schema } from "./schema.ts";
+import { checkName, checkStepName } from "./names.ts";
+import type { InferInput, InferOutput, Schema, Schemas } from "./schema.ts";
 import type { Log, RunInfo, Step } from "./step.ts";
 
-export type Schemas = Readonly<Record<string, Schema>>;
 // biome-ignore lint/complexity/noBannedTypes: the empty set of names, on which no key can be looked up
 type NoSchemas = {};
 
@@ -85,8 +84,8 @@ export function workflow<
   Signals extends Schemas = NoSchemas,
   Callbacks extends Schemas = NoSchemas,
 >(options: ContractOptions<Input, Output, Signals, Callbacks>): Contract<Input, Output, Signals, Callbacks> {
-  checkName(options.name, "workflow name");
-  for (const name of Object.keys({ ...options.signals, ...options.callbacks })) checkName(name, "signal or callback name");
+  checkName(options.name, "the workflow's name");
+  for (const name of Object.keys({ ...options.signals, ...options.callbacks })) checkStepName(name, "the name of a signal or callback");
   if (!Number.isInteger(options.version) || options.version < 1 || options.version > 2_147_483_647) {
     throw new LayoverError("invalid_version", `the version of workflow "${options.name}" is ${String(options.version)}`, {
       hint: "Use a whole number from 1 on.",

@@ -61,7 +61,7 @@ function dataOf(thrown: object): unknown {
 }
 
 function furtherKeys(thrown: object): readonly string[] {
-  const reserved = ["name", "message", "stack", "cause"];
+  const reserved = ["name", "message", "stack", "cause", "data"];
   if (readText(thrown, "code") !== undefined) reserved.push("code");
   try {
     const keys = Object.keys(thrown).filter((key) => !reserved.includes(key));

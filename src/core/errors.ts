@@ -31,12 +31,21 @@ export const errorCodes = {
   invalid_name: 422,
   invalid_duration: 422,
   invalid_retry: 422,
+  invalid_version: 422,
+  invalid_output: 422,
+  history_limit: 422,
+  run_timeout: 422,
+  step_crashed: 500,
+  duplicate_workflow: 500,
+  callbacks_unavailable: 500,
   unstorable_value: 422,
   too_deep: 422,
   unknown_signal: 422,
   /** The id is taken by a run that was started with another input. */
   input_conflict: 422,
   internal: 500,
+  /** A root secret that is missing or weak. */
+  invalid_secret: 500,
   /** A stored value that this version cannot read. */
   undecodable_value: 500,
   too_late: 503,

@@ -16,7 +16,7 @@ const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
  * @throws LayoverError `invalid_name`
  */
 export function checkName(name: unknown, what: string): string {
-  if (typeof name !== "string") throw invalidName(name, what, `is ${name === null ? "null" : `a ${typeof name}`}, not a text`);
+  if (typeof name !== "string") throw invalidName(name, what, `is not a text: ${name === null ? "null" : typeof name}`);
   if (name === "") throw invalidName(name, what, "is empty");
   const limit = defaultLimits.nameLength;
   if (name.length > limit && (name.length > limit * 2 || [...name].length > limit)) {

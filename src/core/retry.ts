@@ -48,7 +48,7 @@ export function resolveRetry(policy?: RetryPolicy): ResolvedRetry {
     throw invalidRetry("maxAttempts", maxAttempts, `a whole number from 1 to ${mostAttempts}`);
   }
   if (!Number.isFinite(backoff) || backoff < 1) {
-    throw invalidRetry("backoff", backoff, "a number of at least 1: by how much each pause is longer than the last");
+    throw invalidRetry("backoff", backoff, "a number of at least 1");
   }
   return {
     maxAttempts,

@@ -2,10 +2,9 @@
  * What a handler does durably, through `step`. Every verb names its step; a run replayed after a crash goes through the
  * same names and gets the recorded results.
  */
-import type { Schemas } from "./contract.ts";
 import type { Duration } from "./duration.ts";
 import type { RetryPolicy } from "./retry.ts";
-import type { InferOutput } from "./schema.ts";
+import type { InferOutput, Schemas } from "./schema.ts";
 
 export interface StepOptions {
   /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
@@ -57,7 +56,7 @@ export interface CallbackContext extends StepContext {
 export type Branch<Signals extends Schemas, Callbacks extends Schemas, Result> = (context: {
   readonly step: Step<Signals, Callbacks>;
 }) => Promise<Result>;
-type Branches<Signals extends Schemas, Callbacks extends Schemas, Results extends readonly unknown[]> = {
+export type Branches<Signals extends Schemas, Callbacks extends Schemas, Results extends readonly unknown[]> = {
   readonly [Index in keyof Results]: Branch<Signals, Callbacks, Results[Index]>;
 };
 

@@ -4,7 +4,7 @@
  */
 
 import { LayoverError } from "./errors.ts";
-import { formatPath, type PathSegment } from "./value-path.ts";
+import { formatPath } from "./value-path.ts";
 
 /** What stands there, as in "is a function", and what to do about it. */
 interface Reason {
@@ -12,11 +12,11 @@ interface Reason {
   readonly hint: string;
 }
 
-export function unstorable(what: string, path: readonly PathSegment[], value: unknown): LayoverError {
+export function unstorable(what: string, path: readonly PropertyKey[], value: unknown): LayoverError {
   return cannotBeStored(what, path, reasonOf(value));
 }
 
-export function unstorableCycle(what: string, path: readonly PathSegment[], back: readonly PathSegment[]): LayoverError {
+export function unstorableCycle(what: string, path: readonly PropertyKey[], back: readonly PropertyKey[]): LayoverError {
   return cannotBeStored(what, path, {
     is: `a cycle back to ${formatPath(back)}`,
     hint: "Keep an id there instead of the object.",
@@ -24,12 +24,12 @@ export function unstorableCycle(what: string, path: readonly PathSegment[], back
 }
 
 /** A getter or a proxy threw `cause`. */
-export function unreadable(what: string, path: readonly PathSegment[], cause: unknown): LayoverError {
+export function unreadable(what: string, path: readonly PropertyKey[], cause: unknown): LayoverError {
   const reason = { is: "unreadable: reading it threw an error", hint: "Return a plain copy of the data." };
   return cannotBeStored(what, path, reason, cause);
 }
 
-function cannotBeStored(what: string, path: readonly PathSegment[], reason: Reason, cause?: unknown): LayoverError {
+function cannotBeStored(what: string, path: readonly PropertyKey[], reason: Reason, cause?: unknown): LayoverError {
   const place = formatPath(path);
   return new LayoverError("unstorable_value", `${what} cannot be stored: ${place} is ${reason.is}`, {
     hint: reason.hint,
@@ -38,7 +38,7 @@ function cannotBeStored(what: string, path: readonly PathSegment[], reason: Reas
   });
 }
 
-export function tooDeep(what: string, path: readonly PathSegment[], limit: number): LayoverError {
+export function tooDeep(what: string, path: readonly PropertyKey[], limit: number): LayoverError {
   const place = formatPath(path);
   return new LayoverError("too_deep", `${what} is nested more than ${limit} levels deep, at ${place}`, {
     hint: "Store a flatter value: a list of items that name their parents, for example.",
@@ -57,32 +57,24 @@ export function tooLarge(what: string, limit: number, size: number, isLowerBound
 
 function reasonOf(value: unknown): Reason {
   if (typeof value === "function") return { is: "a function", hint: "Leave it out: only data can be stored." };
-  if (typeof value === "symbol") return { is: "a symbol", hint: "Use a text instead." };
-  if (isThenable(value)) {
+  if (typeof value !== "object" || value === null) return { is: `a ${typeof value}`, hint: "Use a text instead." };
+  if ("then" in value && typeof value.then === "function") {
     return { is: "a promise: did you forget await?", hint: "Write `await` before what makes it." };
   }
-  const name = className(value);
-  return {
-    is: `an instance of ${name}`,
-    hint: isBodied(value)
-      ? "Read its body first, with `await response.json()`, and return that."
-      : `Return a plain object with the fields you need: \`{ ...value }\`, for example. A ${name} would not come back as one.`,
-  };
+  const name = classNameOf(value);
+  return { is: name === "Object" ? "an object with a prototype of its own" : `an instance of ${name}`, hint: hintFor(value, name) };
 }
 
-function isThenable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+function hintFor(value: object, className: string): string {
+  if ("bodyUsed" in value) return "Read its body first, with `await response.json()`, and return that.";
+  if (className === "Object") return "Return a plain copy of it: `{ ...object }`, for example.";
+  const isList = Symbol.iterator in value && !("get" in value);
+  if (isList) return "Return a plain copy of it: `[...rows]`, for example.";
+  return `Return a plain object with the fields you need instead of the ${className}.`;
 }
 
-/** A Response or a Request. */
-function isBodied(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "bodyUsed" in value;
-}
-
-function className(value: unknown): string {
-  if (typeof value === "object" && value !== null) {
-    const { constructor } = value;
-    if (typeof constructor === "function" && constructor.name !== "" && constructor !== Object) return constructor.name;
-  }
+function classNameOf(value: object): string {
+  const { constructor } = value;
+  if (typeof constructor === "function" && constructor.name !== "") return constructor.name;
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }

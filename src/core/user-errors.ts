@@ -21,7 +21,7 @@ const retryAfter = Symbol.for("layover.retryAfter");
 export class NonRetryableError extends Error {
   override readonly name: string = "NonRetryableError";
   /** Kept with the error, if it can be stored. */
-  readonly data?: unknown;
+  declare readonly data?: unknown;
 
   constructor(message: string, options: { cause?: unknown; data?: unknown } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
@@ -46,7 +46,7 @@ export class RetryAfterError extends Error {
   constructor(message: string, after: Duration | Date, options: { cause?: unknown } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.after = after;
-    whenToRetry(after);
+    timeOf(after);
   }
 
   get [retryAfter](): true {
@@ -126,15 +126,35 @@ export function isNonRetryable(thrown: unknown): boolean {
   return isMarked(thrown, nonRetryable, "NonRetryableError");
 }
 
+export type RetryTime = { readonly delayMs: number } | { readonly at: Date };
+
 /** When a RetryAfterError wants the next attempt; undefined for anything else. */
-export function retryAfterOf(thrown: unknown): { readonly delayMs: number } | { readonly at: Date } | undefined {
+export function retryAfterOf(thrown: unknown): RetryTime | undefined {
   if (!isMarked(thrown, retryAfter, "RetryAfterError")) return undefined;
+  try {
+    return timeOf(Reflect.get(Object(thrown), "after"));
+  } catch {
+    return undefined; // somebody else's error of that name
+  }
+}
+
+function timeOf(after: unknown): RetryTime {
+  if (Object.prototype.toString.call(after) !== "[object Date]") {
+    const duration = typeof after === "number" || typeof after === "string" ? after : Number.NaN;
+    return { delayMs: toMilliseconds(duration, { field: "after" }) };
+  }
+  const at = new Date(Number(after));
+  if (!Number.isNaN(at.getTime())) return { at };
+  throw new LayoverError("invalid_duration", "after: the date is invalid", {
+    hint: "Give a Date that can be read, or a duration.",
+    details: { field: "after" },
+  });
 }
 
 function isMarked(thrown: unknown, mark: symbol, name: string): boolean {
   try {
     return typeof thrown === "object" && thrown !== null && (mark in thrown || Reflect.get(thrown, "name") === name);
   } catch {
-    return false;
+    return false; // a proxy
   }
 }

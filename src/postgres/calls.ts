@@ -7,7 +7,7 @@
  */
 import { type Alarm, type Query, QueryError } from "../core/ports.ts";
 import { Alarms } from "./alarms.ts";
-import { DatabaseClock, type HostClock, hostClock } from "./clock.ts";
+import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import type * as wire from "./wire.ts";
 
 /** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
@@ -54,7 +54,10 @@ export class Calls {
   }
 
   /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
-  async startRunIn(transaction: Query, call: wire.StartCall & { readonly commitWithinMs: number }): Promise<wire.StartAnswer> {
+  async startRunIn(
+    transaction: Query,
+    call: wire.StartCall & { readonly commitWithinMs: number },
+  ): Promise<wire.StartAnswer> {
     const now = await this.now();
     const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
     const armed = await this.alarms.arm([readyAt]);
@@ -121,7 +124,8 @@ export class Calls {
     return this.#call("read_callback", call);
   }
 
-  getRun(key: wire.RunKey): Promise<wire.WireRunView | wire.Unknown> {
+  /** `longestInput`: in bytes; a longer one is left out. */
+  getRun(key: wire.RunKey & { readonly longestInput?: number }): Promise<wire.WireRunView | wire.Unknown> {
     return this.#call("get_run", key);
   }
 
@@ -129,7 +133,9 @@ export class Calls {
     return this.#call("list_runs", call);
   }
 
-  getHistory(call: wire.RunKey & { readonly after?: number; readonly limit?: number }): Promise<wire.WireHistory | wire.Unknown> {
+  getHistory(
+    call: wire.RunKey & { readonly after?: number; readonly limit?: number },
+  ): Promise<wire.WireHistory | wire.Unknown> {
     return this.#call("get_history", call);
   }
 
@@ -176,8 +182,9 @@ export class Calls {
         if (answer.now !== undefined) this.clock.learn(answer.now);
         return answer;
       } catch (error) {
-        if (!isWorthAnotherTry(error) || tries === 5 || (this.clock.isKnown && this.clock.now() + pauseMs > notAfter)) throw error;
-        await this.#host.pause(pauseMs);
+        if (!isWorthAnotherTry(error) || tries === 5 || (this.clock.isKnown && this.clock.now() + pauseMs > notAfter))
+          throw error;
+        await pause(this.#host, pauseMs);
       }
     }
   }

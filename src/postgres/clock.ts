@@ -7,13 +7,23 @@
 export interface HostClock {
   /** Milliseconds since some fixed moment; never goes back. */
   monotonic(): number;
-  pause(ms: number): Promise<void>;
+  /** Runs `act` after `ms`, unless the function that it answers is called before. */
+  after(ms: number, act: () => void): () => void;
 }
 
 export const hostClock: HostClock = {
   monotonic: () => performance.now(),
-  pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  after: (ms, act) => {
+    const timer = setTimeout(act, ms);
+    return () => clearTimeout(timer);
+  },
 };
+
+export function pause(host: HostClock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    host.after(ms, resolve);
+  });
+}
 
 export class DatabaseClock {
   readonly #host: HostClock;

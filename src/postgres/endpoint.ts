@@ -22,16 +22,18 @@ function withoutPooler(host: string): string {
   return host.replace(/^([^./]+)-pooler(?=\.)/i, "$1");
 }
 
-/** By hand: a password may hold what `URL` refuses, and its error would quote all of it. */
+/**
+ * By hand: a password may hold what `URL` refuses, and its error would quote all of it. So all that stands before the
+ * last `@` is taken for credentials, whatever it looks like.
+ */
 function parse(connectionString: string): { host?: string; database?: string; user?: string } {
-  const [, authority = "", path = "", search = ""] =
-    /^[a-z0-9+.-]*:\/\/(?:([^/?]*))(?:\/([^?]*))?(?:\?(.*))?$/i.exec(connectionString) ?? [];
-  const at = authority.lastIndexOf("@");
+  const [, credentials = "", host = "", database = "", search = ""] =
+    /^[a-z0-9+.-]*:\/\/(?:([^?]*|.*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/i.exec(connectionString) ?? [];
   const options = new URLSearchParams(search);
   return {
-    host: options.get("host") ?? decode(authority.slice(at + 1).replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1")),
-    database: options.get("dbname") ?? decode(path),
-    user: at === -1 ? "" : decode(authority.slice(0, at).split(":")[0] ?? ""),
+    host: options.get("host") ?? decode(host.replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1")),
+    database: options.get("dbname") ?? decode(database),
+    user: decode(credentials.split(":")[0] ?? ""),
   };
 }
 

@@ -46,7 +46,9 @@ function sqlStateOf(error: unknown): string | undefined {
 
 function adviceFor(sqlState: string | undefined): string {
   const isForeignStatement = sqlState === "26000" || sqlState === "42P05";
-  return isForeignStatement ? ". A pooler in transaction mode stands in between? Then use pg(pool, { prepare: false })" : "";
+  return isForeignStatement
+    ? ". A pooler in transaction mode stands in between? Then use pg(pool, { prepare: false })"
+    : "";
 }
 
 /** Logs print an error's cause with all its fields, and these may hold what somebody marked as sensitive. */

@@ -7,13 +7,18 @@
  *
  * Node only: it reads SQL from files. Needs a role that may create things; what runs in production needs none of that.
  */
-import { type Query, QueryError, type Row } from "../core/ports.ts";
+import { QueryError } from "../core/ports.ts";
+import { bookkeeping, recordFunctions, recordMigration, sessionSettings, takeTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
+import { lookAround, type Place, refuseWithoutPermission } from "./place.ts";
+import { areFunctionsDue, conflicts, functionsToWrite, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import type { Script } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
-import { type Migration, readSchema, type Schema, type SchemaSource, type SqlFunction } from "./sql-files.ts";
+import { readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
 
+export { checkSchema, type SchemaCheck } from "./check-schema.ts";
+export { migrationSql } from "./migration-sql.ts";
 export { SetupError, type SetupErrorCode } from "./setup-error.ts";
 export type { SchemaSource } from "./sql-files.ts";
 
@@ -37,51 +42,45 @@ export async function migrate(
 }
 
 async function bringUp(script: Script, schema: Schema): Promise<Migrated> {
-  await script(prepareSession);
+  await script(sessionSettings + takeTheLock);
   const place = await lookAround(script);
-  refuseForeignSchema(place);
   const state = place.isOurs ? await readState(script) : nothing;
-  refuseWhatCannotWork(state, schema);
+  for (const conflict of conflicts(state, schema)) throw conflict;
 
-  const pending = schema.migrations.filter(({ number }) => !state.migrations.some((known) => known.number === number));
-  const functions = areFunctionsDue(state, schema) ? schema.functions : [];
-  if (pending.length > 0 || functions.length > 0) {
-    refuseWithoutPermission(place);
-    if (!place.isOurs) await run(script, "the first tables", bookkeeping);
-    for (const migration of pending) await run(script, `migrations/${migration.name}.sql`, withRecord(migration));
-    for (const { name, sql } of functions) await run(script, `functions/${name}.sql`, sql);
-    if (functions.length > 0) await script(recordFunctions(schema));
+  const pending = pendingMigrations(state, schema);
+  const functions = pending.length > 0 || areFunctionsDue(state, schema) ? functionsToWrite(state, schema) : [];
+  if (pending.length === 0 && functions.length === 0) return { applied: [], functions: 0 };
+
+  refuseWithoutPermission(place);
+  if (!place.isOurs) await script((place.owner === null ? "create schema layover;" : "") + bookkeeping);
+  for (const migration of pending) {
+    await run(script, place, `migrations/${migration.name}.sql`, `${migration.sql}\n;${recordMigration(migration)}`);
   }
+  for (const { name, sql } of functions) await run(script, place, `functions/${name}.sql`, sql);
+  if (functions.length > 0) await script(recordFunctions(schema));
   return { applied: pending.map(({ name }) => name), functions: functions.length };
 }
 
-/**
- * The lock comes first: a deployment that waited for another one sees all that it did, as each statement in read
- * committed has a snapshot of its own. Names resolve in Postgres' own schema only, so one that lacks its schema fails
- * here and not later, in somebody's search_path. Functions may call others that come after them.
- */
-const prepareSession = `
-set local statement_timeout = 0;
-set local lock_timeout = 0;
-set local client_min_messages = warning;
-set local search_path = pg_catalog, pg_temp;
-set local check_function_bodies = off;
-select pg_advisory_xact_lock(7812089, 1);
-`;
+async function run(script: Script, place: Place, file: string, sql: string): Promise<void> {
+  try {
+    await script(sql);
+  } catch (error) {
+    if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
+    if (error.sqlState === "42501") {
+      throw new SetupError("permission_denied", `"${place.role}" may not carry out ${file}: ${error.message}.`, {
+        hint: `Run migrate as the role that did so first: "${place.owner ?? place.role}".`,
+        cause: error,
+      });
+    }
+    throw new SetupError("migration_failed", `${file}${lineOf(error.cause, sql)} failed: ${error.message}.`, {
+      hint: "The database is as it was before.",
+      cause: error,
+    });
+  }
+}
 
-const bookkeeping = `
-create schema if not exists layover;
-create table layover.migration (
-  number      integer primary key,
-  name        text not null,
-  checksum    text not null,
-  is_breaking boolean not null,
-  applied_at  timestamptz not null
-);
-create table layover.function_set (
-  is_current boolean primary key default true check (is_current),
-  version    text not null,
-  checksum   text not null,
-  applied_at timestamptz not null
-);
-`;
+function lineOf(cause: unknown, sql: string): string {
+  const position =
+    typeof cause === "object" && cause !== null && "position" in cause ? Number(cause.position) : Number.NaN;
+  return position > 0 ? `:${sql.slice(0, position).split("\n").length}` : "";
+}

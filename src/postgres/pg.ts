@@ -134,7 +134,10 @@ function ofClient(client: PgClient): WithConnection {
     try {
       return rowsOf(await client.query(statement));
     } catch (error) {
-      throw failedAfterSending(error);
+      const failure = failedAfterSending(error);
+      // Postgres says farewell before the connection ends.
+      isBroken ||= failure.sqlState !== undefined && !failure.isRolledBack;
+      throw failure;
     }
   };
   // One after the other: node-postgres means to drop the queue of its own.

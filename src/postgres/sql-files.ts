@@ -34,7 +34,10 @@ export interface SchemaSource {
 }
 
 /** By default this package's own, which lie beside this file in `src` and in `dist`. */
-export function readSchema({ folder = new URL("./", import.meta.url), version = ownVersion() }: SchemaSource = {}): Schema {
+export function readSchema({
+  folder = new URL("./", import.meta.url),
+  version = ownVersion(),
+}: SchemaSource = {}): Schema {
   const functions = readFolder(new URL("functions/", folder));
   const migrations = readFolder(new URL("migrations/", folder)).map(toMigration);
   for (const [index, { number, name }] of migrations.entries()) {

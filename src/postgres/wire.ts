@@ -23,7 +23,13 @@ export interface StartCall {
   readonly commitWithinMs?: number;
 }
 export type StartAnswer =
-  | { readonly outcome: "started"; readonly runId: string; readonly turn?: number; readonly readyAt?: number; readonly now: number }
+  | {
+      readonly outcome: "started";
+      readonly runId: string;
+      readonly turn?: number;
+      readonly readyAt?: number;
+      readonly now: number;
+    }
   | { readonly outcome: "exists"; readonly runId: string; readonly now: number }
   | { readonly outcome: "conflict"; readonly runId: string | null; readonly now: number };
 
@@ -159,14 +165,13 @@ export interface FinishRun {
   /** The last position that this turn saw. */
   readonly position: number;
   readonly next: "ready" | "parked" | "completed" | "failed" | "cancelled" | "blocked";
-  /** The result or the error. */
+  /** The result or the error; why it is blocked. */
   readonly value?: string;
-  readonly reason?: string;
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
   readonly attempt?: FailedAttempt;
-  /** Path prefixes of decided races. */
-  readonly released?: readonly string[];
+  /** Decided races: the prefix of their branches' paths, and the position that decided. */
+  readonly released?: readonly { readonly prefix: string; readonly position: number }[];
   readonly customStatus?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
@@ -177,8 +182,16 @@ export interface FinishBranch extends Place {
   readonly runId: string;
   readonly turn: number;
   readonly token: string;
-  readonly record?: { readonly value: string; readonly isFailure: boolean; readonly at: number; readonly beganAt: number; readonly attempts: number };
-  readonly attempt?: Omit<FailedAttempt, keyof Place>;
+  readonly record?: {
+    readonly value: string;
+    readonly isFailure: boolean;
+    readonly at: number;
+    readonly beganAt: number;
+    readonly attempts: number;
+  };
+  readonly attempt?: Omit<FailedAttempt, keyof Place | "demandedAfter">;
+  /** The code does not fit the history: blocks the run. */
+  readonly blocked?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
 }
@@ -204,7 +217,9 @@ export interface RenewTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
 }
-export type RenewAnswer = { readonly outcome: "renewed"; readonly leasedUntil: number } | { readonly outcome: "superseded" };
+export type RenewAnswer =
+  | { readonly outcome: "renewed"; readonly leasedUntil: number }
+  | { readonly outcome: "superseded" };
 
 export interface DueBranch extends BranchRef {
   readonly dispatches: number;
@@ -280,9 +295,11 @@ export interface WireRunView {
   readonly customStatus: string | null;
   readonly epoch: number;
   readonly turn: number;
-  readonly input: string;
+  readonly input: string | null;
   readonly result: string | null;
   readonly error: string | null;
+  /** Values that are there, and too long for this answer. */
+  readonly leftOut: readonly ("input" | "result" | "error")[];
   readonly blocked: string | null;
   readonly createdAt: number;
   readonly endedAt: number | null;

@@ -37,7 +37,7 @@ export function quantile(values: readonly number[], share: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-export const median = (values: readonly number[]): number => quantile(values, 0.5);
+const median = (values: readonly number[]): number => quantile(values, 0.5);
 
 /** Figure by figure, the median of those rounds that have it. */
 export function medians(rounds: readonly Figures[]): Figures {

@@ -19,17 +19,23 @@ export interface Identity {
 /** Not root. `initdb` needs an account with a name, so the number alone is not enough. */
 export function unprivileged(): Identity {
   if (process.getuid?.() !== 0) return {};
-  const accounts = readFileSync("/etc/passwd", "utf8").split("\n").map((line) => line.split(":"));
+  const accounts = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
   for (const wanted of ["postgres", "nobody"]) {
     const [, , uid, gid] = accounts.find(([name]) => name === wanted) ?? [];
     if (uid && gid) return { uid: Number(uid), gid: Number(gid) };
   }
-  throw new Error("Postgres refuses to run as root, and /etc/passwd knows neither `postgres` nor `nobody` to run it as.");
+  throw new Error(
+    "Postgres refuses to run as root, and /etc/passwd knows neither `postgres` nor `nobody` to run it as.",
+  );
 }
 
 /** The folder that holds `initdb` and `postgres`. */
 export function findBinaries(version: PostgresVersion, identity: Identity): string {
-  const folder = [systemFolder(version), packageFolder(version)].find((candidate) => candidate && existsSync(candidate));
+  const folder = [systemFolder(version), packageFolder(version)].find(
+    (candidate) => candidate && existsSync(candidate),
+  );
   if (!folder) {
     throw new Error(
       `There is no PostgreSQL ${version} on this machine: neither ${systemFolder(version)} nor an npm package with ` +

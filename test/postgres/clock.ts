@@ -30,7 +30,10 @@ export async function turnableClock(query: Query): Promise<Clock> {
   const step = "$1::float8 * interval '1 millisecond'";
   return {
     async set(instant) {
-      await read(`update layover_test.clock set now_at = timestamptz 'epoch' + ${step} returning ${ms}`, Number(instant));
+      await read(
+        `update layover_test.clock set now_at = timestamptz 'epoch' + ${step} returning ${ms}`,
+        Number(instant),
+      );
     },
     advance: async (by) => await read(`update layover_test.clock set now_at = now_at + ${step} returning ${ms}`, by),
     now: async () => await read(`select ${ms} from layover_test.clock`),

@@ -16,7 +16,10 @@ export async function findPostgres(version: string): Promise<FoundPostgres> {
   const named = process.env["TEST_DATABASE_URL"];
   if (named) return { url: named, stop: async () => {} };
   if (version !== "15" && version !== "18") throw new Error(`Tests run on PostgreSQL 15 and 18, not on ${version}.`);
-  return (await inDocker(version)) ?? (await startPostgres({ version: version === "15" ? 15 : (18 satisfies PostgresVersion) }));
+  return (
+    (await inDocker(version)) ??
+    (await startPostgres({ version: version === "15" ? 15 : (18 satisfies PostgresVersion) }))
+  );
 }
 
 /** Answers nothing where Docker is not there, or has neither the image nor a way to get it. */
@@ -26,7 +29,9 @@ async function inDocker(version: string): Promise<FoundPostgres | undefined> {
     await getContainerRuntimeClient();
     const { PostgreSqlContainer } = await import("@testcontainers/postgresql");
     const settings = ["fsync=off", "full_page_writes=off", "max_connections=200"].flatMap((setting) => ["-c", setting]);
-    const container = await new PostgreSqlContainer(`postgres:${version}`).withCommand(["postgres", ...settings]).start();
+    const container = await new PostgreSqlContainer(`postgres:${version}`)
+      .withCommand(["postgres", ...settings])
+      .start();
     return {
       url: container.getConnectionUri(),
       async stop() {

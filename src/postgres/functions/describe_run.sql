@@ -39,8 +39,10 @@ begin
     'signals', (
       select json_agg(json_build_object('number', g.number, 'name', g.name, 'payload', g.payload,
           'isParsed', g.is_parsed, 'receivedAt', layover.to_ms(g.received_at)) order by g.number)
-        from (select h.number, h.name, h.payload, h.is_parsed, h.received_at from layover.signal h
-               where h.run_id = v_run and h.position is null order by h.number limit 100) as g),
+        from (select h.number, h.name, h.payload, h.is_parsed, h.received_at,
+                  row_number() over (partition by h.name order by h.number) as rank
+                from layover.signal h where h.run_id = v_run and h.position is null) as g
+       where g.rank <= 20),
     'callbacks', (
       select json_agg(json_build_object('path', k.path, 'occurrence', k.occurrence, 'outcome', k.outcome,
           'value', k.value, 'answeredAt', layover.to_ms(k.answered_at)))

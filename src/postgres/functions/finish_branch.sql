@@ -34,6 +34,12 @@ begin
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
+  if f ? 'blocked' then
+    update layover.run_state t set blocked = f->>'blocked', due_at = null where t.run_id = v_run and t.ended_at is null;
+    update layover.pending q set token = null, leased_until = null, claims = 0
+     where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+    return json_build_object('outcome', 'finished', 'turn', f->'turn');
+  end if;
 
   if f ? 'attempt' then
     insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error, request_id)

@@ -32,7 +32,7 @@ begin
          due_at = case when t.paused_at is not null or t.blocked is not null
              or (t.last_position = v_seen and v_next not in ('ready', 'parked')) then null
            else layover.pick_due(f->'armed', v_now) end,
-         blocked = case when t.last_position = v_seen and v_next = 'blocked' then f->>'reason' else t.blocked end,
+         blocked = case when t.last_position = v_seen and v_next = 'blocked' then f->>'value' else t.blocked end,
          ended_at = case when t.last_position = v_seen and v_next in ('completed', 'failed', 'cancelled')
            then v_now end,
          result = case when t.last_position = v_seen and v_next = 'completed' then f->>'value' end,
@@ -55,7 +55,7 @@ begin
     perform layover.record_attempt(v_run, s.epoch, f->'attempt');
   end if;
   if f ? 'released' then
-    perform layover.release_losers(v_run, f->'released');
+    perform layover.release_losers(v_run, case when s.is_whole then v_seen + v_count else v_seen end, f->'released');
   end if;
   if s.status in ('completed', 'failed', 'cancelled') then
     delete from layover.pending b where b.run_id = v_run;

@@ -1,7 +1,7 @@
 -- Runs of a namespace, newest first, a page at a time; `before` is the last id of the page ahead.
 create or replace function layover.list_runs(p jsonb) returns json
 language sql volatile as $$
-  select json_build_object('runs', coalesce(json_agg(layover.describe(l.id) order by l.id desc), '[]'))
+  select json_build_object('runs', coalesce(json_agg(layover.describe(l.id, 16384, 16384) order by l.id desc), '[]'))
     from (
       select r.id
         from layover.run r join layover.run_state s on s.run_id = r.id

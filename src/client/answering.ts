@@ -1,0 +1,100 @@
+/** What is sent to a run from outside, checked against its contract at the door: signals and answers to callbacks. */
+import type { CallbackRef } from "../core/callback.ts";
+import { encode } from "../core/codec.ts";
+import type { Contract } from "../core/contract.ts";
+import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import { type ErrorCode, LayoverError } from "../core/errors.ts";
+import { parse, type Schema, type Schemas } from "../core/schema.ts";
+import type { CallbackAnswer, SignalAnswer } from "../postgres/wire.ts";
+
+/** Why a callback is rejected. */
+export type Rejection = string | Error | { readonly name?: string; readonly message: string; readonly data?: unknown };
+
+/** The text to store for a signal's payload. @throws LayoverError `unknown_signal`, `invalid_payload` … */
+export async function encodedPayload(
+  contract: Contract,
+  name: string,
+  payload: unknown,
+  maxBytes: number,
+): Promise<string> {
+  const what = `the payload of signal ${JSON.stringify(name)}`;
+  const schema = schemaOf(contract, contract.signals, name, { kind: "signal", code: "unknown_signal" });
+  return encode(await parse(schema, payload, { code: "invalid_payload", what }), { what, maxBytes });
+}
+
+/** The text to store for a callback's answer. @throws LayoverError `unknown_callback`, `invalid_payload` … */
+export async function encodedAnswer(
+  contract: Contract,
+  ref: CallbackRef,
+  value: unknown,
+  maxBytes: number,
+): Promise<string> {
+  if (contract.name !== ref.workflow) {
+    const expected = `workflow ${JSON.stringify(ref.workflow)}, not of ${JSON.stringify(contract.name)}`;
+    throw new LayoverError("unknown_callback", `the token is of ${expected}`, {
+      hint: "Give the contract of the workflow that made the callback.",
+    });
+  }
+  const what = `the answer to callback ${JSON.stringify(ref.name)}`;
+  const schema = schemaOf(contract, contract.callbacks, ref.name, { kind: "callback", code: "unknown_callback" });
+  return encode(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
+}
+
+/** Never too large, as an ErrorValue never is. */
+export function encodedRejection(reason: Rejection): string {
+  const error: ErrorValue = toErrorValue(reason);
+  return encode(error, { what: "the rejection" });
+}
+
+/** @throws LayoverError `run_over` */
+export function sentSignal(answer: Exclude<SignalAnswer, { outcome: "unknown" }>): "sent" | "duplicate" {
+  if (answer.outcome !== "over") return answer.outcome;
+  throw new LayoverError("run_over", `the run ${answer.runId} is over (${answer.status}), so it takes no signal`, {
+    hint: "Start a new run, or leave the signal out.",
+    details: { runId: answer.runId, runStatus: answer.status },
+  });
+}
+
+export function unknownCallback(): LayoverError {
+  return new LayoverError("unknown_callback", "there is no such callback", {
+    hint: "Use the URL exactly as it was sent, to its last character.",
+  });
+}
+
+/** @throws LayoverError `callback_conflict`, `callback_expired`, `unknown_callback` */
+export function refuseUnanswered(answer: CallbackAnswer, name: string): void {
+  const what = `the callback ${JSON.stringify(name)}`;
+  switch (answer.outcome) {
+    case "answered":
+      return;
+    case "conflict":
+      throw new LayoverError("callback_conflict", `${what} was answered already, and otherwise`, {
+        hint: "The first answer counts. Nothing is left to do.",
+      });
+    case "expired":
+      throw new LayoverError("callback_expired", `${what} was not answered in time`, {
+        hint: "The workflow went on without an answer. Ask for a new link if one is still needed.",
+      });
+    case "over":
+      throw new LayoverError("callback_expired", `${what} belongs to a run that is over`, {
+        hint: "Nobody waits for an answer any more.",
+      });
+    case "unknown":
+      throw unknownCallback();
+  }
+}
+
+function schemaOf(
+  contract: Contract,
+  schemas: Schemas,
+  name: string,
+  { kind, code }: { kind: string; code: ErrorCode },
+): Schema {
+  const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
+  if (schema !== undefined) return schema;
+  const workflow = JSON.stringify(contract.name);
+  const known = Object.keys(schemas).map((key) => JSON.stringify(key));
+  throw new LayoverError(code, `workflow ${workflow} has no ${kind} ${JSON.stringify(name.slice(0, 60))}`, {
+    hint: known.length === 0 ? `Add it to the contract's ${kind}s.` : `Its ${kind}s are ${known.join(", ")}.`,
+  });
+}

@@ -1,0 +1,403 @@
+/**
+ * Starts runs, looks at them and talks to them. The same verbs stand behind HTTP.
+ *
+ *   const run = await client.start(order, input, { id: input.id });
+ *   await run.signal("address", address);
+ *   const { charge } = await run.result({ wait: "30s" });
+ *
+ * Each verb makes its ids once and sends them again when it has to try again, so it may be repeated. A database that
+ * cannot be reached is a LayoverError `database_unavailable`.
+ */
+import { v7 } from "uuid";
+import type { CallbackRef, OpenCallback } from "../core/callback.ts";
+import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { LayoverError } from "../core/errors.ts";
+import { defaultLimits, type Limits } from "../core/limits.ts";
+import { checkName } from "../core/names.ts";
+import type { Dispatch, Query } from "../core/ports.ts";
+import type { InferInput } from "../core/schema.ts";
+import { TimeoutError } from "../core/user-errors.ts";
+import type { Calls } from "../postgres/calls.ts";
+import { type HostClock, hostClock } from "../postgres/clock.ts";
+import type { CallbackState, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
+import {
+  encodedAnswer,
+  encodedPayload,
+  encodedRejection,
+  type Rejection,
+  refuseUnanswered,
+  sentSignal,
+  unknownCallback,
+} from "./answering.ts";
+import { cursorAfter, runIdOf } from "./cursor.ts";
+import { translated } from "./failure.ts";
+import { type HistoryView, historyView } from "./history-view.ts";
+import { RunFailedError } from "./run-failed-error.ts";
+import { knownRunId, unknownRun } from "./run-id.ts";
+import { dateOf, type RunStatus, type RunView, runView } from "./run-view.ts";
+import {
+  checkTags,
+  type StartArguments,
+  type StartInOptions,
+  type StartOptions,
+  startCall,
+  startedRunId,
+} from "./starting.ts";
+import { Unreadable } from "./unreadable.ts";
+import { untilOver } from "./waiting.ts";
+
+export interface ClientOptions {
+  readonly calls: Calls;
+  readonly dispatch: Dispatch;
+  /** Has a tick happen now. */
+  readonly wake: () => Promise<void>;
+  /** Without it this client answers no callbacks. */
+  readonly openCallback?: OpenCallback | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  readonly host?: HostClock | undefined;
+  /** Told of what was lost without harm: a dispatch that failed. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+export interface ListOptions {
+  readonly workflow?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  /** All of these. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
+  /** Up to 200. Default: 50. */
+  readonly limit?: number | undefined;
+  /** Of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+export interface Page {
+  /** Newest first. */
+  readonly runs: readonly RunView[];
+  /** Of the next page, if there is one. */
+  readonly cursor?: string;
+}
+
+export interface WaitOptions {
+  /** How long to wait for the end of the run. Default: until it is over. */
+  readonly wait?: Duration | undefined;
+  /** Ends the waiting, with its reason. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export interface SignalOptions {
+  /** A second signal of that name and dedupeId to the run is left out. */
+  readonly dedupeId?: string | undefined;
+  /** Of this sending (a uuid), made by you: sending again with it does nothing. */
+  readonly signalId?: string | undefined;
+}
+
+export interface SignalReceipt {
+  readonly runId: string;
+  readonly outcome: "sent" | "duplicate";
+}
+
+/** How a run ended, or that it is not over. */
+export type RunEnding = Pick<RunView, "runId" | "workflow" | "version" | "status" | "result" | "error">;
+
+export interface CallbackView {
+  readonly workflow: string;
+  readonly version: number;
+  /** In the contract. */
+  readonly name: string;
+  readonly status: Exclude<CallbackState["outcome"], "unknown">;
+  readonly deadline: Date | undefined;
+}
+
+/** What may answer some callback of this contract. */
+export type CallbackInputOf<C> = InferInput<CallbacksOf<C>[keyof CallbacksOf<C>]>;
+
+/** Longer delays are left to the alarm, which rings at most 2 minutes late. */
+const longestDispatchMs = 120_000;
+const mostRuns = 200;
+
+export class Client {
+  readonly #calls: Calls;
+  readonly #dispatch: Dispatch;
+  readonly #wake: () => Promise<void>;
+  readonly #openCallback: OpenCallback | undefined;
+  readonly #limits: Limits;
+  readonly #host: HostClock;
+  readonly #onError: (error: unknown) => void;
+
+  constructor({ calls, dispatch, wake, openCallback, limits, host = hostClock, onError = () => {} }: ClientOptions) {
+    this.#calls = calls;
+    this.#dispatch = dispatch;
+    this.#wake = wake;
+    this.#openCallback = openCallback;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#host = host;
+    this.#onError = onError;
+  }
+
+  /**
+   * Starts a run. The input is parsed by the contract's schema, and what the schema makes of it is stored.
+   *
+   * @throws LayoverError `invalid_input`; `input_conflict` if the id is taken by a run with another input
+   */
+  async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
+    const [input, options = {}] = args;
+    const call = await this.#startCall(contract, input, options);
+    const answer = await translated(() => this.#calls.startRun(call));
+    const runId = startedRunId(call, answer);
+    if (answer.outcome === "started") await this.#hintStart(call, answer);
+    return new Run(this, contract, { runId, isNew: answer.outcome === "started" });
+  }
+
+  /**
+   * Starts a run inside your own transaction: there is a run if it commits. It begins when its alarm rings, a minute
+   * after `commitWithin` or so; call `wake()` after the COMMIT to have it begin at once.
+   *
+   * @example await client.startIn(pg(connection), order, input, { id, commitWithin: "10s" });
+   */
+  async startIn<C extends Contract>(
+    transaction: Query,
+    contract: C,
+    ...args: StartArguments<C, StartInOptions>
+  ): Promise<Run<C>> {
+    const [input, { commitWithin = "30s", ...options } = {}] = args;
+    const commitWithinMs = toMilliseconds(commitWithin, { field: "commitWithin" });
+    const call = { ...(await this.#startCall(contract, input, options)), commitWithinMs };
+    const answer = await translated(() => this.#calls.startRunIn(transaction, call));
+    return new Run(this, contract, { runId: startedRunId(call, answer), isNew: answer.outcome === "started" });
+  }
+
+  /** A run that you know to be one of this contract's. Asks nothing yet. */
+  run<C extends Contract>(contract: C, runId: string): Run<C> {
+    return new Run(this, contract, { runId, isNew: false });
+  }
+
+  /** The run with your own id. @throws LayoverError `unknown_run` */
+  async runById<C extends Contract>(contract: C, id: string): Promise<Run<C>> {
+    const { runId } = await this.#get({ workflow: contract.name, id: checkName(id, "id") });
+    return new Run(this, contract, { runId, isNew: false });
+  }
+
+  /** @throws LayoverError `unknown_run` */
+  async get(runId: string): Promise<RunView> {
+    return runView(await this.#get({ runId: knownRunId(runId) }));
+  }
+
+  /** Runs of this namespace, newest first, a page at a time. @throws LayoverError `invalid_cursor`, `invalid_request` */
+  async list({ workflow, status, tags, limit = 50, cursor }: ListOptions = {}): Promise<Page> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > mostRuns) {
+      throw new LayoverError("invalid_request", `limit: ${String(limit)} is not a whole number from 1 to ${mostRuns}`, {
+        hint: "Ask for further pages with the cursor.",
+        details: { field: "limit", limit: mostRuns },
+      });
+    }
+    const call = {
+      limit: limit + 1,
+      ...(workflow !== undefined && { workflow: checkName(workflow, "workflow") }),
+      ...(status !== undefined && { status }),
+      ...(tags !== undefined && { tags: checkTags(tags) }),
+      ...(cursor !== undefined && { before: runIdOf(cursor) }),
+    };
+    const { runs } = await translated(() => this.#calls.listRuns(call));
+    const page = runs.slice(0, limit);
+    const last = page.at(-1);
+    return { runs: page.map(runView), ...(runs.length > limit && last && { cursor: cursorAfter(last.runId) }) };
+  }
+
+  /** @throws LayoverError `unknown_run` */
+  async history(runId: string): Promise<HistoryView> {
+    const key = { runId: knownRunId(runId) };
+    return historyView(found(await translated(() => this.#calls.getHistory(key)), key));
+  }
+
+  /**
+   * Waits until the run is over.
+   *
+   * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
+   */
+  async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
+    return resultOf(await this.settle(runId, options), options.wait);
+  }
+
+  /** Like `result`, but answers the run's ending as data; after `wait` also of a run that is not over. */
+  async settle(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
+    const key = { runId: knownRunId(runId), longestInput: 0 };
+    const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
+    return runView(await untilOver(() => this.#get(key), { waitMs, host: this.#host, abortSignal }));
+  }
+
+  /**
+   * Sends a signal to a run, by our id of it or by its workflow and your own. It is kept until the run takes it.
+   *
+   * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`
+   */
+  async signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    key: RunKey,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalOptions & { readonly contract: C },
+  ): Promise<SignalReceipt> {
+    const { contract, dedupeId, signalId = v7() } = options;
+    const call = {
+      ...("runId" in key ? { runId: knownRunId(key.runId) } : { id: checkName(key.id, "id") }),
+      workflow: "workflow" in key ? key.workflow : contract.name,
+      name,
+      encodedPayload: await encodedPayload(contract, name, payload, this.#limits.valueBytes),
+      signalId: signalId,
+      ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
+    };
+    const answer = found(await translated(() => this.#calls.sendSignal(call)), key);
+    const outcome = sentSignal(answer);
+    if (outcome === "sent" && "turn" in answer) await this.#hint(answer.runId, answer.turn, 0);
+    return { runId: answer.runId, outcome };
+  }
+
+  /** What became of a callback. @throws LayoverError `unknown_callback` */
+  async callback(token: string): Promise<CallbackView> {
+    const { runId, epoch, path, occurrence, workflow, version, name } = this.#open(token);
+    const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
+    if (outcome === "unknown") throw unknownCallback();
+    return { workflow, version, name, status: outcome, deadline: dateOf(until) };
+  }
+
+  /**
+   * Answers a callback. The first answer counts; the same one again is well.
+   *
+   * @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired`
+   */
+  async resolveCallback<C extends Contract>(
+    token: string,
+    value: CallbackInputOf<C>,
+    { contract }: { contract: C },
+  ): Promise<void> {
+    const ref = this.#open(token);
+    await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#limits.valueBytes));
+  }
+
+  /** The wait throws a CallbackRejectedError. @throws LayoverError as `resolveCallback` */
+  async rejectCallback(token: string, reason: Rejection): Promise<void> {
+    await this.#answer(this.#open(token), "rejected", encodedRejection(reason));
+  }
+
+  /** Has the scheduler look now: after a start or a signal from SQL, which arms nothing. */
+  async wake(): Promise<void> {
+    await translated(this.#wake);
+  }
+
+  #startCall(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
+    const terms = { maxBytes: this.#limits.valueBytes, now: () => translated(() => this.#calls.now()) };
+    return startCall(contract, input, options, terms);
+  }
+
+  async #get(key: RunKey & { readonly longestInput?: number }): Promise<WireRunView> {
+    return found(await translated(() => this.#calls.getRun(key)), key);
+  }
+
+  #open(token: string): CallbackRef {
+    if (this.#openCallback === undefined) {
+      throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
+        hint: "Give it the root secret that the tokens are signed with.",
+      });
+    }
+    const ref = this.#openCallback(token);
+    if (ref === undefined) throw unknownCallback();
+    return ref;
+  }
+
+  async #answer(ref: CallbackRef, outcome: "resolved" | "rejected", value: string): Promise<void> {
+    const { runId, epoch, path, occurrence } = ref;
+    const call = { runId, epoch, path, occurrence, outcome, value };
+    const answer = await translated(() => this.#calls.answerCallback(call));
+    refuseUnanswered(answer, ref.name);
+    if ("turn" in answer) await this.#hint(runId, answer.turn, 0);
+  }
+
+  /** An answer to a repeated call names no turn; that of a new run is its first. A hint too many does nothing. */
+  async #hintStart(
+    call: StartCall,
+    { runId, turn = 1, readyAt, now }: StartAnswer & { outcome: "started" },
+  ): Promise<void> {
+    await this.#hint(runId, turn, (readyAt ?? call.startAt ?? now + (call.delayMs ?? 0)) - now);
+  }
+
+  async #hint(runId: string, turn: number | null | undefined, delayMs: number): Promise<void> {
+    if (turn === null || turn === undefined || delayMs > longestDispatchMs) return;
+    try {
+      await this.#dispatch([{ runId, turn }], Math.max(0, delayMs));
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}
+
+/** One run of a contract. */
+export class Run<C extends Contract> {
+  readonly runId: string;
+  /** Whether it was this call that started it. */
+  readonly isNew: boolean;
+  readonly #client: Client;
+  readonly #contract: C;
+
+  constructor(client: Client, contract: C, { runId, isNew }: { runId: string; isNew: boolean }) {
+    this.#client = client;
+    this.#contract = contract;
+    this.runId = runId;
+    this.isNew = isNew;
+  }
+
+  /** @throws LayoverError `unknown_run` */
+  get(): Promise<RunView> {
+    return this.#client.get(this.runId);
+  }
+
+  /** @throws LayoverError `unknown_run` */
+  history(): Promise<HistoryView> {
+    return this.#client.history(this.runId);
+  }
+
+  /**
+   * Waits until the run is over.
+   *
+   * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
+   */
+  async result(options: WaitOptions = {}): Promise<ResultOf<C>> {
+    const ending = await this.#client.settle(this.runId, options);
+    if (ending.workflow !== this.#contract.name) throw unknownRun({ workflow: this.#contract.name, id: this.runId });
+    // The engine parsed it by the output schema of this very contract.
+    return resultOf(ending, options.wait) as ResultOf<C>;
+  }
+
+  /** @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over` */
+  signal<Name extends keyof SignalsOf<C> & string>(
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalOptions = {},
+  ): Promise<SignalReceipt> {
+    return this.#client.signal({ runId: this.runId }, name, payload, { ...options, contract: this.#contract });
+  }
+}
+
+function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): Answer {
+  if (isUnknown(answer)) throw unknownRun(key);
+  return answer;
+}
+
+function isUnknown(answer: object | Unknown): answer is Unknown {
+  return "outcome" in answer && answer.outcome === "unknown";
+}
+
+function resultOf(ending: RunEnding, wait: Duration | undefined): unknown {
+  const { runId, status, error = { name: "Error", message: "no reason was stored" } } = ending;
+  if (ending.result instanceof Unreadable) {
+    throw new LayoverError(
+      "undecodable_value",
+      `the result of the run ${runId} cannot be read: ${ending.result.reason}`,
+      {
+        hint: "Deploy the version of layover that wrote it, or a newer one.",
+      },
+    );
+  }
+  if (status === "completed") return ending.result;
+  if (status === "failed" || status === "cancelled") throw new RunFailedError({ runId, status, cause: error });
+  throw new TimeoutError({ kind: "run", wait: ending.workflow, timeoutMs: toMilliseconds(wait ?? 0) });
+}

@@ -1,0 +1,49 @@
+/** What a statement's failure means to whoever called a verb. What is left as it was is a bug, of ours or in a setup. */
+import { LayoverError } from "../core/errors.ts";
+import { QueryError } from "../core/ports.ts";
+
+/** Runs `call`; its database errors come out as LayoverErrors where somebody can do something about them. */
+export async function translated<Result>(call: () => Promise<Result>): Promise<Result> {
+  try {
+    return await call();
+  } catch (error) {
+    throw error instanceof QueryError ? translate(error) : error;
+  }
+}
+
+function translate(cause: QueryError): Error {
+  switch (cause.sqlState) {
+    case "LO001":
+      return new LayoverError("wrong_isolation", "the transaction's isolation level is not read committed", {
+        hint: "Begin it with `begin isolation level read committed`, or call outside of it.",
+        cause,
+      });
+    case "LO002":
+      return new LayoverError("too_late", "the database took too long, so the call was given up without effect", {
+        hint: "Call again.",
+        cause,
+      });
+    case "3F000":
+    case "42883":
+    case "42P01":
+      return new LayoverError("internal", "layover is not installed in this database, or an older version is", {
+        hint: "Run `npx layover migrate`.",
+        cause,
+      });
+    default:
+      return isPassing(cause.sqlState) ? unavailable(cause) : cause;
+  }
+}
+
+/** Broken connections (08), no room (53), a server that starts, stops or cancels (57), conflicts that retries did not end. */
+function isPassing(sqlState: string | undefined): boolean {
+  return sqlState === undefined || /^(08|53|57)|^40(001|P01)|^55P03/.test(sqlState);
+}
+
+function unavailable(cause: QueryError): LayoverError {
+  const effect = cause.isRolledBack ? "the call had no effect" : "whether the call took effect is unknown";
+  return new LayoverError("database_unavailable", `the database could not be reached: ${effect}`, {
+    hint: "Call again in some seconds: with the same id (or dedupeId) nothing happens twice.",
+    cause,
+  });
+}

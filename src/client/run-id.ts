@@ -1,0 +1,37 @@
+/** Our ids of runs: uuid v7, so that they sort by the time they were made. */
+import { LayoverError } from "../core/errors.ts";
+import type { RunKey } from "../postgres/wire.ts";
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * Of a run that somebody names. One that cannot be an id is told as one that is not there, without asking.
+ *
+ * @throws LayoverError `unknown_run`
+ */
+export function knownRunId(runId: string): string {
+  if (uuid.test(runId)) return runId.toLowerCase();
+  throw unknownRun({ runId });
+}
+
+/** Of a run that is to be. @throws LayoverError `invalid_request` */
+export function checkRunId(runId: string): string {
+  if (uuid.test(runId) && runId[14] === "7") return runId.toLowerCase();
+  throw new LayoverError("invalid_request", "the runId is not a uuid of version 7", {
+    hint: 'Make it with `v7()` of the package "uuid", or leave it out. Your own id goes under `id`.',
+    details: { field: "runId" },
+  });
+}
+
+export function unknownRun(key: RunKey): LayoverError {
+  const longestShown = 60;
+  const shown = "runId" in key ? key.runId : key.id;
+  const what = `${JSON.stringify(shown.slice(0, longestShown))}${shown.length > longestShown ? "…" : ""}`;
+  const message =
+    "runId" in key
+      ? `there is no run ${what}`
+      : `workflow ${JSON.stringify(key.workflow)} has no run with the id ${what}`;
+  return new LayoverError("unknown_run", message, {
+    hint: "Look at the id. Runs are deleted some time after their end.",
+  });
+}

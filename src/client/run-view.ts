@@ -1,0 +1,72 @@
+/** A run as `get` and `list` show it. */
+import type { ErrorValue } from "../core/error-value.ts";
+import type { RunStatus, WireRunView } from "../postgres/wire.ts";
+import { readable, readableError, Unreadable } from "./unreadable.ts";
+
+export type { RunStatus };
+
+export interface RunView {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  /** The user's own id, if one was given. */
+  readonly id: string | undefined;
+  readonly status: RunStatus;
+  /** What the handler says of itself. */
+  readonly customStatus: string | undefined;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Each value may be {@link Unreadable}. A list leaves out those over 16 KiB. */
+  readonly input: unknown;
+  readonly result: unknown;
+  /** Why it failed or was cancelled. */
+  readonly error: ErrorValue | undefined;
+  /** Why it cannot go on with this code. The right code unblocks it. */
+  readonly blocked: string | undefined;
+  readonly createdAt: Date;
+  readonly endedAt: Date | undefined;
+  /** From when on its next turn may be carried out. */
+  readonly readyAt: Date | undefined;
+  /** When the scheduler looks at it next. */
+  readonly dueAt: Date | undefined;
+  readonly timeoutAt: Date | undefined;
+  /** How many records its history has. */
+  readonly records: number;
+  /** Counted from 1: the turn under way, or the next one. */
+  readonly turn: number;
+  /** How often it was started over. */
+  readonly epoch: number;
+}
+
+export function runView(run: WireRunView): RunView {
+  const leftOut = new Unreadable("it is too long for this answer: get the run by itself");
+  const errorLeftOut = { name: "Unreadable", message: leftOut.reason };
+  return {
+    runId: run.runId,
+    workflow: run.workflow,
+    version: run.version,
+    id: run.id ?? undefined,
+    status: run.status,
+    customStatus: run.customStatus ?? undefined,
+    tags: run.tags,
+    input: run.leftOut.includes("input") ? leftOut : readable(run.input),
+    result: run.leftOut.includes("result") ? leftOut : readable(run.result),
+    error: run.leftOut.includes("error") ? errorLeftOut : readableError(run.error),
+    blocked: run.blocked ?? undefined,
+    createdAt: new Date(run.createdAt),
+    endedAt: dateOf(run.endedAt),
+    readyAt: dateOf(run.readyAt),
+    dueAt: dateOf(run.dueAt),
+    timeoutAt: dateOf(run.timeoutAt),
+    records: run.records,
+    turn: run.turn,
+    epoch: run.epoch,
+  };
+}
+
+export function dateOf(ms: number | null | undefined): Date | undefined {
+  return ms === null || ms === undefined ? undefined : new Date(ms);
+}
+
+export function isOver(status: RunStatus): status is "completed" | "failed" | "cancelled" {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}

@@ -1,0 +1,139 @@
+/** From what `start` is given to the call that is sent: everything is checked here, before a row is written. */
+import { v7 } from "uuid";
+import { encode } from "../core/codec.ts";
+import type { Contract, InputOf } from "../core/contract.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
+import { LayoverError } from "../core/errors.ts";
+import { defaultLimits } from "../core/limits.ts";
+import { checkName } from "../core/names.ts";
+import { parse } from "../core/schema.ts";
+import type { StartAnswer, StartCall } from "../postgres/wire.ts";
+import { checkRunId } from "./run-id.ts";
+
+export interface StartOptions {
+  /**
+   * Your own id of the run, unique among the runs of the workflow while they are kept. Starting again with the same id
+   * and the same input answers the run that is there.
+   */
+  readonly id?: string | undefined;
+  /** How long the run waits before its first turn. */
+  readonly delay?: Duration | undefined;
+  /** When its first turn is. A date in the past means now. */
+  readonly startAt?: Date | number | undefined;
+  /** Up to 50 names with a value each, to find the run by. */
+  readonly tags?: Readonly<Record<string, string>> | undefined;
+  /** W3C trace context. One that is malformed is left out, as the specification asks. */
+  readonly traceparent?: string | undefined;
+  /** Our id of the run (uuid v7), made by you: whoever starts again with it gets the same answer. */
+  readonly runId?: string | undefined;
+}
+
+export interface StartInOptions extends StartOptions {
+  /** When the transaction is committed at the latest, from now. A later COMMIT is refused. Default: 30 s. */
+  readonly commitWithin?: Duration | undefined;
+}
+
+/** `input` may be left out where the contract has none. */
+export type StartArguments<C, Options> =
+  undefined extends InputOf<C> ? [input?: InputOf<C>, options?: Options] : [input: InputOf<C>, options?: Options];
+
+const mostTags = 50;
+
+/**
+ * `now` asks for the database's time, and is asked only where a date must be judged by it.
+ *
+ * @throws LayoverError `invalid_input`, `invalid_name`, `invalid_duration`, `invalid_request`, `value_too_large` …
+ */
+export async function startCall(
+  contract: Contract,
+  input: unknown,
+  options: StartOptions,
+  { maxBytes, now }: { maxBytes: number; now: () => Promise<number> },
+): Promise<StartCall> {
+  const { id, delay, startAt, tags, traceparent, runId } = options;
+  if (delay !== undefined && startAt !== undefined) {
+    throw new LayoverError("invalid_request", "a start has either a delay or a startAt, not both", {
+      hint: "Leave one of them out.",
+      details: { field: "startAt" },
+    });
+  }
+  return {
+    runId: runId === undefined ? v7() : checkRunId(runId),
+    workflow: contract.name,
+    version: contract.version,
+    encodedInput: encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes }),
+    ...(id !== undefined && { id: checkName(id, "id") }),
+    ...(delay !== undefined && { delayMs: toMilliseconds(delay, { field: "delay" }) }),
+    ...(startAt !== undefined && { startAt: checkStartAt(startAt, await now()) }),
+    ...(contract.timeoutMs !== undefined && { timeoutMs: contract.timeoutMs }),
+    ...(tags !== undefined && { tags: checkTags(tags) }),
+    ...(traceparent !== undefined && isTraceparent(traceparent) && { traceparent }),
+  };
+}
+
+/** @throws LayoverError `input_conflict` */
+export function startedRunId(call: StartCall, answer: StartAnswer): string {
+  if (answer.outcome !== "conflict") return answer.runId;
+  const taken = call.id === undefined ? `the run id ${call.runId}` : `the id ${JSON.stringify(call.id)}`;
+  throw new LayoverError("input_conflict", `${taken} is taken by a run with another input or version`, {
+    hint: "Use another id, or start with the very input of that run to get it.",
+    details: {
+      workflow: call.workflow,
+      ...(call.id !== undefined && { id: call.id }),
+      ...(answer.runId !== null && { runId: answer.runId }),
+    },
+  });
+}
+
+async function parsedInput(contract: Contract, input: unknown): Promise<unknown> {
+  const what = inputOf(contract);
+  if (contract.input !== undefined) return await parse(contract.input, input, { code: "invalid_input", what });
+  if (input === undefined) return undefined;
+  throw new LayoverError("invalid_input", `${what} was given, but its contract takes none`, {
+    hint: "Leave the input out, or give the contract an `input` schema.",
+    details: { field: "input" },
+  });
+}
+
+function inputOf(contract: Contract): string {
+  return `the input of workflow ${JSON.stringify(contract.name)}`;
+}
+
+function checkStartAt(startAt: Date | number, now: number): number {
+  const ms = Number(startAt);
+  // Postgres' times and JavaScript's end at different ends; nobody means either.
+  if (Number.isFinite(ms) && ms >= 0 && ms <= now + defaultLimits.durationMs) return Math.ceil(ms);
+  throw new LayoverError(
+    "invalid_duration",
+    `startAt: ${formatInstant(ms)} is not between 1970 and 10 years from now`,
+    {
+      hint: "Give a Date, or epoch milliseconds.",
+      details: { field: "startAt", maxMs: defaultLimits.durationMs },
+    },
+  );
+}
+
+function formatInstant(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
+}
+
+/** @throws LayoverError `invalid_name`, `invalid_request` */
+export function checkTags(tags: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries = Object.entries(tags);
+  if (entries.length > mostTags) {
+    throw new LayoverError("invalid_request", `there are ${entries.length} tags, where ${mostTags} are allowed`, {
+      hint: "Keep as tags what you search by, and put the rest into the input.",
+      details: { field: "tags", limit: mostTags, size: entries.length },
+    });
+  }
+  for (const [name, value] of entries) {
+    checkName(name, "the tag");
+    checkName(value, `the value of tag ${JSON.stringify(name)}`);
+  }
+  return tags;
+}
+
+function isTraceparent(text: string): boolean {
+  return /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
+}

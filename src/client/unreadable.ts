@@ -1,0 +1,29 @@
+/** Values for people to look at. One that cannot be shown must not hide the others. */
+import { decode } from "../core/codec.ts";
+import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+
+/** Stands in a view for a value that is there and cannot be shown. */
+export class Unreadable {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+/** The value, or why it cannot be read. Undefined for none. */
+export function readable(text: string | null): unknown {
+  if (text === null) return undefined;
+  try {
+    return decode(text);
+  } catch (error) {
+    return new Unreadable(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** A stored error as data, whatever was stored. */
+export function readableError(text: string | null): ErrorValue | undefined {
+  if (text === null) return undefined;
+  const value = readable(text);
+  return value instanceof Unreadable ? { name: "Unreadable", message: value.reason } : toErrorValue(value);
+}

@@ -1,0 +1,92 @@
+/**
+ * The classes whose instances can be stored: how each is taken apart into the `v` of its tag, and put
+ * together from it. What `v` holds may again be any storable value.
+ */
+
+import { entry, list, text } from "./codec-checks.ts";
+import { errorFromFields, errorToFields } from "./codec-error.ts";
+
+interface ClassCodec {
+  /** `value` may come from another realm: what is called upon it must itself check what it is. */
+  readonly takeApart: (value: object) => unknown;
+  /** Throws where `v` is not what `takeApart` gives. */
+  readonly putTogether: (v: unknown) => unknown;
+}
+
+const classes: Readonly<Record<string, ClassCodec>> = {
+  Date: {
+    takeApart: (value) => isoText(Date.prototype.getTime.call(value)),
+    putTogether: (v) => new Date(v === null ? Number.NaN : text(v)),
+  },
+  Map: {
+    takeApart: (value) => [...Map.prototype.entries.call(value)],
+    putTogether: (v) => new Map(list(v).map(entry)),
+  },
+  Set: {
+    takeApart: (value) => [...Set.prototype.values.call(value)],
+    putTogether: (v) => new Set(list(v)),
+  },
+  URL: {
+    takeApart: (value) => String(value),
+    putTogether: (v) => new URL(text(v)),
+  },
+  Uint8Array: {
+    takeApart: (value) => toBase64(Uint8Array.prototype.subarray.call(value, 0)),
+    putTogether: (v) => fromBase64(text(v)),
+  },
+  ArrayBuffer: {
+    takeApart: (value) => toBase64(new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0))),
+    putTogether: (v) => fromBase64(text(v)).buffer,
+  },
+  Error: {
+    takeApart: errorToFields,
+    putTogether: errorFromFields,
+  },
+};
+
+export function classCodec(name: string): ClassCodec | undefined {
+  return Object.hasOwn(classes, name) ? classes[name] : undefined;
+}
+
+/**
+ * The name of the class that `value` will come back as: "Object", "Array" or one of the above.
+ *
+ * Not by `instanceof`: test runners and sandboxes have a realm of their own, whose Date is not ours. None
+ * for instances of subclasses, as they would lose what they are; except those of Error, which keep their
+ * name, and Node's Buffer, which everybody takes for a Uint8Array.
+ */
+export function storableClass(value: object): string | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null) return "Object";
+  if (prototype === Array.prototype && Array.isArray(value)) return "Array";
+  if (value instanceof Error) return "Error"; // whatever it calls itself: a DOMException, for one
+  const name = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  if (name === "Error" || name === "Uint8Array") return name;
+  if (name === "Object") return prototypesOf(value) === 1 ? name : undefined;
+  if (name === "Array" || classCodec(name) !== undefined) return prototypesOf(value) === 2 ? name : undefined;
+  return undefined;
+}
+
+function prototypesOf(value: object): number {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  return prototype === null ? 0 : 1 + prototypesOf(prototype);
+}
+
+function isoText(ms: number): string | null {
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** In pieces, since a call takes only so many arguments. */
+function toBase64(bytes: Uint8Array): string {
+  const piece = 8_192;
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += piece) binary += String.fromCharCode(...bytes.subarray(at, at + piece));
+  return btoa(binary);
+}
+
+function fromBase64(base64: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
+}

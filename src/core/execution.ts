@@ -1,0 +1,183 @@
+/**
+ * A handler in flight over its history.
+ *
+ * Records are handed out one at a time, in order, each after the handler is at rest: microtasks drained and one
+ * macrotask. So `race`, `any` and every interleaving decide the same way for ever. A handler that does not ask for
+ * what its history holds, or that asks at a moment which is not its history's doing, has diverged.
+ */
+import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts";
+import { type HistoryRecord, settle } from "./history.ts";
+import { CancelledError } from "./user-errors.ts";
+
+export type HandlerOutcome =
+  | { readonly kind: "returned"; readonly value: unknown }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+export interface ExecutionOptions {
+  /** Resolves when the microtasks are drained and one macrotask has passed. */
+  readonly atRest: () => Promise<void>;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+export class Execution {
+  /** The last position handed out. */
+  position = 0;
+  /** The time of the last record handed out, epoch milliseconds. */
+  now: number;
+  outcome: HandlerOutcome | undefined;
+  /** Why this code cannot have made this history. */
+  divergence: string | undefined;
+  /** Why the run is being ended before its time. */
+  cancellation: string | undefined;
+  /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
+  readonly releases: { readonly prefix: string; readonly position: number }[] = [];
+  readonly #atRest: () => Promise<void>;
+  readonly #pending = new Map<string, Demand>();
+  readonly #losers = new Set<string>();
+  readonly #occurrences = new Map<string, number>();
+  #ordinal = 0;
+  #isOpen = false;
+  #wake: () => void = () => {};
+
+  constructor({ atRest, createdAt }: ExecutionOptions) {
+    this.#atRest = atRest;
+    this.now = createdAt;
+  }
+
+  /** Begins: runs the handler on to its first rest. */
+  async begin(handle: () => Promise<unknown>): Promise<void> {
+    await this.#untilRest(() => {
+      (async () => handle())().then(
+        (value) => this.#end({ kind: "returned", value }),
+        (error: unknown) => this.#end({ kind: "threw", error }),
+      );
+    });
+  }
+
+  /** What the handler waits for, in order of demand. */
+  get pending(): readonly Demand[] {
+    return [...this.#pending.values()];
+  }
+
+  get pendingCount(): number {
+    return this.#pending.size;
+  }
+
+  /** The only demand there is, if there is just one. */
+  get soleDemand(): Demand | undefined {
+    if (this.#pending.size !== 1) return undefined;
+    for (const demand of this.#pending.values()) return demand;
+    return undefined;
+  }
+
+  find(path: string, occurrence: number): Demand | undefined {
+    return this.#pending.get(placeName({ path, occurrence }));
+  }
+
+  /** Places dropped by a decided race, of which a record may still come. */
+  get losers(): readonly string[] {
+    return [...this.#losers];
+  }
+
+  /** Neither over nor waiting for anything that the history could give. */
+  get isAdrift(): boolean {
+    return this.outcome === undefined && this.divergence === undefined && this.#pending.size === 0;
+  }
+
+  /** Resolves at the next demand or at the handler's end; then lets it come to rest. */
+  async drift(patience: Promise<void>): Promise<void> {
+    if (!this.isAdrift) return;
+    await Promise.race([patience, new Promise<void>((resolve) => (this.#wake = resolve))]);
+    await this.#untilRest(() => {});
+  }
+
+  /** Hands out the next record and runs the handler on to its next rest. */
+  async hand(record: HistoryRecord): Promise<void> {
+    if (this.divergence !== undefined) return;
+    const key = placeName(record);
+    const demand = this.#pending.get(key);
+    if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+      this.divergence = this.#describeDivergence(record);
+      return;
+    }
+    this.position += 1;
+    this.now = record.recordedAt;
+    await this.#untilRest(() => {
+      if (record.kind === "cancellation") return this.#cancel(record.value ?? "cancelled");
+      this.#pending.delete(key);
+      this.#losers.delete(key);
+      if (demand !== undefined) settle(demand, record);
+    });
+  }
+
+  /** Asks for something at a place; the promise is settled by a record. */
+  demand(place: { readonly path: string; readonly occurrence: number; readonly map: MapScope | undefined }, wanted: Wanted): Promise<unknown> {
+    const isLate = !this.#isOpen;
+    if (isLate && this.outcome !== undefined) return never;
+    if (this.releases.some(({ prefix }) => place.path.startsWith(prefix))) return never;
+    if (isLate && this.#pending.size > 0) {
+      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
+    }
+    this.#isOpen = true; // a late one may bring others along: they belong together until the next rest
+    const key = placeName(place);
+    const promise = new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(key, {
+        ...place,
+        wanted,
+        ordinal: this.#ordinal++,
+        demandedAfter: this.position,
+        resolve,
+        reject,
+      });
+    });
+    promise.catch(() => {}); // a loser may fail with nobody left to look
+    this.#wake();
+    return promise;
+  }
+
+  /** Counts what is named alike within a run: 1, 2, 3 … */
+  nextOccurrence(key: string): number {
+    const occurrence = (this.#occurrences.get(key) ?? 0) + 1;
+    this.#occurrences.set(key, occurrence);
+    return occurrence;
+  }
+
+  /** A race is decided: what is asked for below this prefix is dropped, though a record of it may still come. */
+  release(prefix: string): void {
+    this.releases.push({ prefix, position: this.position });
+    for (const [key, demand] of this.#pending) {
+      if (!demand.path.startsWith(prefix)) continue;
+      this.#pending.delete(key);
+      this.#losers.add(key);
+    }
+  }
+
+  #cancel(reason: string): void {
+    this.cancellation = reason;
+    const waiting = this.pending;
+    this.#pending.clear();
+    for (const demand of waiting) demand.reject(new CancelledError(reason));
+  }
+
+  #end(outcome: HandlerOutcome): void {
+    this.outcome = outcome;
+    this.#wake();
+  }
+
+  async #untilRest(move: () => void): Promise<void> {
+    this.#isOpen = true;
+    move();
+    await this.#atRest();
+    this.#isOpen = false;
+  }
+
+  #describeDivergence(record: HistoryRecord): string {
+    const asked = this.pending.map((demand) => `${demand.wanted.kind} ${placeName(demand)}`);
+    const asks = this.outcome !== undefined ? "has ended" : asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`;
+    return `the history holds ${record.kind} ${placeName(record)} at position ${this.position + 1}, where the code ${asks}`;
+  }
+}
+
+const never = new Promise<never>(() => {});
+

@@ -1,0 +1,48 @@
+/**
+ * A record as the handler gets it: how each kind settles the demand that it belongs to.
+ */
+import { decode } from "./codec.ts";
+import { type Demand, placeName } from "./demand.ts";
+import { type ErrorValue, toErrorValue } from "./error-value.ts";
+import { CallbackRejectedError, StepError, TimeoutError } from "./user-errors.ts";
+
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation";
+
+/** One entry of the history. What is recorded never changes. */
+export interface HistoryRecord {
+  readonly kind: RecordKind;
+  readonly path: string;
+  readonly occurrence: number;
+  /** The value is an error. */
+  readonly isFailure: boolean;
+  /** The codec's text; null: a sleep that ended, a wait that timed out. */
+  readonly value: string | null;
+  /** Epoch milliseconds, never before the record ahead. */
+  readonly recordedAt: number;
+  /** How many attempts a step took. */
+  readonly attempts: number;
+}
+
+/** Settles `demand` as `record` says: the same in the first pass and in every replay. */
+export function settle(demand: Demand, record: HistoryRecord): void {
+  const { wanted } = demand;
+  if (wanted.kind === "sleep") return demand.resolve(undefined);
+  if (record.value !== null) {
+    const value = decode(record.value, { what: `the record of ${placeName(demand)}` });
+    return record.isFailure ? demand.reject(failureOf(demand, toErrorValue(value), record.attempts)) : demand.resolve(value);
+  }
+  if (wanted.kind === "step") return demand.resolve(undefined);
+  if (wanted.onTimeout === "null") return demand.resolve(null);
+  demand.reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
+}
+
+function failureOf(demand: Demand, cause: ErrorValue, attempts: number): Error {
+  switch (demand.wanted.kind) {
+    case "callback":
+      return new CallbackRejectedError({ callback: demand.wanted.name, cause });
+    case "signal": // only one that was sent past the door, from SQL, with a payload that its schema refuses
+      return Object.assign(new Error(cause.message), { name: cause.name, code: cause.code });
+    default:
+      return new StepError({ step: placeName(demand), attempts, cause });
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What a turn can hand out without carrying out a step: sleeps that ended, waits whose deadline passed, signals and
+ * answers that came. The earliest goes first.
+ *
+ * An answer stamped at or before a wait's deadline wins over the timeout. All such answers were committed before the
+ * claim, under the lock that the claim took; so a deadline counts as passed only if it lies before the claim.
+ */
+import type { Demand } from "./demand.ts";
+
+export interface OfferedSignal {
+  readonly number: number;
+  readonly name: string;
+  readonly payload: string;
+  readonly isFailure: boolean;
+  readonly receivedAt: number;
+}
+export interface OfferedAnswer {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly outcome: "resolved" | "rejected";
+  readonly value: string;
+  readonly answeredAt: number;
+}
+export interface Offers {
+  /** Not taken yet, in order of arrival; at most `signalsPerName` of each name. */
+  readonly signals: readonly OfferedSignal[];
+  readonly answers: readonly OfferedAnswer[];
+  /** The database's time of the claim. */
+  readonly claimedAt: number;
+  /** The database's time now. */
+  readonly now: number;
+}
+export interface Offer {
+  readonly demand: Demand;
+  readonly value: string | null;
+  readonly isFailure: boolean;
+  readonly signal: OfferedSignal | undefined;
+  readonly at: number;
+}
+
+/** How many signals of one name a claim offers. */
+export const signalsPerName = 20;
+
+export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer | undefined {
+  const waitsForOthers = pending.some(({ wanted }) => wanted.kind === "signal" || wanted.kind === "callback");
+  const passed = waitsForOthers ? offers.claimedAt : offers.now;
+  const used = new Map<string, number>();
+  let earliest: Offer | undefined;
+  for (const demand of pending) {
+    const offer = offerFor(demand, offers, passed, used);
+    if (offer !== undefined && (earliest === undefined || offer.at < earliest.at)) earliest = offer;
+  }
+  return earliest;
+}
+
+function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, number>): Offer | undefined {
+  const { wanted } = demand;
+  const ended = (until: number | undefined): Offer | undefined =>
+    until !== undefined && until <= passed ? { demand, value: null, isFailure: false, signal: undefined, at: until } : undefined;
+  switch (wanted.kind) {
+    case "step":
+      return undefined;
+    case "sleep":
+      return ended(wanted.until);
+    case "callback": {
+      const answer = offers.answers.find(({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence);
+      if (answer === undefined || isAfter(answer.answeredAt, wanted.until)) return ended(wanted.until);
+      return { demand, value: answer.value, isFailure: answer.outcome === "rejected", signal: undefined, at: answer.answeredAt };
+    }
+    case "signal": {
+      const named = offers.signals.filter(({ name }) => name === wanted.name);
+      const index = used.get(wanted.name) ?? 0;
+      const signal = named[index];
+      if (signal === undefined) return named.length === signalsPerName ? undefined : ended(wanted.until); // there may be more
+      if (isAfter(signal.receivedAt, wanted.until)) return ended(wanted.until);
+      used.set(wanted.name, index + 1);
+      return { demand, value: signal.payload, isFailure: signal.isFailure, signal, at: signal.receivedAt };
+    }
+  }
+}
+
+function isAfter(at: number, until: number | undefined): boolean {
+  return until !== undefined && at > until;
+}

@@ -1,0 +1,17 @@
+/** Randomness that a replay repeats: numbers and ids made of seeded bytes. */
+
+/** A number in [0, 1) of 53 bits. */
+export function toRandom(bytes: Uint8Array): number {
+  let value = 0;
+  for (const byte of bytes.subarray(0, 6)) value = value * 256 + byte;
+  return (value * 32 + ((bytes[6] ?? 0) & 31)) / 2 ** 53;
+}
+
+/** A uuid of version 8 (RFC 9562: bits of the application's own making). */
+export function toUuid(bytes: Uint8Array): string {
+  const id = bytes.slice(0, 16);
+  id[6] = ((id[6] ?? 0) & 0x0f) | 0x80;
+  id[8] = ((id[8] ?? 0) & 0x3f) | 0x80;
+  const hex = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,167 @@
+/**
+ * The `step` of a handler: each verb names its place, checks what it is given, and turns into a demand.
+ */
+import type { MapScope } from "./demand.ts";
+import { toMilliseconds } from "./duration.ts";
+import { LayoverError } from "./errors.ts";
+import type { Execution } from "./execution.ts";
+import { checkStepName } from "./names.ts";
+import { resolveRetry } from "./retry.ts";
+import { toRandom, toUuid } from "./seeded.ts";
+import type { Schemas } from "./schema.ts";
+import type { Branch, Branches, Callback, CallbackContext, MapOptions, Step, StepContext, StepOptions, StepOptionsOfAnnouncement, WaitOptions } from "./step.ts";
+
+export interface StepsOptions {
+  readonly execution: Execution;
+  /** 32 bytes that depend on the run, its epoch and this text only. */
+  readonly seed: (text: string) => Uint8Array;
+  /** The one-time URL of a callback. Throws where the deployment has no public URL or no secret. */
+  readonly sealCallback: (callback: { readonly name: string; readonly path: string; readonly occurrence: number }) => {
+    readonly url: string;
+    readonly token: string;
+  };
+  readonly stepTimeoutMs: number;
+}
+
+interface Scope {
+  /** Empty for the run itself, otherwise ends before the name that follows. */
+  readonly prefix: string;
+  readonly map: MapScope | undefined;
+}
+
+export function makeStep(options: StepsOptions): Step {
+  return stepIn(options, { prefix: "", map: undefined });
+}
+
+function stepIn(options: StepsOptions, scope: Scope): Step {
+  const { execution, seed, sealCallback, stepTimeoutMs } = options;
+
+  const place = (name: string) => {
+    const path = scope.prefix + checkStepName(name);
+    return { path, occurrence: execution.nextOccurrence(path), map: scope.map };
+  };
+  /** The path of a room for names; a second one of the same name is another room. */
+  const room = (name: string) => {
+    const path = scope.prefix + checkStepName(name);
+    const occurrence = execution.nextOccurrence(`${path}/`);
+    return occurrence === 1 ? path : `${path}#${occurrence}`;
+  };
+  const inside = (prefix: string, map = scope.map) => stepIn(options, { prefix, map });
+  const seeded = (what: string) => {
+    const key = `${scope.prefix}/${what}`;
+    return seed(`${key}/${execution.nextOccurrence(key)}`);
+  };
+
+  async function run<Result>(
+    name: string,
+    body: (context: StepContext) => Result | Promise<Result>,
+    { retry, timeout }: StepOptions = {},
+  ): Promise<Result> {
+    if (typeof body !== "function") throw notAFunction(`the body of step ${JSON.stringify(name)}`);
+    const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
+    const result = await execution.demand(place(name), { kind: "step", body, retry: resolveRetry(retry), timeoutMs });
+    return result as Result; // the body's own result, through the codec
+  }
+
+  async function wait(kind: "signal" | "callback", at: ReturnType<typeof place>, name: string, { timeout, onTimeout = "throw" }: WaitOptions = {}): Promise<unknown> {
+    const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
+    const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
+    return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
+  }
+
+  function callbackAt(name: string, at: ReturnType<typeof place>): Callback<unknown> {
+    let waiting: Promise<unknown> | undefined;
+    return {
+      ...sealCallback({ name, path: at.path, occurrence: at.occurrence }),
+      wait: (waitOptions?: WaitOptions) => {
+        waiting ??= wait("callback", at, name, waitOptions);
+        return waiting;
+      },
+    };
+  }
+
+  async function waitForCallback(
+    name: string,
+    announce: (context: CallbackContext) => unknown,
+    waitOptions: WaitOptions & StepOptionsOfAnnouncement = {},
+  ): Promise<unknown> {
+    if (typeof announce !== "function") throw notAFunction(`what announces the callback ${JSON.stringify(name)}`);
+    const callback = callbackAt(name, place(name));
+    const { retry } = waitOptions;
+    await inside(`${room(name)}/`).run(
+      "announce",
+      async (context) => {
+        await announce({ ...context, url: callback.url, token: callback.token });
+      },
+      retry === undefined ? {} : { retry },
+    );
+    return callback.wait(waitOptions);
+  }
+
+  function mapItems<Item, Result>(
+    name: string,
+    items: readonly Item[],
+    each: (item: Item, context: { step: Step; index: number }) => Promise<Result>,
+    { maxConcurrency }: MapOptions,
+    failsFast: boolean,
+  ): Promise<Result>[] {
+    if (!Array.isArray(items)) throw invalid(`the items of map ${JSON.stringify(name)} are no array`, "Pass an array.");
+    if (typeof each !== "function") throw notAFunction(`what map ${JSON.stringify(name)} does with each item`);
+    if (maxConcurrency !== undefined && (!Number.isInteger(maxConcurrency) || maxConcurrency < 1)) {
+      throw invalid(`maxConcurrency is ${String(maxConcurrency)}`, "Use a whole number from 1 on, or leave it out.");
+    }
+    const path = room(name);
+    const map: MapScope = { path, slots: maxConcurrency ?? null, failsFast };
+    const results = items.map(async (item, index) => each(item, { step: inside(`${path}[${index}]/`, map), index }));
+    for (const result of results) result.catch(() => {}); // the first failure rejects the map; the others are not lost on anyone
+    return results;
+  }
+
+  function branches<Result>(path: string, list: readonly Branch<Schemas, Schemas, Result>[]): Promise<Result>[] {
+    const results = list.map(async (branch, index) => branch({ step: inside(`${path}[${index}]/`) }));
+    for (const result of results) result.catch(() => {});
+    return results;
+  }
+
+  return {
+    run,
+    sleep: async (name, duration) => {
+      const until = execution.now + toMilliseconds(duration, { field: "duration" });
+      await execution.demand(place(name), { kind: "sleep", until });
+    },
+    sleepUntil: async (name, instant) => {
+      const until = Math.ceil(Number(instant));
+      if (!Number.isFinite(until)) {
+        throw invalid(`sleepUntil ${JSON.stringify(name)} got no valid time`, "Pass a Date, or epoch milliseconds.");
+      }
+      await execution.demand(place(name), { kind: "sleep", until });
+    },
+    waitForSignal: async (name: string, waitOptions?: WaitOptions) => wait("signal", place(name), name, waitOptions),
+    createCallback: (name) => callbackAt(name, place(name)),
+    waitForCallback,
+    scope: async (name, body) => body({ step: inside(`${room(name)}/`) }),
+    all: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
+      (await Promise.all(branches(room(name), list))) as unknown as Results, // one result a branch, in their order
+    race: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
+      const path = room(name);
+      try {
+        return await Promise.race<Results[number]>(branches(path, list));
+      } finally {
+        execution.release(`${path}[`);
+      }
+    },
+    map: async (name, items, each, mapOptions = {}) => Promise.all(mapItems(name, items, each, mapOptions, true)),
+    mapSettled: async (name, items, each, mapOptions = {}) => Promise.allSettled(mapItems(name, items, each, mapOptions, false)),
+    now: () => new Date(execution.now),
+    random: () => toRandom(seeded("random")),
+    uuid: () => toUuid(seeded("uuid")),
+  };
+}
+
+function invalid(message: string, hint: string): LayoverError {
+  return new LayoverError("invalid_request", message, { hint });
+}
+
+function notAFunction(what: string): LayoverError {
+  return invalid(`${what} is no function`, "Pass a function.");
+}

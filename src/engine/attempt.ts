@@ -1,0 +1,107 @@
+/** One attempt of a step: runs the body, and tells what is to be recorded. */
+import { encode } from "../core/codec.ts";
+import { type Demand, placeName, type StepBody } from "../core/demand.ts";
+import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import { LayoverError } from "../core/errors.ts";
+import { retryDelay } from "../core/retry.ts";
+import { toUuid } from "../core/seeded.ts";
+import { isNonRetryable, retryAfterOf, TimeoutError } from "../core/user-errors.ts";
+import type { HostClock } from "../postgres/clock.ts";
+
+export interface Attempt {
+  readonly demand: Demand;
+  readonly body: StepBody;
+  /** Counted from 1. */
+  readonly number: number;
+  /** Invocations died over it too often: it is to fail unexecuted. */
+  readonly isExhausted: boolean;
+  readonly seed: (text: string) => Uint8Array;
+  /** Fires when the lease is lost: whatever the body does now is not recorded. */
+  readonly lost: AbortSignal;
+  readonly host: HostClock;
+  /** The database's time. */
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+export type AttemptResult =
+  | { readonly kind: "succeeded"; readonly value: string; readonly beganAt: number; readonly endedAt: number }
+  | {
+      readonly kind: "failed";
+      /** The codec's text of the ErrorValue. */
+      readonly error: string;
+      readonly beganAt: number;
+      readonly endedAt: number;
+      /** Undefined: that was the last attempt. */
+      readonly retryInMs: number | undefined;
+    };
+
+export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
+  const { demand, now } = attempt;
+  const beganAt = now();
+  try {
+    if (attempt.isExhausted) throw exhausted(demand);
+    const result = await runBody(attempt);
+    const value = encode(result, { what: `the result of step "${placeName(demand)}"` });
+    return { kind: "succeeded", value, beganAt, endedAt: now() };
+  } catch (thrown) {
+    const endedAt = now();
+    return { kind: "failed", error: encodeError(toErrorValue(thrown)), beganAt, endedAt, retryInMs: retryIn(attempt, thrown, endedAt) };
+  }
+}
+
+export function encodeError(error: ErrorValue): string {
+  return encode(error, { what: "the error" });
+}
+
+async function runBody({ demand, body, number, seed, lost, host }: Attempt): Promise<unknown> {
+  let controller: AbortController | undefined;
+  let cancelTimer = () => {};
+  const abort = (reason: unknown) => controller?.abort(reason);
+  const onLost = () => abort(new Error("the lease of this step is lost"));
+  const context = {
+    attempt: number,
+    get idempotencyKey() {
+      return toUuid(seed(`idempotency/${demand.path}#${demand.occurrence}`));
+    },
+    get abortSignal() {
+      if (controller === undefined) {
+        controller = new AbortController();
+        if (lost.aborted) onLost();
+        else lost.addEventListener("abort", onLost, { once: true });
+      }
+      return controller.signal;
+    },
+  };
+  const timeout = new Promise<never>((_, reject) => {
+    cancelTimer = host.after(body.timeoutMs, () => {
+      const error = new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs: body.timeoutMs });
+      reject(error);
+      abort(error);
+    });
+  });
+  try {
+    return await Promise.race([(async () => body.body(context))(), timeout]);
+  } finally {
+    cancelTimer();
+    if (controller !== undefined) lost.removeEventListener("abort", onLost);
+  }
+}
+
+function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: number): number | undefined {
+  if (number >= body.retry.maxAttempts || isNonRetryable(thrown) || isOurs(thrown)) return undefined;
+  const wish = retryAfterOf(thrown);
+  if (wish === undefined) return retryDelay(body.retry, number, random());
+  return "at" in wish ? Math.max(0, wish.at.getTime() - endedAt) : wish.delayMs;
+}
+
+/** A result that cannot be stored, a step that kills its process: the next attempt would end alike. */
+function isOurs(thrown: unknown): boolean {
+  return thrown instanceof LayoverError && ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code);
+}
+
+function exhausted(demand: Demand): LayoverError {
+  return new LayoverError("step_crashed", `the process died each time it carried out step "${placeName(demand)}"`, {
+    hint: "Look at the platform's logs for what killed it: memory, a time limit, an endless loop.",
+  });
+}

@@ -1,0 +1,53 @@
+/** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
+import { encode } from "../core/codec.ts";
+import { toErrorValue } from "../core/error-value.ts";
+import { LayoverError } from "../core/errors.ts";
+import { defaultLimits } from "../core/limits.ts";
+import { parse } from "../core/schema.ts";
+import type { ClaimedRun } from "../postgres/wire.ts";
+import { encodeError } from "./attempt.ts";
+import type { Flight } from "./flight.ts";
+
+export interface Ending {
+  readonly next: "completed" | "failed" | "cancelled";
+  /** The codec's text of the result or of the ErrorValue. */
+  readonly value: string;
+}
+
+export async function describeEnd({ execution, workflow }: Flight): Promise<Ending> {
+  const { cancellation, outcome } = execution;
+  const { contract } = workflow;
+  if (cancellation === "timeout") return failed(timedOut(contract.name));
+  if (cancellation !== undefined) return { ...failed(new Error("the run was cancelled")), next: "cancelled" };
+  if (outcome?.kind !== "returned") return failed(outcome?.error);
+  try {
+    const { output } = contract;
+    const what = "the run's result";
+    const value = output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", what });
+    return { next: "completed", value: encode(value, { what }) };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+export function failed(error: unknown): Ending {
+  return { next: "failed", value: encodeError(toErrorValue(error)) };
+}
+
+/** The error of a run whose history has reached its limit, as the codec's text. */
+export function tooLong({ position, historyBytes }: ClaimedRun, newRecords: number, newBytes: number): string | undefined {
+  const { historyRecords, historyBytes: mostBytes } = defaultLimits;
+  if (position + newRecords < historyRecords && historyBytes + newBytes < mostBytes) return undefined;
+  return failed(
+    new LayoverError("history_limit", `the run's history has reached ${historyRecords} records or ${mostBytes} bytes`, {
+      hint: "Start further runs from this one, and keep large values elsewhere.",
+      details: { records: position + newRecords, bytes: historyBytes + newBytes },
+    }),
+  ).value;
+}
+
+function timedOut(workflow: string): LayoverError {
+  return new LayoverError("run_timeout", `the run of "${workflow}" was not over at its timeout`, {
+    hint: "Raise the contract's timeout, or find what the run waited for in its history.",
+  });
+}

@@ -1,0 +1,34 @@
+/** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
+import type { TurnRef } from "../core/ports.ts";
+import { type Crew, carryOut } from "./invocation.ts";
+import { defaults, type EngineOptions } from "./options.ts";
+import { Registry } from "./registry.ts";
+import { type TickAnswer, tick } from "./tick.ts";
+import { Warm } from "./warm.ts";
+
+export class Engine {
+  readonly #crew: Crew;
+
+  constructor(options: EngineOptions) {
+    this.#crew = { options, registry: new Registry(options.workflows), warm: new Warm(options.warmRuns ?? defaults.warmRuns) };
+  }
+
+  /** One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. */
+  carryOut(turns: readonly TurnRef[]): Promise<void> {
+    return carryOut(this.#crew, turns);
+  }
+
+  /**
+   * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one.
+   * `isNew`: the first one of a deployment.
+   */
+  async tick(options: { readonly isNew?: boolean } = {}): Promise<TickAnswer> {
+    try {
+      return await tick(this.#crew, options);
+    } catch (error) {
+      const { calls } = this.#crew.options;
+      if (calls.clock.isKnown) await calls.alarms.arm([calls.clock.now() + 60_000]);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * A handler in flight, with what its process knows of the run's rows: enough to go on without asking again.
+ */
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { decode } from "../core/codec.ts";
+import type { Workflow } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
+import { Execution } from "../core/execution.ts";
+import type { HistoryRecord } from "../core/history.ts";
+import { parse } from "../core/schema.ts";
+import type { Log } from "../core/step.ts";
+import { makeStep } from "../core/steps.ts";
+import type { WireRecord, WireRun } from "../postgres/wire.ts";
+import { defaults, type EngineOptions, type LogLevel } from "./options.ts";
+
+export class Flight {
+  readonly runId: string;
+  readonly epoch: number;
+  readonly workflow: Workflow;
+  readonly execution: Execution;
+  readonly createdAt: number;
+  /** Places whose pending row stands. */
+  readonly rows = new Set<string>();
+  /** How many attempts of the inline step failed. */
+  readonly failedAttempts = new Map<string, number>();
+  /** Branches whose bodies run on this flight's closures right now. */
+  borrowers = 0;
+  /** Up to which position the handler was run on before; what it logs beyond is new. */
+  handedPosition: number;
+
+  constructor(runId: string, epoch: number, workflow: Workflow, execution: Execution, createdAt: number, handedPosition: number) {
+    this.runId = runId;
+    this.epoch = epoch;
+    this.workflow = workflow;
+    this.execution = execution;
+    this.createdAt = createdAt;
+    this.handedPosition = handedPosition;
+  }
+
+  /** Hands out the next records, in order. Stops where the code diverges. */
+  async replay(records: readonly WireRecord[]): Promise<void> {
+    for (const record of records) {
+      await this.execution.hand(toRecord(record));
+      if (this.execution.divergence !== undefined) return;
+    }
+  }
+
+  seed(text: string): Uint8Array {
+    return seedOf(this.runId, this.epoch, text);
+  }
+}
+
+export function seedOf(runId: string, epoch: number, text: string): Uint8Array {
+  return hmac(sha256, utf8ToBytes(`${runId}/${epoch}`), utf8ToBytes(text));
+}
+
+export function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempts]: WireRecord): HistoryRecord {
+  return { kind, path, occurrence, isFailure, value, recordedAt, attempts };
+}
+
+/**
+ * Begins a handler at its first rest.
+ *
+ * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses
+ */
+export async function takeOff(
+  options: EngineOptions,
+  workflow: Workflow,
+  claimed: { readonly runId: string; readonly epoch: number; readonly handedPosition: number; readonly run: WireRun },
+): Promise<Flight> {
+  const { runId, epoch, run } = claimed;
+  const { contract } = workflow;
+  const stored = decode(run.input, { what: "the run's input" });
+  const input =
+    run.isInputParsed || contract.input === undefined ? stored : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
+  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
+  const flight = new Flight(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
+  const step = makeStep({
+    execution,
+    seed: (text) => flight.seed(text),
+    sealCallback: (callback) => sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
+    stepTimeoutMs: defaults.stepTimeoutMs,
+  });
+  const info = {
+    runId,
+    id: run.userId ?? undefined,
+    workflow: contract.name,
+    version: contract.version,
+    tags: run.tags ?? {},
+    createdAt: new Date(run.createdAt),
+  };
+  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, flight) }));
+  return flight;
+}
+
+function sealCallback(options: EngineOptions, callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0]): { url: string; token: string } {
+  if (options.sealCallback === undefined) {
+    throw new LayoverError("callbacks_unavailable", `the callback "${callback.name}" has no address: this deployment has no public URL or no secret`, {
+      hint: "Set publicUrl and secrets where the workflows are served.",
+    });
+  }
+  return options.sealCallback(callback);
+}
+
+function logOf({ onLog }: EngineOptions, flight: Flight): Log {
+  const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
+    if (flight.execution.position <= flight.handedPosition) return;
+    onLog?.({ level, message, fields, runId: flight.runId, workflow: flight.workflow.contract.name });
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+function macrotask(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,326 @@
+/**
+ * One invocation: claims a set of turns in one call, carries them out side by side, and finishes them in a few.
+ *
+ * Whatever fails here fails for this invocation only: the lease runs out and the turn is claimed again. So every error
+ * is reported, and none is passed on.
+ */
+import type { Demand } from "../core/demand.ts";
+import { placeName } from "../core/demand.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { TurnRef } from "../core/ports.ts";
+import { hostClock, pause } from "../postgres/clock.ts";
+import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer, FinishBranch, WirePending } from "../postgres/wire.ts";
+import { type AttemptResult, attemptStep } from "./attempt.ts";
+import { failed } from "./ending.ts";
+import { Finishes } from "./finishes.ts";
+import { type Flight, takeOff } from "./flight.ts";
+import { Leases } from "./leases.ts";
+import { defaults, type EngineOptions } from "./options.ts";
+import type { Registry } from "./registry.ts";
+import { RunTurn } from "./run-turn.ts";
+import type { Warm } from "./warm.ts";
+
+export interface Crew {
+  readonly options: EngineOptions;
+  readonly registry: Registry;
+  readonly warm: Warm;
+}
+
+type Claimed = ClaimedRun | ClaimedBranch;
+
+export async function carryOut(crew: Crew, refs: readonly TurnRef[]): Promise<void> {
+  const invocation = new Invocation(crew, refs.length);
+  await invocation.carryOut(refs);
+}
+
+class Invocation {
+  readonly #crew: Crew;
+  readonly #options: EngineOptions;
+  readonly #terms: Omit<Parameters<EngineOptions["calls"]["claimTurns"]>[0], "turns">;
+  readonly #host;
+  readonly #leases: Leases;
+  readonly #finishes: Finishes;
+  readonly #endsAt: number;
+
+  constructor(crew: Crew, turns: number) {
+    const { options, registry } = crew;
+    const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
+    this.#crew = crew;
+    this.#options = options;
+    this.#host = options.host ?? hostClock;
+    this.#terms = { environment, endpoint: calls.endpoint, versions: registry.versions, leaseMs, maxClaims: defaults.maxClaims };
+    this.#leases = new Leases({ calls, host: this.#host, leaseMs, onError: (error) => this.#report(error, "renewing leases") });
+    this.#finishes = new Finishes({ calls, host: this.#host, claim: this.#terms, turns });
+    this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
+  }
+
+  async carryOut(refs: readonly TurnRef[]): Promise<void> {
+    const { calls, warm } = { ...this.#options, ...this.#crew };
+    const asked = refs.map((ref) => {
+      const held = ref.branch === undefined ? warm.take(ref.runId) : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
+      return { ref, held, turn: this.#claimTurn(ref, held) };
+    });
+    const wishes: TurnRef[] = [];
+    let answer: ClaimAnswer;
+    try {
+      answer = await calls.claimTurns({ ...this.#terms, turns: asked.map(({ turn }) => turn) });
+    } catch (error) {
+      return this.#report(error, "claiming turns");
+    }
+    await Promise.all(
+      asked.map(async ({ ref, held, turn }, index) => {
+        const claimed = answer.turns[index];
+        try {
+          if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
+          else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });
+          else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null) await this.#dispatchLater(ref, claimed.readyAt);
+          else if (claimed?.outcome === "wrong_environment") this.#report(wrongEnvironment(this.#terms.environment), "claiming turns");
+        } catch (error) {
+          this.#report(error, `carrying out a turn of run ${ref.runId}`);
+        } finally {
+          this.#finishes.leave();
+        }
+      }),
+    );
+    for (const wish of wishes) await this.#dispatch([wish]);
+  }
+
+  #claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
+    return {
+      runId: ref.runId,
+      turn: ref.turn,
+      token: (this.#options.newToken ?? randomToken)(),
+      alone: ref.alone ?? false,
+      ...ref.branch,
+      ...(held !== undefined && { have: { epoch: held.epoch, position: held.execution.position } }),
+    };
+  }
+
+  async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: Flight | undefined): Promise<void> {
+    const { branch } = ref;
+    const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
+    try {
+      if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease.lost);
+      else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease.lost);
+    } finally {
+      lease.release();
+    }
+  }
+
+  async #carryOutRun(turn: ClaimTurn, first: ClaimedRun, held: Flight | undefined, lost: AbortSignal): Promise<void> {
+    const { calls, warm } = { ...this.#options, ...this.#crew };
+    const flight = first.have === null ? await this.#takeOff(turn, first) : held;
+    if (flight === undefined) return;
+    let claimed = first;
+    let claim = turn;
+    for (let steps = 1; ; steps += 1) {
+      await flight.replay(claimed.records ?? []);
+      recognise(flight, claimed);
+      flight.handedPosition = claimed.handedPosition;
+      const isExhausted = claimed.claims > defaults.maxClaims;
+      const { deadlines, ...plan } = await new RunTurn({
+        flight,
+        claimed,
+        patience: () => pause(this.#host, defaults.patienceMs),
+        now: () => calls.clock.now(),
+        attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lost),
+      }).plan();
+      const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
+      const answer = await this.#finishes.send(
+        { ...plan, runId: claim.runId, token: claim.token, ...(again !== undefined && { claim: again }) },
+        deadlines,
+      );
+      if (answer.outcome !== "finished" && answer.outcome !== "deferred") return this.#reportRefusal(answer, claim.runId);
+      if (answer.outcome === "finished" && flight.execution.outcome === undefined && flight.execution.divergence === undefined) {
+        for (const demand of plan.demands ?? []) flight.rows.add(placeName(demand));
+        if (again !== undefined && answer.claim?.outcome === "claimed") {
+          claimed = answer.claim;
+          claim = again;
+          continue;
+        }
+        flight.handedPosition = flight.execution.position;
+        warm.keep(flight);
+      }
+      return this.#dispatchNext(claim.runId, answer);
+    }
+  }
+
+  async #carryOutBranch(
+    turn: ClaimTurn,
+    branch: NonNullable<TurnRef["branch"]>,
+    claimed: ClaimedBranch,
+    held: Flight | undefined,
+    lost: AbortSignal,
+  ): Promise<void> {
+    const flight = await this.#flightAt(turn, claimed, held);
+    if (flight === undefined) return;
+    const { execution } = flight;
+    const demand = execution.find(branch.path, branch.occurrence);
+    const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
+    if (demand?.wanted.kind !== "step") {
+      if (execution.losers.includes(placeName(branch))) return;
+      const blocked = execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
+      await this.#finishes.send({ ...finish, blocked }, []);
+      return;
+    }
+    flight.borrowers += 1;
+    let result: AttemptResult;
+    const number = claimed.attempts + 1;
+    try {
+      result = await this.#attempt(flight, demand, number, claimed.claims > defaults.maxClaims, lost);
+    } finally {
+      flight.borrowers -= 1;
+    }
+    const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
+    const { endedAt } = result;
+    const answer = await this.#finishes.send(
+      { ...finish, ...branchResult(result, number, this.#options.requestId?.()) },
+      retryInMs === undefined ? [] : [endedAt + retryInMs],
+    );
+    if (answer.outcome !== "finished") return this.#reportRefusal(answer, turn.runId);
+    if (retryInMs !== undefined) return this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+    const { continues, branches } = answer;
+    await this.#dispatch([
+      ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
+      ...toRefs(turn.runId, branches ?? []),
+    ]);
+  }
+
+  /** A flight that stands where the branch was demanded; one replay serves all of them. */
+  async #flightAt(turn: ClaimTurn, claimed: ClaimedBranch, held: Flight | undefined): Promise<Flight | undefined> {
+    const { warm } = this.#crew;
+    const { epoch, position } = claimed;
+    if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position) return held;
+    const other = warm.findAt(turn.runId, epoch, position);
+    if (other !== undefined) return other;
+    if (claimed.run === null) {
+      // What this process held stands elsewhere by now: the same token gets the whole answer.
+      const { have: _, ...whole } = turn;
+      const { turns } = await this.#options.calls.claimTurns({ ...this.#terms, turns: [whole] });
+      const again = turns[0];
+      return again?.outcome === "claimed" ? this.#flightAt(whole, again as ClaimedBranch, undefined) : undefined;
+    }
+    const flight = await this.#takeOff(turn, claimed);
+    if (flight === undefined) return undefined;
+    await flight.replay(claimed.records ?? []);
+    if (flight.execution.divergence === undefined) warm.keep(flight);
+    return flight;
+  }
+
+  /** Begins the handler; a run whose input its schema refuses fails at once. */
+  async #takeOff(turn: ClaimTurn, claimed: Claimed): Promise<Flight | undefined> {
+    const { run } = claimed;
+    const workflow = run === null ? undefined : this.#crew.registry.find(run.workflow, run.version);
+    if (run === null || workflow === undefined) throw new Error("the database answered a claim that this deployment cannot carry out");
+    try {
+      return await takeOff(this.#options, workflow, { runId: turn.runId, epoch: claimed.epoch, handedPosition: claimed.handedPosition, run });
+    } catch (error) {
+      if (!(error instanceof LayoverError) || error.code !== "invalid_input") throw error;
+      await this.#finishes.send({ runId: turn.runId, token: turn.token, position: claimed.position, ...failed(error) }, []);
+      return undefined;
+    }
+  }
+
+  #attempt(flight: Flight, demand: Demand, number: number, isExhausted: boolean, lost: AbortSignal): Promise<AttemptResult> {
+    const { wanted } = demand;
+    if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
+    const { calls, random = Math.random } = this.#options;
+    return attemptStep({
+      demand,
+      body: wanted,
+      number,
+      isExhausted,
+      seed: (text) => flight.seed(text),
+      lost,
+      host: this.#host,
+      now: () => calls.clock.now(),
+      random,
+    });
+  }
+
+  #maySpend(steps: number): boolean {
+    return steps < (this.#options.invocation?.maxSteps ?? defaults.maxSteps) && this.#host.monotonic() < this.#endsAt;
+  }
+
+  #nextClaim(flight: Flight, claim: ClaimTurn, plan: { readonly position: number; readonly records?: readonly unknown[] }): ClaimTurn {
+    const position = plan.position + (plan.records?.length ?? 0);
+    return { ...this.#claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined), have: { epoch: flight.epoch, position } };
+  }
+
+  async #dispatchNext(runId: string, answer: FinishAnswer & { outcome: "finished" | "deferred" }): Promise<void> {
+    const next = { runId, turn: answer.turn };
+    await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);
+    if (!answer.isReady && answer.readyAt != null) await this.#dispatchLater(next, answer.readyAt);
+  }
+
+  /** A short wait is a delayed dispatch too; a long one is the alarm's alone. */
+  async #dispatchLater(ref: TurnRef, readyAt: number): Promise<void> {
+    const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
+    if (delayMs <= defaults.shortWaitMs) await this.#dispatch([ref], delayMs);
+  }
+
+  async #dispatch(refs: readonly TurnRef[], delayMs = 0): Promise<void> {
+    if (refs.length === 0) return;
+    try {
+      await this.#options.dispatch(refs, delayMs);
+    } catch (error) {
+      this.#report(error, "dispatching"); // the alarm stands
+    }
+  }
+
+  #reportRefusal(answer: FinishAnswer, runId: string): void {
+    if (answer.outcome === "raised") this.#report(new Error(`${answer.message} (${answer.sqlState})`), `finishing a turn of run ${runId}`);
+  }
+
+  #report(error: unknown, doing: string): void {
+    this.#options.onError?.(error, doing);
+  }
+}
+
+function branchResult(result: AttemptResult, number: number, requestId: string | undefined): Pick<FinishBranch, "attempt" | "record" | "bytes"> {
+  const { beganAt, endedAt } = result;
+  const recorded = (value: string, isFailure: boolean) => ({
+    record: { value, isFailure, at: endedAt, beganAt, attempts: number },
+    bytes: value.length,
+  });
+  if (result.kind === "succeeded") return recorded(result.value, false);
+  const { error, retryInMs } = result;
+  const attempt = { number, beganAt, endedAt, error, ...(requestId !== undefined && { requestId }) };
+  return retryInMs === undefined ? { attempt, ...recorded(error, true) } : { attempt: { ...attempt, retryInMs } };
+}
+
+/** What the claim tells of the run's pending rows; a row that the code does not ask for is a divergence. */
+function recognise(flight: Flight, { have, pending }: ClaimedRun): void {
+  const { execution, rows, failedAttempts } = flight;
+  if (execution.divergence !== undefined || execution.outcome !== undefined) return;
+  const losers = new Set(execution.losers);
+  const standing = new Set((pending ?? []).map(placeName));
+  for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
+  for (const row of pending ?? []) {
+    const place = placeName(row);
+    if (row.kind === "retry") failedAttempts.set(place, row.attempts);
+    else if (row.position === null) rows.add(place);
+    if (have !== null || row.position !== null || row.isReleased || losers.has(place)) continue;
+    if (!isAskedFor(flight, row)) execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
+  }
+}
+
+function isAskedFor({ execution }: Flight, row: WirePending): boolean {
+  const kind = execution.find(row.path, row.occurrence)?.wanted.kind;
+  return kind === (row.kind === "branch" || row.kind === "retry" ? "step" : row.kind);
+}
+
+function toRefs(runId: string, branches: readonly BranchRef[]): TurnRef[] {
+  return branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));
+}
+
+function randomToken(): string {
+  return crypto.randomUUID();
+}
+
+function wrongEnvironment(environment: string): LayoverError {
+  return new LayoverError("wrong_environment", `this database is not known as environment "${environment}" at this address`, {
+    hint: "It is a copy, or two deployments share it. Adopt it if runs are to be carried out here.",
+    details: { environment },
+  });
+}

@@ -1,0 +1,65 @@
+/** What an engine is made of, and its defaults. */
+import type { CallbackRef } from "../core/callback.ts";
+import type { Workflow } from "../core/contract.ts";
+import type { Dispatch } from "../core/ports.ts";
+import type { Calls } from "../postgres/calls.ts";
+import type { HostClock } from "../postgres/clock.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogEntry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+  readonly runId: string;
+  readonly workflow: string;
+}
+
+export interface EngineOptions {
+  readonly calls: Calls;
+  readonly dispatch: Dispatch;
+  readonly workflows: readonly Workflow[];
+  /** Which deployment this is. A database belongs to one. Default "default". */
+  readonly environment?: string | undefined;
+  /** Makes the one-time URL of a callback. Without it, `step.createCallback` throws. */
+  readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
+  /** Gets what handlers log. Default: nothing. */
+  readonly onLog?: ((entry: LogEntry) => void) | undefined;
+  /** Gets what went wrong in the engine itself; a lost call, a broken connection. Nothing is lost by it. */
+  readonly onError?: ((error: unknown, doing: string) => void) | undefined;
+  /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */
+  readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
+  /** How long a claim stands until somebody else may claim again; renewed while a body runs. Default 60 s. */
+  readonly leaseMs?: number | undefined;
+  /** How many runs may be kept in memory, at rest, to go on without a replay. 0: none. Default 1,000. */
+  readonly warmRuns?: number | undefined;
+  /** How long a run is kept after its end. Default 30 days, failed 90. */
+  readonly keepMs?: number | undefined;
+  readonly keepFailedMs?: number | undefined;
+  /** The platform's id of this invocation, for its logs. */
+  readonly requestId?: (() => string | undefined) | undefined;
+  readonly host?: HostClock | undefined;
+  /** Resolves when microtasks are drained and one macrotask has passed. Default `setImmediate`. */
+  readonly atRest?: (() => Promise<void>) | undefined;
+  /** In [0, 1), for jitter. */
+  readonly random?: (() => number) | undefined;
+  /** Makes leases; a fresh uuid at each call. */
+  readonly newToken?: (() => string) | undefined;
+}
+
+export const defaults = {
+  environment: "default",
+  leaseMs: 60_000,
+  stepTimeoutMs: 60_000,
+  maxSteps: 1,
+  budgetMs: 10_000,
+  warmRuns: 1_000,
+  keepMs: 30 * 86_400_000,
+  keepFailedMs: 90 * 86_400_000,
+  /** Lone claims without a finish, after which the step that a run reaches fails unexecuted. */
+  maxClaims: 5,
+  /** How long a handler that asks for nothing may await something of its own. */
+  patienceMs: 1_000,
+  /** A wait shorter than this is a delayed dispatch too, beside the alarm. */
+  shortWaitMs: 120_000,
+} as const;

@@ -1,0 +1,29 @@
+/** The workflow versions that this deployment carries. */
+import type { Workflow } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
+
+export class Registry {
+  /** As claims name them: the versions of each workflow. */
+  readonly versions: Readonly<Record<string, readonly number[]>>;
+  readonly #workflows = new Map<string, Workflow>();
+
+  /** @throws LayoverError `duplicate_workflow` */
+  constructor(workflows: readonly Workflow[]) {
+    const versions: Record<string, number[]> = {};
+    for (const workflow of workflows) {
+      const { name, version } = workflow.contract;
+      if (this.find(name, version) !== undefined) {
+        throw new LayoverError("duplicate_workflow", `version ${version} of workflow "${name}" is registered twice`, {
+          hint: "Give one of them another name or version.",
+        });
+      }
+      this.#workflows.set(`${version}/${name}`, workflow);
+      (versions[name] ??= []).push(version);
+    }
+    this.versions = versions;
+  }
+
+  find(name: string, version: number): Workflow | undefined {
+    return this.#workflows.get(`${version}/${name}`);
+  }
+}

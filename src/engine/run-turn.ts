@@ -1,0 +1,197 @@
+/**
+ * The turn of a run: replay, hand out what came, carry out the one pending step, run on to the next demand. What is to
+ * be recorded and what follows it are one plan, and so one call.
+ */
+import { type Demand, placeName } from "../core/demand.ts";
+import { earliestOffer, type Offer, type OfferedSignal } from "../core/offers.ts";
+import { parse } from "../core/schema.ts";
+import { toErrorValue } from "../core/error-value.ts";
+import { decode, encode } from "../core/codec.ts";
+import type { ClaimedRun, FailedAttempt, FinishRun, NewDemand, NewRecord, WireCallback } from "../postgres/wire.ts";
+import { type AttemptResult, encodeError } from "./attempt.ts";
+import { describeEnd, tooLong } from "./ending.ts";
+import type { Flight } from "./flight.ts";
+
+/** What a finish says, but for who says it. */
+export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
+  /** Instants at which the scheduler may have to look. */
+  readonly deadlines: readonly number[];
+}
+
+export interface RunTurnOptions {
+  readonly flight: Flight;
+  readonly claimed: ClaimedRun;
+  /** Up to a second for a handler that awaits something of its own. */
+  readonly patience: () => Promise<void>;
+  /** The database's time. */
+  readonly now: () => number;
+  readonly attempt: (demand: Demand, number: number) => Promise<AttemptResult>;
+}
+
+export class RunTurn {
+  readonly #options: RunTurnOptions;
+  readonly #flight: Flight;
+  readonly #claimed: ClaimedRun;
+  readonly #records: NewRecord[] = [];
+  #signals: readonly OfferedSignal[] = [];
+  #answers: readonly WireCallback[];
+  #attempt: FailedAttempt | undefined;
+  #isStepDone = false;
+  #bytes = 0;
+
+  constructor(options: RunTurnOptions) {
+    this.#options = options;
+    this.#flight = options.flight;
+    this.#claimed = options.claimed;
+    this.#answers = options.claimed.callbacks ?? [];
+  }
+
+  async plan(): Promise<Plan> {
+    const { execution } = this.#flight;
+    this.#signals = await offeredSignals(this.#flight, this.#claimed);
+    for (;;) {
+      if (execution.isAdrift) await execution.drift(this.#options.patience());
+      if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
+      if (execution.outcome !== undefined) {
+        const { next, value } = await describeEnd(this.#flight);
+        return this.#end(next, { value });
+      }
+      if (execution.isAdrift) return this.#end("blocked", { value: "the handler awaits something that is no step" });
+      const excess = tooLong(this.#claimed, this.#records.length, this.#bytes);
+      if (excess !== undefined) return this.#end("failed", { value: excess });
+
+      const offer = this.#nextOffer();
+      if (offer !== undefined) {
+        await this.#take(offer);
+        continue;
+      }
+      const step = this.#inlineStep();
+      if (step === undefined) return this.#park();
+      if (this.#isStepDone) return this.#end("ready");
+      this.#isStepDone = true;
+      const retryInMs = await this.#carryOut(step);
+      if (retryInMs !== undefined) return this.#end("parked", { deadlines: this.#deadlines([this.#options.now() + retryInMs]) });
+    }
+  }
+
+  #nextOffer(): Offer | undefined {
+    const offers = { signals: this.#signals, answers: this.#answers, claimedAt: this.#claimed.now, now: this.#options.now() };
+    return earliestOffer(this.#flight.execution.pending, offers);
+  }
+
+  async #take({ demand, value, isFailure, signal }: Offer): Promise<void> {
+    this.#signals = this.#signals.filter((other) => other !== signal);
+    this.#answers = this.#answers.filter(({ path, occurrence }) => path !== demand.path || occurrence !== demand.occurrence);
+    await this.#record(demand, {
+      kind: demand.wanted.kind,
+      isFailure,
+      ...(value !== null && { value }),
+      ...(signal !== undefined && { signal: signal.number }),
+    });
+  }
+
+  /** The one pending step, if it is a step and nothing else is pending: neither here nor by a loser still at work. */
+  #inlineStep(): Demand | undefined {
+    const sole = this.#flight.execution.soleDemand;
+    if (sole?.wanted.kind !== "step" || this.#flight.rows.has(placeName(sole))) return undefined;
+    return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;
+  }
+
+  /** A race decided in this very turn may have left losers at work. */
+  #hasBranches(): boolean {
+    return this.#flight.execution.losers.some((place) => this.#flight.rows.has(place));
+  }
+
+  /** Carries out one attempt; answers the delay if there is to be another. */
+  async #carryOut(step: Demand): Promise<number | undefined> {
+    const { failedAttempts } = this.#flight;
+    const number = (failedAttempts.get(placeName(step)) ?? 0) + 1;
+    const result = await this.#options.attempt(step, number);
+    const { beganAt } = result;
+    if (result.kind === "succeeded") {
+      await this.#record(step, { kind: "step", value: result.value, beganAt, attempts: number });
+      return undefined;
+    }
+    const { path, occurrence, demandedAfter } = step;
+    const { error, endedAt, retryInMs } = result;
+    this.#attempt = { path, occurrence, demandedAfter, number, beganAt, endedAt, error, ...(retryInMs !== undefined && { retryInMs }) };
+    if (retryInMs !== undefined) {
+      failedAttempts.set(placeName(step), number);
+      return retryInMs;
+    }
+    await this.#record(step, { kind: "step", value: error, isFailure: true, beganAt, attempts: number });
+    return undefined;
+  }
+
+  /** A record's time is fixed before it is handed out, so that the first pass and every replay see the same. */
+  async #record(demand: Demand, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
+    const { execution } = this.#flight;
+    const { path, occurrence } = demand;
+    const { kind, isFailure = false, value = null, attempts = 1 } = entry;
+    const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);
+    this.#records.push({ ...entry, path, occurrence, at });
+    this.#bytes += value?.length ?? 0;
+    await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
+  }
+
+  #park(): Plan {
+    const { execution, rows } = this.#flight;
+    const waits = execution.pending.flatMap(({ wanted }) => (wanted.kind === "step" || wanted.until === undefined ? [] : [wanted.until]));
+    const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
+    return this.#end("parked", { ...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });
+  }
+
+  #deadlines(instants: readonly number[]): readonly number[] {
+    const { timeoutAt } = this.#claimed;
+    return timeoutAt === null ? instants : [...instants, timeoutAt];
+  }
+
+  #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
+    const released = this.#flight.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
+    return {
+      position: this.#claimed.position,
+      next,
+      bytes: this.#bytes,
+      deadlines: [],
+      ...(this.#records.length > 0 && { records: this.#records }),
+      ...(this.#attempt !== undefined && { attempt: this.#attempt }),
+      ...(released.length > 0 && { released }),
+      ...more,
+    };
+  }
+}
+
+function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {
+  const place = { path, occurrence, demandedAfter, ordinal };
+  switch (wanted.kind) {
+    case "step":
+      return { ...place, kind: "branch", ...(map !== undefined && { map }) };
+    case "sleep":
+      return { ...place, kind: "sleep", until: wanted.until };
+    default:
+      return {
+        ...place,
+        kind: wanted.kind,
+        ...(wanted.until !== undefined && { until: wanted.until }),
+        ...(wanted.kind === "signal" && { signal: wanted.name }),
+      };
+  }
+}
+
+/** A signal that was sent from SQL passed no door: its schema is asked now. A refused one makes its wait throw. */
+async function offeredSignals({ workflow }: Flight, { signals }: ClaimedRun): Promise<readonly OfferedSignal[]> {
+  if (signals === null) return [];
+  return Promise.all(
+    signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
+      const schema = workflow.contract.signals[name];
+      if (isParsed || schema === undefined) return { number, name, payload, isFailure: false, receivedAt };
+      const what = `the payload of signal "${name}"`;
+      try {
+        const value = await parse(schema, decode(payload), { code: "invalid_payload", what });
+        return { number, name, payload: encode(value, { what }), isFailure: false, receivedAt };
+      } catch (error) {
+        return { number, name, payload: encodeError(toErrorValue(error)), isFailure: true, receivedAt };
+      }
+    }),
+  );
+}

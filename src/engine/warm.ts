@@ -1,0 +1,62 @@
+/**
+ * Flights that this process keeps at rest, to go on without a replay. Only what the database has confirmed is kept.
+ *
+ * The next turn of a run takes a flight, alone. Its branches borrow one that stands exactly at the position where they
+ * were demanded: one replay serves them all.
+ */
+import type { Flight } from "./flight.ts";
+
+/** A run that fans out has a flight at its front and one where its branches were demanded. */
+const mostOfOneRun = 3;
+
+export class Warm {
+  readonly #capacity: number;
+  readonly #flights = new Map<string, Flight[]>();
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  keep(flight: Flight): void {
+    if (this.#capacity === 0) return;
+    const kept = (this.#flights.get(flight.runId) ?? []).filter(({ epoch }) => epoch === flight.epoch);
+    this.#flights.delete(flight.runId);
+    this.#flights.set(flight.runId, [flight, ...kept.filter((other) => other !== flight)].slice(0, mostOfOneRun));
+    for (const oldest of this.#flights.keys()) {
+      if (this.#flights.size <= this.#capacity) return;
+      this.#flights.delete(oldest);
+    }
+  }
+
+  /** The flight farthest along, if no branch is at work on it; it is the caller's from now on. */
+  take(runId: string): Flight | undefined {
+    const flights = this.#flights.get(runId)?.filter(({ borrowers }) => borrowers === 0) ?? [];
+    const front = flights.reduce<Flight | undefined>(
+      (first, other) => (first === undefined || other.execution.position > first.execution.position ? other : first),
+      undefined,
+    );
+    if (front !== undefined) this.#remove(front);
+    return front;
+  }
+
+  /** A flight that stands where this branch was demanded. */
+  findFor(runId: string, path: string, occurrence: number): Flight | undefined {
+    return this.#flights
+      .get(runId)
+      ?.find(({ execution }) => execution.find(path, occurrence)?.demandedAfter === execution.position);
+  }
+
+  findAt(runId: string, epoch: number, position: number): Flight | undefined {
+    return this.#flights.get(runId)?.find((flight) => flight.epoch === epoch && flight.execution.position === position);
+  }
+
+  forget(runId: string): void {
+    this.#flights.delete(runId);
+  }
+
+  #remove(flight: Flight): void {
+    const rest = this.#flights.get(flight.runId)?.filter((other) => other !== flight) ?? [];
+    if (rest.length === 0) this.#flights.delete(flight.runId);
+    else this.#flights.set(flight.runId, rest);
+  }
+}

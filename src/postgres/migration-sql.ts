@@ -1,0 +1,89 @@
+/** The SQL around the files: what migrate sends besides them, and all of it as one script. */
+import { type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
+
+/** All of it as one script, for people who run SQL by hand. Running it again does no harm. */
+export function migrationSql(source: SchemaSource = {}): string {
+  const schema = readSchema(source);
+  return [
+    "begin isolation level read committed;",
+    sessionSettings,
+    takeTheLock,
+    "create schema if not exists layover;",
+    bookkeeping,
+    unlessNewer(schema),
+    ...schema.migrations.map(unlessApplied),
+    ...schema.functions.map(({ sql }) => sql),
+    recordFunctions(schema),
+    "commit;\n",
+  ].join("\n");
+}
+
+/**
+ * Names resolve in Postgres' own schema only, so one that lacks its schema fails here and not later, in somebody's
+ * search_path. Functions may call others that come after them.
+ */
+export const sessionSettings = `
+set local statement_timeout = 0;
+set local lock_timeout = 0;
+set local client_min_messages = warning;
+set local search_path = pg_catalog, pg_temp;
+set local check_function_bodies = off;
+`;
+
+/** Who waited here sees all that the one before did: in read committed, each statement has a snapshot of its own. */
+export const takeTheLock = "select pg_catalog.pg_advisory_xact_lock(7812089, 1);\n";
+
+export const bookkeeping = `
+create table if not exists layover.migration (
+  number      integer primary key,
+  name        text not null,
+  checksum    text not null,
+  is_breaking boolean not null,
+  applied_at  timestamptz not null
+);
+create table if not exists layover.function_set (
+  is_current boolean primary key default true check (is_current),
+  version    text not null,
+  checksum   text not null,
+  applied_at timestamptz not null
+);
+`;
+
+export function recordMigration({ number, name, checksum, isBreaking }: Migration): string {
+  return `
+insert into layover.migration (number, name, checksum, is_breaking, applied_at)
+  values (${number}, ${literal(name)}, ${literal(checksum)}, ${isBreaking}, clock_timestamp());
+`;
+}
+
+export function recordFunctions({ version, functionsChecksum }: Schema): string {
+  return `
+insert into layover.function_set (version, checksum, applied_at)
+  values (${literal(version)}, ${literal(functionsChecksum)}, clock_timestamp())
+  on conflict (is_current) do update
+    set version = excluded.version, checksum = excluded.checksum, applied_at = excluded.applied_at;
+`;
+}
+
+/** Executed as a text, because a block of PL/pgSQL allows less than a script. */
+function unlessApplied(migration: Migration): string {
+  const quote = `$migration_${migration.checksum.slice(0, 8)}$`;
+  return `do $do$ begin
+if not exists (select from layover.migration where number = ${migration.number}) then
+execute ${quote}${migration.sql}${quote};
+${recordMigration(migration)}
+end if;
+end $do$;`;
+}
+
+function unlessNewer({ migrations }: Schema): string {
+  return `do $$ begin
+if exists (select from layover.migration where number > ${migrations.length}) then
+  raise exception 'this database was migrated by newer code, whose functions must not be replaced by older ones';
+end if;
+end $$;`;
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,57 @@
+/** What stands where layover's schema goes, and whether this role may put it there. */
+import type { Script } from "./script.ts";
+import { SetupError } from "./setup-error.ts";
+
+export interface Place {
+  readonly role: string;
+  readonly database: string;
+  /** Of the schema; null: there is none. */
+  readonly owner: string | null;
+  readonly isOurs: boolean;
+  readonly isEmpty: boolean;
+  readonly mayCreateSchema: boolean;
+  readonly mayCreateInSchema: boolean;
+}
+
+/** By the catalogs alone: names would be looked up with permissions that the role may lack. */
+export async function lookAround(script: Script): Promise<Place> {
+  const [row = {}] = await script(`
+    select current_user as role, current_database() as database, n.owner,
+      has_database_privilege(current_database(), 'create') as may_create_schema,
+      coalesce(has_schema_privilege(n.oid, 'create'), false) as may_create_in_schema,
+      exists (select from pg_class c where c.relnamespace = n.oid and c.relname = 'migration') as is_ours,
+      not exists (select from pg_class c where c.relnamespace = n.oid)
+        and not exists (select from pg_proc p where p.pronamespace = n.oid) as is_empty
+    from (select) as always
+      left join (select oid, pg_get_userbyid(nspowner) as owner from pg_namespace where nspname = 'layover') n on true`);
+  const place: Place = {
+    role: String(row["role"]),
+    database: String(row["database"]),
+    owner: row["owner"] === null ? null : String(row["owner"]),
+    isOurs: row["is_ours"] === true,
+    isEmpty: row["is_empty"] === true,
+    mayCreateSchema: row["may_create_schema"] === true,
+    mayCreateInSchema: row["may_create_in_schema"] === true,
+  };
+  if (place.isOurs || place.isEmpty) return place;
+  throw new SetupError(
+    "schema_taken",
+    `The database "${place.database}" has a schema "layover" that layover did not make.`,
+    {
+      hint: "layover's schema is always called that. Rename the other one, or use another database.",
+    },
+  );
+}
+
+export function refuseWithoutPermission({ role, database, owner, mayCreateSchema, mayCreateInSchema }: Place): void {
+  if (owner === null && !mayCreateSchema) {
+    throw new SetupError("permission_denied", `"${role}" may not create a schema in the database "${database}".`, {
+      hint: `Run migrate as the database's owner, or have the owner run: create schema layover authorization "${role}";`,
+    });
+  }
+  if (owner !== null && !mayCreateInSchema) {
+    throw new SetupError("permission_denied", `"${role}" may not create tables in "${owner}"'s schema "layover".`, {
+      hint: `Run migrate as "${owner}".`,
+    });
+  }
+}
