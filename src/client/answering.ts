@@ -1,11 +1,24 @@
 /** What is sent to a run from outside, checked against its contract at the door: signals and answers to callbacks. */
 import type { CallbackRef } from "../core/callback.ts";
 import { encode } from "../core/codec.ts";
-import type { Contract } from "../core/contract.ts";
+import type { CallbacksOf, Contract } from "../core/contract.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
-import { parse, type Schema, type Schemas } from "../core/schema.ts";
-import type { CallbackAnswer, SignalAnswer } from "../postgres/wire.ts";
+import { type InferInput, parse, type Schema, type Schemas } from "../core/schema.ts";
+import type { CallbackAnswer, CallbackState, SignalAnswer } from "../postgres/wire.ts";
+
+/** What became of a callback. */
+export interface CallbackView {
+  readonly workflow: string;
+  readonly version: number;
+  /** In the contract. */
+  readonly name: string;
+  readonly status: Exclude<CallbackState["outcome"], "unknown">;
+  readonly deadline: Date | undefined;
+}
+
+/** What may answer some callback of this contract. */
+export type CallbackInputOf<C> = InferInput<CallbacksOf<C>[keyof CallbacksOf<C>]>;
 
 /** Why a callback is rejected. */
 export type Rejection = string | Error | { readonly name?: string; readonly message: string; readonly data?: unknown };

@@ -10,7 +10,7 @@
  */
 import { v7 } from "uuid";
 import type { CallbackRef, OpenCallback } from "../core/callback.ts";
-import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract.ts";
+import type { Contract, ResultOf, SignalsOf } from "../core/contract.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
@@ -20,8 +20,10 @@ import type { InferInput } from "../core/schema.ts";
 import { TimeoutError } from "../core/user-errors.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
-import type { CallbackState, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
+import type { RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
 import {
+  type CallbackInputOf,
+  type CallbackView,
   encodedAnswer,
   encodedPayload,
   encodedRejection,
@@ -30,20 +32,13 @@ import {
   sentSignal,
   unknownCallback,
 } from "./answering.ts";
-import { cursorAfter, runIdOf } from "./cursor.ts";
 import { translated } from "./failure.ts";
 import { type HistoryView, historyView } from "./history-view.ts";
+import { type ListOptions, listCall, type Page, pageOf } from "./listing.ts";
 import { RunFailedError } from "./run-failed-error.ts";
-import { knownRunId, unknownRun } from "./run-id.ts";
-import { dateOf, type RunStatus, type RunView, runView } from "./run-view.ts";
-import {
-  checkTags,
-  type StartArguments,
-  type StartInOptions,
-  type StartOptions,
-  startCall,
-  startedRunId,
-} from "./starting.ts";
+import { checkSignalId, knownRunId, unknownRun } from "./run-id.ts";
+import { dateOf, type RunView, runView } from "./run-view.ts";
+import { type StartArguments, type StartInOptions, type StartOptions, startCall, startedRunId } from "./starting.ts";
 import { Unreadable } from "./unreadable.ts";
 import { untilOver } from "./waiting.ts";
 
@@ -58,24 +53,6 @@ export interface ClientOptions {
   readonly host?: HostClock | undefined;
   /** Told of what was lost without harm: a dispatch that failed. */
   readonly onError?: ((error: unknown) => void) | undefined;
-}
-
-export interface ListOptions {
-  readonly workflow?: string | undefined;
-  readonly status?: RunStatus | undefined;
-  /** All of these. */
-  readonly tags?: Readonly<Record<string, string>> | undefined;
-  /** Up to 200. Default: 50. */
-  readonly limit?: number | undefined;
-  /** Of the page before. */
-  readonly cursor?: string | undefined;
-}
-
-export interface Page {
-  /** Newest first. */
-  readonly runs: readonly RunView[];
-  /** Of the next page, if there is one. */
-  readonly cursor?: string;
 }
 
 export interface WaitOptions {
@@ -100,21 +77,8 @@ export interface SignalReceipt {
 /** How a run ended, or that it is not over. */
 export type RunEnding = Pick<RunView, "runId" | "workflow" | "version" | "status" | "result" | "error">;
 
-export interface CallbackView {
-  readonly workflow: string;
-  readonly version: number;
-  /** In the contract. */
-  readonly name: string;
-  readonly status: Exclude<CallbackState["outcome"], "unknown">;
-  readonly deadline: Date | undefined;
-}
-
-/** What may answer some callback of this contract. */
-export type CallbackInputOf<C> = InferInput<CallbacksOf<C>[keyof CallbacksOf<C>]>;
-
 /** Longer delays are left to the alarm, which rings at most 2 minutes late. */
 const longestDispatchMs = 120_000;
-const mostRuns = 200;
 
 export class Client {
   readonly #calls: Calls;
@@ -174,7 +138,7 @@ export class Client {
 
   /** The run with your own id. @throws LayoverError `unknown_run` */
   async runById<C extends Contract>(contract: C, id: string): Promise<Run<C>> {
-    const { runId } = await this.#get({ workflow: contract.name, id: checkName(id, "id") });
+    const { runId } = await this.#get({ workflow: contract.name, id: checkName(id, "id"), longestInput: 0 });
     return new Run(this, contract, { runId, isNew: false });
   }
 
@@ -184,24 +148,9 @@ export class Client {
   }
 
   /** Runs of this namespace, newest first, a page at a time. @throws LayoverError `invalid_cursor`, `invalid_request` */
-  async list({ workflow, status, tags, limit = 50, cursor }: ListOptions = {}): Promise<Page> {
-    if (!Number.isInteger(limit) || limit < 1 || limit > mostRuns) {
-      throw new LayoverError("invalid_request", `limit: ${String(limit)} is not a whole number from 1 to ${mostRuns}`, {
-        hint: "Ask for further pages with the cursor.",
-        details: { field: "limit", limit: mostRuns },
-      });
-    }
-    const call = {
-      limit: limit + 1,
-      ...(workflow !== undefined && { workflow: checkName(workflow, "workflow") }),
-      ...(status !== undefined && { status }),
-      ...(tags !== undefined && { tags: checkTags(tags) }),
-      ...(cursor !== undefined && { before: runIdOf(cursor) }),
-    };
-    const { runs } = await translated(() => this.#calls.listRuns(call));
-    const page = runs.slice(0, limit);
-    const last = page.at(-1);
-    return { runs: page.map(runView), ...(runs.length > limit && last && { cursor: cursorAfter(last.runId) }) };
+  async list(options: ListOptions = {}): Promise<Page> {
+    const call = listCall(options);
+    return pageOf(call, (await translated(() => this.#calls.listRuns(call))).runs);
   }
 
   /** @throws LayoverError `unknown_run` */
@@ -227,34 +176,47 @@ export class Client {
   }
 
   /**
-   * Sends a signal to a run, by our id of it or by its workflow and your own. It is kept until the run takes it.
+   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it.
    *
    * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`
    */
   async signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
-    key: RunKey,
+    run: string | { readonly id: string },
     name: Name,
     payload: InferInput<SignalsOf<C>[Name]>,
     options: SignalOptions & { readonly contract: C },
   ): Promise<SignalReceipt> {
     const { contract, dedupeId, signalId = v7() } = options;
+    const key = typeof run === "string" ? { runId: knownRunId(run) } : { id: checkName(run.id, "id") };
     const call = {
-      ...("runId" in key ? { runId: knownRunId(key.runId) } : { id: checkName(key.id, "id") }),
-      workflow: "workflow" in key ? key.workflow : contract.name,
+      ...key,
+      workflow: contract.name,
       name,
       encodedPayload: await encodedPayload(contract, name, payload, this.#limits.valueBytes),
-      signalId: signalId,
+      signalId: checkSignalId(signalId),
       ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
     };
-    const answer = found(await translated(() => this.#calls.sendSignal(call)), key);
+    const answer = found(await translated(() => this.#calls.sendSignal(call)), call);
     const outcome = sentSignal(answer);
     if (outcome === "sent" && "turn" in answer) await this.#hint(answer.runId, answer.turn, 0);
     return { runId: answer.runId, outcome };
   }
 
+  /** Which wait a token answers. Asks the database nothing. @throws LayoverError `unknown_callback` */
+  openCallback(token: string): CallbackRef {
+    if (this.#openCallback === undefined) {
+      throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
+        hint: "Give it the root secret that the tokens are signed with.",
+      });
+    }
+    const ref = this.#openCallback(token);
+    if (ref === undefined) throw unknownCallback();
+    return ref;
+  }
+
   /** What became of a callback. @throws LayoverError `unknown_callback` */
   async callback(token: string): Promise<CallbackView> {
-    const { runId, epoch, path, occurrence, workflow, version, name } = this.#open(token);
+    const { runId, epoch, path, occurrence, workflow, version, name } = this.openCallback(token);
     const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
     if (outcome === "unknown") throw unknownCallback();
     return { workflow, version, name, status: outcome, deadline: dateOf(until) };
@@ -270,13 +232,13 @@ export class Client {
     value: CallbackInputOf<C>,
     { contract }: { contract: C },
   ): Promise<void> {
-    const ref = this.#open(token);
+    const ref = this.openCallback(token);
     await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#limits.valueBytes));
   }
 
   /** The wait throws a CallbackRejectedError. @throws LayoverError as `resolveCallback` */
   async rejectCallback(token: string, reason: Rejection): Promise<void> {
-    await this.#answer(this.#open(token), "rejected", encodedRejection(reason));
+    await this.#answer(this.openCallback(token), "rejected", encodedRejection(reason));
   }
 
   /** Has the scheduler look now: after a start or a signal from SQL, which arms nothing. */
@@ -291,17 +253,6 @@ export class Client {
 
   async #get(key: RunKey & { readonly longestInput?: number }): Promise<WireRunView> {
     return found(await translated(() => this.#calls.getRun(key)), key);
-  }
-
-  #open(token: string): CallbackRef {
-    if (this.#openCallback === undefined) {
-      throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
-        hint: "Give it the root secret that the tokens are signed with.",
-      });
-    }
-    const ref = this.#openCallback(token);
-    if (ref === undefined) throw unknownCallback();
-    return ref;
   }
 
   async #answer(ref: CallbackRef, outcome: "resolved" | "rejected", value: string): Promise<void> {
@@ -373,7 +324,7 @@ export class Run<C extends Contract> {
     payload: InferInput<SignalsOf<C>[Name]>,
     options: SignalOptions = {},
   ): Promise<SignalReceipt> {
-    return this.#client.signal({ runId: this.runId }, name, payload, { ...options, contract: this.#contract });
+    return this.#client.signal(this.runId, name, payload, { ...options, contract: this.#contract });
   }
 }
 

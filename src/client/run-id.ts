@@ -23,6 +23,15 @@ export function checkRunId(runId: string): string {
   });
 }
 
+/** @throws LayoverError `invalid_request` */
+export function checkSignalId(signalId: string): string {
+  if (uuid.test(signalId)) return signalId;
+  throw new LayoverError("invalid_request", "the signalId is not a uuid", {
+    hint: "Make it with `crypto.randomUUID()`, or leave it out. An id of your own goes under `dedupeId`.",
+    details: { field: "signalId" },
+  });
+}
+
 export function unknownRun(key: RunKey): LayoverError {
   const longestShown = 60;
   const shown = "runId" in key ? key.runId : key.id;

@@ -5,6 +5,20 @@ import { readable, readableError, Unreadable } from "./unreadable.ts";
 
 export type { RunStatus };
 
+export const runStatuses: readonly RunStatus[] = [
+  "queued",
+  "running",
+  "sleeping",
+  "waiting",
+  "retrying",
+  "paused",
+  "blocked",
+  "cancelling",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
 export interface RunView {
   readonly runId: string;
   readonly workflow: string;

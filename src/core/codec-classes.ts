@@ -27,7 +27,7 @@ const classes: Readonly<Record<string, ClassCodec>> = {
     putTogether: (v) => new Set(list(v)),
   },
   URL: {
-    takeApart: (value) => String(value),
+    takeApart: (value) => new URL(String(value)).href,
     putTogether: (v) => new URL(text(v)),
   },
   Uint8Array: {

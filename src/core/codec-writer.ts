@@ -7,7 +7,6 @@
 
 import { classCodec, storableClass } from "./codec-classes.ts";
 import { LayoverError } from "./errors.ts";
-import { defaultLimits } from "./limits.ts";
 import { tooDeep, tooLarge, unreadable, unstorable, unstorableCycle } from "./unstorable.ts";
 
 /** An object or array that is being written. */
@@ -26,13 +25,15 @@ interface Container {
 export class Writer {
   readonly #what: string;
   readonly #maxBytes: number;
+  readonly #maxDepth: number;
   #text = "";
   /** From the outermost to the innermost. */
   readonly #containers: Container[] = [];
 
-  constructor(what: string, maxBytes: number) {
+  constructor(what: string, maxBytes: number, maxDepth: number) {
     this.#what = what;
     this.#maxBytes = maxBytes;
+    this.#maxDepth = maxDepth;
   }
 
   write(value: unknown): string {
@@ -112,8 +113,7 @@ export class Writer {
   }
 
   #open(source: object, content: object, end: string): void {
-    const { valueDepth } = defaultLimits;
-    if (this.#containers.length === valueDepth) throw tooDeep(this.#what, this.#path(), valueDepth);
+    if (this.#containers.length === this.#maxDepth) throw tooDeep(this.#what, this.#path(), this.#maxDepth);
     const earlier = this.#containers.findIndex((container) => container.source === source);
     if (earlier !== -1) throw unstorableCycle(this.#what, this.#path(), this.#path().slice(0, earlier));
     this.#checkSize(0);
@@ -144,9 +144,10 @@ export class Writer {
   }
 }
 
-// JSON.stringify takes longer to begin, and most texts need no escape: 157 ns instead of 200 for {ok:true,n:1}.
-const needsEscape = /["\\\u0000-\u001f\ud800-\udfff]/;
+// Whatever is none of: space, !, # to [, ] to the last before the surrogates, and what follows them.
+const needsEscape = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
+/** JSON.stringify takes longer to begin: with it alone, encoding {ok:true,n:1} takes 203 ns instead of 141. */
 function quote(text: string): string {
   return needsEscape.test(text) ? JSON.stringify(text) : `"${text}"`;
 }

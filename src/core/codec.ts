@@ -22,16 +22,25 @@ import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
 import { tooLarge } from "./unstorable.ts";
 
+export interface EncodeOptions {
+  /** The subject of an error's sentence: `the result of step "charge"`. */
+  readonly what?: string;
+  /** Of the text in UTF-8. Default 1 MiB. */
+  readonly maxBytes?: number;
+  /** Default 1,000. */
+  readonly maxDepth?: number;
+}
+
 /**
- * The text to store for `value`. `what` is the subject of an error's sentence.
+ * The text to store for `value`.
  *
  * @throws LayoverError `unstorable_value` (a function, a class instance, a cycle …), `too_deep`,
  * `value_too_large`
  * @example encode({ charge: "c1" }, { what: 'the result of step "charge"' }) // '1{"charge":"c1"}'
  */
-export function encode(value: unknown, options: { what?: string; maxBytes?: number } = {}): string {
-  const { what = "the value", maxBytes = defaultLimits.valueBytes } = options;
-  const text = `1${new Writer(what, maxBytes).write(value)}`;
+export function encode(value: unknown, options: EncodeOptions = {}): string {
+  const { what = "the value", maxBytes = defaultLimits.valueBytes, maxDepth = defaultLimits.valueDepth } = options;
+  const text = `1${new Writer(what, maxBytes, maxDepth).write(value)}`;
   // A UTF-16 unit is at most three bytes of UTF-8, so nearly every value is spared the count.
   if (text.length * 3 <= maxBytes) return text;
   const size = new TextEncoder().encode(text).length;

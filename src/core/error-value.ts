@@ -20,6 +20,8 @@ export interface ErrorValue {
 const longestName = 200;
 const longestText = 8 * 1024;
 const dataBytes = 8 * 1024;
+/** Far from the limit of values, as the data lies within the error, and that within its effects. */
+const dataDepth = 100;
 const mostCauses = 3;
 const mostErrors = 10;
 
@@ -52,40 +54,38 @@ function dataOf(thrown: object): unknown {
   const data: [string, unknown][] = [];
   let bytesLeft = dataBytes;
   for (const key of furtherKeys(thrown)) {
+    if (key.length > bytesLeft) break;
     const { kept, bytes } = keep(key === "errors" ? errorsOf(thrown) : read(thrown, key), bytesLeft);
     data.push([key, kept]);
     bytesLeft -= bytes + key.length;
-    if (bytesLeft <= 0) break;
   }
   return data.length === 0 ? undefined : Object.fromEntries(data);
 }
 
 function furtherKeys(thrown: object): readonly string[] {
-  const reserved = ["name", "message", "stack", "cause", "data"];
-  if (readText(thrown, "code") !== undefined) reserved.push("code");
-  try {
-    const keys = Object.keys(thrown).filter((key) => !reserved.includes(key));
-    const hasErrors = Array.isArray(read(thrown, "errors")); // an AggregateError hides them
-    return hasErrors && !keys.includes("errors") ? [...keys, "errors"] : keys;
-  } catch {
-    return [];
-  }
+  const taken = ["name", "message", "stack", "cause", "data"];
+  if (readText(thrown, "code") !== undefined) taken.push("code");
+  const visible = attempt(() => Object.keys(thrown)) ?? [];
+  const keys = visible.filter((key) => !taken.includes(key));
+  // An AggregateError, which Promise.any throws, hides its errors.
+  return keys.includes("errors") || !Array.isArray(errorsOf(thrown)) ? keys : [...keys, "errors"];
 }
 
-/** Of an AggregateError, which Promise.any throws. */
+/** A list of errors by their names and messages; whatever else is there as it is. */
 function errorsOf(thrown: object): unknown {
   const errors = read(thrown, "errors");
-  if (!Array.isArray(errors)) return errors;
-  return errors.slice(0, mostErrors).map((error) => {
-    const { name, message } = errorValue(error, 0);
-    return { name, message: cut(message, longestName) };
-  });
+  return attempt(() => (Array.isArray(errors) ? errors.slice(0, mostErrors).map(brief) : errors));
+}
+
+function brief(error: unknown): ErrorValue {
+  const { name, message } = errorValue(error, 0);
+  return { name, message: cut(message, longestName) };
 }
 
 /** A copy of `value`, or a text that says why there is none, and the bytes that it takes. */
 function keep(value: unknown, maxBytes: number): { kept: unknown; bytes: number } {
   try {
-    const text = encode(value, { what: "it", maxBytes });
+    const text = encode(value, { what: "it", maxBytes, maxDepth: dataDepth });
     return { kept: decode(text), bytes: text.length };
   } catch (error) {
     const kept = `(not kept: ${readText(Object(error), "message")})`;
@@ -99,8 +99,13 @@ function readText(thrown: object, key: string): string | undefined {
 }
 
 function read(thrown: object, key: string): unknown {
+  return attempt(() => Reflect.get(thrown, key));
+}
+
+/** Getters and proxies may throw. */
+function attempt<Result>(reading: () => Result): Result | undefined {
   try {
-    return Reflect.get(thrown, key);
+    return reading();
   } catch {
     return undefined;
   }

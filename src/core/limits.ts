@@ -2,7 +2,7 @@
 export const defaultLimits = {
   /** Of one input, result, signal or error, as stored text in UTF-8. */
   valueBytes: 1024 * 1024,
-  /** How many objects may lie within each other. */
+  /** How many objects and arrays may lie within each other. A Map counts as the array of its entries. */
   valueDepth: 1_000,
   historyRecords: 10_000,
   historyBytes: 16 * 1024 * 1024,

@@ -54,7 +54,8 @@ export function resolveRetry(policy?: RetryPolicy): ResolvedRetry {
     maxAttempts,
     backoff,
     delayMs: delay === undefined ? defaultRetry.delayMs : toMilliseconds(delay, { field: "retry.delay" }),
-    maxDelayMs: maxDelay === undefined ? defaultRetry.maxDelayMs : toMilliseconds(maxDelay, { field: "retry.maxDelay" }),
+    maxDelayMs:
+      maxDelay === undefined ? defaultRetry.maxDelayMs : toMilliseconds(maxDelay, { field: "retry.maxDelay" }),
     jitter: policy.jitter ?? defaultRetry.jitter,
   };
 }

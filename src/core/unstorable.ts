@@ -16,7 +16,11 @@ export function unstorable(what: string, path: readonly PropertyKey[], value: un
   return cannotBeStored(what, path, reasonOf(value));
 }
 
-export function unstorableCycle(what: string, path: readonly PropertyKey[], back: readonly PropertyKey[]): LayoverError {
+export function unstorableCycle(
+  what: string,
+  path: readonly PropertyKey[],
+  back: readonly PropertyKey[],
+): LayoverError {
   return cannotBeStored(what, path, {
     is: `a cycle back to ${formatPath(back)}`,
     hint: "Keep an id there instead of the object.",
@@ -62,19 +66,23 @@ function reasonOf(value: unknown): Reason {
     return { is: "a promise: did you forget await?", hint: "Write `await` before what makes it." };
   }
   const name = classNameOf(value);
-  return { is: name === "Object" ? "an object with a prototype of its own" : `an instance of ${name}`, hint: hintFor(value, name) };
+  return {
+    is: name === "Object" ? "an object with a prototype of its own" : `an instance of ${name}`,
+    hint: hintFor(value, name),
+  };
 }
 
 function hintFor(value: object, className: string): string {
   if ("bodyUsed" in value) return "Read its body first, with `await response.json()`, and return that.";
   if (className === "Object") return "Return a plain copy of it: `{ ...object }`, for example.";
+  if ("toJSON" in value) return "Return what its `toJSON()` gives, or a plain object with the fields you need.";
   const isList = Symbol.iterator in value && !("get" in value);
   if (isList) return "Return a plain copy of it: `[...rows]`, for example.";
   return `Return a plain object with the fields you need instead of the ${className}.`;
 }
 
 function classNameOf(value: object): string {
-  const { constructor } = value;
-  if (typeof constructor === "function" && constructor.name !== "") return constructor.name;
+  const { constructor: Class } = value;
+  if (typeof Class === "function" && Class.name !== "") return Class.name;
   return Object.prototype.toString.call(value).slice("[object ".length, -1);
 }

@@ -153,7 +153,11 @@ function timeOf(after: unknown): RetryTime {
 
 function isMarked(thrown: unknown, mark: symbol, name: string): boolean {
   try {
-    return typeof thrown === "object" && thrown !== null && (mark in thrown || Reflect.get(thrown, "name") === name);
+    return (
+      typeof thrown === "object" &&
+      thrown !== null &&
+      (Reflect.get(thrown, mark) === true || Reflect.get(thrown, "name") === name)
+    );
   } catch {
     return false; // a proxy
   }

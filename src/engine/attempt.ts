@@ -7,6 +7,7 @@ import { retryDelay } from "../core/retry.ts";
 import { toUuid } from "../core/seeded.ts";
 import { isNonRetryable, retryAfterOf, TimeoutError } from "../core/user-errors.ts";
 import type { HostClock } from "../postgres/clock.ts";
+import type { Lease } from "./leases.ts";
 
 export interface Attempt {
   readonly demand: Demand;
@@ -16,8 +17,8 @@ export interface Attempt {
   /** Invocations died over it too often: it is to fail unexecuted. */
   readonly isExhausted: boolean;
   readonly seed: (text: string) => Uint8Array;
-  /** Fires when the lease is lost: whatever the body does now is not recorded. */
-  readonly lost: AbortSignal;
+  /** When it is lost, whatever the body does is not recorded. */
+  readonly lease: Lease;
   readonly host: HostClock;
   /** The database's time. */
   readonly now: () => number;
@@ -54,11 +55,10 @@ export function encodeError(error: ErrorValue): string {
   return encode(error, { what: "the error" });
 }
 
-async function runBody({ demand, body, number, seed, lost, host }: Attempt): Promise<unknown> {
+async function runBody({ demand, body, number, seed, lease, host }: Attempt): Promise<unknown> {
   let controller: AbortController | undefined;
   let cancelTimer = () => {};
-  const abort = (reason: unknown) => controller?.abort(reason);
-  const onLost = () => abort(new Error("the lease of this step is lost"));
+  let forgetLease = () => {};
   const context = {
     attempt: number,
     get idempotencyKey() {
@@ -66,9 +66,9 @@ async function runBody({ demand, body, number, seed, lost, host }: Attempt): Pro
     },
     get abortSignal() {
       if (controller === undefined) {
-        controller = new AbortController();
-        if (lost.aborted) onLost();
-        else lost.addEventListener("abort", onLost, { once: true });
+        const made = new AbortController();
+        forgetLease = lease.whenLost(() => made.abort(new Error("the lease of this step is lost")));
+        controller = made;
       }
       return controller.signal;
     },
@@ -77,14 +77,14 @@ async function runBody({ demand, body, number, seed, lost, host }: Attempt): Pro
     cancelTimer = host.after(body.timeoutMs, () => {
       const error = new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs: body.timeoutMs });
       reject(error);
-      abort(error);
+      controller?.abort(error);
     });
   });
   try {
     return await Promise.race([(async () => body.body(context))(), timeout]);
   } finally {
     cancelTimer();
-    if (controller !== undefined) lost.removeEventListener("abort", onLost);
+    forgetLease();
   }
 }
 

@@ -25,7 +25,7 @@ export class Flight {
   readonly rows = new Set<string>();
   /** How many attempts of the inline step failed. */
   readonly failedAttempts = new Map<string, number>();
-  /** Branches whose bodies run on this flight's closures right now. */
+  /** Bodies that run on this flight's closures right now; the handler rests meanwhile. */
   borrowers = 0;
   /** Up to which position the handler was run on before; what it logs beyond is new. */
   handedPosition: number;
@@ -106,7 +106,7 @@ function sealCallback(options: EngineOptions, callback: Parameters<NonNullable<E
 
 function logOf({ onLog }: EngineOptions, flight: Flight): Log {
   const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
-    if (flight.execution.position <= flight.handedPosition) return;
+    if (flight.borrowers === 0 && flight.execution.position <= flight.handedPosition) return;
     onLog?.({ level, message, fields, runId: flight.runId, workflow: flight.workflow.contract.name });
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };

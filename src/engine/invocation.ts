@@ -14,7 +14,7 @@ import { type AttemptResult, attemptStep } from "./attempt.ts";
 import { failed } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
-import { Leases } from "./leases.ts";
+import { type Lease, Leases } from "./leases.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import { RunTurn } from "./run-turn.ts";
@@ -98,16 +98,17 @@ class Invocation {
 
   async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: Flight | undefined): Promise<void> {
     const { branch } = ref;
-    const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
+    const kept = { runId: turn.runId, token: turn.token, ...branch };
+    const lease = this.#leases.hold(kept);
     try {
-      if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease.lost);
-      else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease.lost);
+      if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease);
+      else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease);
     } finally {
-      lease.release();
+      this.#leases.release(kept);
     }
   }
 
-  async #carryOutRun(turn: ClaimTurn, first: ClaimedRun, held: Flight | undefined, lost: AbortSignal): Promise<void> {
+  async #carryOutRun(turn: ClaimTurn, first: ClaimedRun, held: Flight | undefined, lease: Lease): Promise<void> {
     const { calls, warm } = { ...this.#options, ...this.#crew };
     const flight = first.have === null ? await this.#takeOff(turn, first) : held;
     if (flight === undefined) return;
@@ -123,7 +124,7 @@ class Invocation {
         claimed,
         patience: () => pause(this.#host, defaults.patienceMs),
         now: () => calls.clock.now(),
-        attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lost),
+        attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lease),
       }).plan();
       const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
       const answer = await this.#finishes.send(
@@ -150,7 +151,7 @@ class Invocation {
     branch: NonNullable<TurnRef["branch"]>,
     claimed: ClaimedBranch,
     held: Flight | undefined,
-    lost: AbortSignal,
+    lease: Lease,
   ): Promise<void> {
     const flight = await this.#flightAt(turn, claimed, held);
     if (flight === undefined) return;
@@ -163,14 +164,8 @@ class Invocation {
       await this.#finishes.send({ ...finish, blocked }, []);
       return;
     }
-    flight.borrowers += 1;
-    let result: AttemptResult;
     const number = claimed.attempts + 1;
-    try {
-      result = await this.#attempt(flight, demand, number, claimed.claims > defaults.maxClaims, lost);
-    } finally {
-      flight.borrowers -= 1;
-    }
+    const result = await this.#attempt(flight, demand, number, claimed.claims > defaults.maxClaims, lease);
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
     const answer = await this.#finishes.send(
@@ -221,21 +216,26 @@ class Invocation {
     }
   }
 
-  #attempt(flight: Flight, demand: Demand, number: number, isExhausted: boolean, lost: AbortSignal): Promise<AttemptResult> {
+  async #attempt(flight: Flight, demand: Demand, number: number, isExhausted: boolean, lease: Lease): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.#options;
-    return attemptStep({
-      demand,
-      body: wanted,
-      number,
-      isExhausted,
-      seed: (text) => flight.seed(text),
-      lost,
-      host: this.#host,
-      now: () => calls.clock.now(),
-      random,
-    });
+    flight.borrowers += 1;
+    try {
+      return await attemptStep({
+        demand,
+        body: wanted,
+        number,
+        isExhausted,
+        seed: (text) => flight.seed(text),
+        lease,
+        host: this.#host,
+        now: () => calls.clock.now(),
+        random,
+      });
+    } finally {
+      flight.borrowers -= 1;
+    }
   }
 
   #maySpend(steps: number): boolean {

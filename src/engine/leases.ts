@@ -3,12 +3,30 @@ import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
 import type { RenewTurn } from "../postgres/wire.ts";
 
+/** One lease. Cheap to hold: most bodies end long before it does. */
+export class Lease {
+  isLost = false;
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls `listener` when the lease is lost, unless the function that it answers is called before. */
+  whenLost(listener: () => void): () => void {
+    if (this.isLost) listener();
+    else this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  lose(): void {
+    this.isLost = true;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
 export class Leases {
   readonly #calls: Calls;
   readonly #host: HostClock;
   readonly #leaseMs: number;
   readonly #onError: (error: unknown) => void;
-  readonly #held = new Map<RenewTurn, AbortController>();
+  readonly #held = new Map<RenewTurn, Lease>();
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: { calls: Calls; host: HostClock; leaseMs: number; onError: (error: unknown) => void }) {
@@ -18,18 +36,19 @@ export class Leases {
     this.#onError = options.onError;
   }
 
-  /** Keeps the lease of `turn` until it is released; the signal fires if it is lost before. */
-  hold(turn: RenewTurn): { readonly lost: AbortSignal; release(): void } {
-    const controller = new AbortController();
-    this.#held.set(turn, controller);
+  /** Keeps the lease of `turn` until it is released. */
+  hold(turn: RenewTurn): Lease {
+    const lease = new Lease();
+    this.#held.set(turn, lease);
     this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());
-    const release = () => {
-      this.#held.delete(turn);
-      if (this.#held.size > 0) return;
-      this.#cancelTimer?.();
-      this.#cancelTimer = undefined;
-    };
-    return { lost: controller.signal, release };
+    return lease;
+  }
+
+  release(turn: RenewTurn): void {
+    this.#held.delete(turn);
+    if (this.#held.size > 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
   }
 
   async #renew(): Promise<void> {
@@ -37,8 +56,8 @@ export class Leases {
     this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     try {
       const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(([turn]) => turn) });
-      for (const [index, [, controller]] of held.entries()) {
-        if (turns[index]?.outcome !== "renewed") controller.abort();
+      for (const [index, [, lease]] of held.entries()) {
+        if (turns[index]?.outcome !== "renewed") lease.lose();
       }
     } catch (error) {
       this.#onError(error); // the next half-time tries again; until the lease is over nothing is lost

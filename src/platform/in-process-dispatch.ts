@@ -34,13 +34,18 @@ export class InProcessDispatch {
     this.#timers.add(timer);
   };
 
+  /** Resolves when nothing is under way and nothing is queued; delayed dispatches do not count. */
+  async idle(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
   /** Takes nothing more; resolves when the invocations under way have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#queue = [];
     this.#next = 0;
     for (const timer of this.#timers) clearTimeout(timer);
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    await this.idle();
   }
 
   #enqueue(turns: readonly TurnRef[]): void {
@@ -60,14 +65,11 @@ export class InProcessDispatch {
   }
 
   /** What was claimed before and never finished goes alone: it may have killed its process. */
-  #takeBatch(): TurnRef[] {
-    const batch: TurnRef[] = [];
-    for (let ref = this.#queue[this.#next]; ref !== undefined && batch.length < this.#options.batch; ref = this.#queue[this.#next]) {
-      if (ref.alone && batch.length > 0) break;
-      batch.push(ref);
-      this.#next += 1;
-      if (ref.alone) break;
-    }
+  #takeBatch(): readonly TurnRef[] {
+    const rest = this.#queue.slice(this.#next, this.#next + this.#options.batch);
+    const firstAlone = rest.findIndex(({ alone }) => alone);
+    const batch = firstAlone === -1 ? rest : rest.slice(0, Math.max(firstAlone, 1));
+    this.#next += batch.length;
     if (this.#next === this.#queue.length) {
       this.#queue = [];
       this.#next = 0;

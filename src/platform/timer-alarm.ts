@@ -3,6 +3,13 @@
 /** `setTimeout` fires at once beyond 2^31 - 1 ms, so long waits go in days. */
 const longestTimerMs = 86_400_000;
 
+/**
+ * Two clocks part by up to 100 millionths, and an alarm that rings before the database's clock is there finds nothing
+ * due. So it rings later by as much, within the two minutes that it may be late.
+ */
+const drift = 1e-4;
+const latestMs = 110_000;
+
 export class TimerAlarm {
   readonly #ring: () => void;
   readonly #timers = new Map<number, NodeJS.Timeout>();
@@ -13,7 +20,7 @@ export class TimerAlarm {
 
   readonly arm = async (instants: readonly { readonly at: number; readonly inMs: number }[]): Promise<void> => {
     for (const { at, inMs } of instants) {
-      if (!this.#timers.has(at)) this.#set(at, performance.now() + inMs);
+      if (!this.#timers.has(at)) this.#set(at, performance.now() + inMs + Math.min(inMs * drift, latestMs));
     }
   };
 
@@ -22,6 +29,7 @@ export class TimerAlarm {
     this.#timers.clear();
   }
 
+  /** None of them keeps the process alive: what they would ring for is carried out by whoever begins next. */
   #set(at: number, ringsAt: number): void {
     const leftMs = ringsAt - performance.now();
     const timer = setTimeout(

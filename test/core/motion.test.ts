@@ -30,10 +30,15 @@ describe("motionMinute", () => {
 
   it("is the same for all instants of a minute but its first", () => {
     fc.assert(
-      fc.property(instant, fc.integer({ min: 1, max: minute }), fc.integer({ min: 1, max: minute }), (now, one, other) => {
-        const start = Math.floor(now / minute) * minute;
-        expect(motionMinute(start + one)).toBe(motionMinute(start + other));
-      }),
+      fc.property(
+        instant,
+        fc.integer({ min: 1, max: minute }),
+        fc.integer({ min: 1, max: minute }),
+        (now, one, other) => {
+          const start = Math.floor(now / minute) * minute;
+          expect(motionMinute(start + one)).toBe(motionMinute(start + other));
+        },
+      ),
     );
   });
 });

@@ -3,12 +3,19 @@ import { describe, expect, it } from "vitest";
 import { checkName, checkNamespace, checkStepName } from "../../src/core/names.ts";
 
 describe("checkName", () => {
-  it.each(["charge", "a", "cool off", "2. Versand", "注文", "über/unter#[1]", "👩‍👩‍👧 family", "x".repeat(200), "👍".repeat(200)])(
-    "answers %j as it is",
-    (name) => {
-      expect(checkName(name, "the name")).toBe(name);
-    },
-  );
+  it.each([
+    "charge",
+    "a",
+    "cool off",
+    "2. Versand",
+    "注文",
+    "über/unter#[1]",
+    "👩‍👩‍👧 family",
+    "x".repeat(200),
+    "👍".repeat(200),
+  ])("answers %j as it is", (name) => {
+    expect(checkName(name, "the name")).toBe(name);
+  });
 
   it.each([
     ["", "the name is empty"],
@@ -61,7 +68,9 @@ describe("checkStepName", () => {
   });
 
   it.each(["/", "[", "]", "#"])("refuses %j, which builds paths", (sign) => {
-    expect(() => checkStepName(`a${sign}b`)).toThrow(`the step's name "a${sign}b" contains "${sign}", which builds the paths of steps`);
+    expect(() => checkStepName(`a${sign}b`)).toThrow(
+      `the step's name "a${sign}b" contains "${sign}", which builds the paths of steps`,
+    );
   });
 
   it("refuses what no name may be, and says whose name it is", () => {
@@ -75,15 +84,19 @@ describe("checkNamespace", () => {
     expect(checkNamespace(namespace)).toBe(namespace);
   });
 
-  it.each(["n".repeat(64), "a b", "ä", "-a", ".a", "a/b", "a\u200db"])("refuses %j, which the names of schedules could not hold", (namespace) => {
-    expect(() => checkNamespace(namespace)).toThrow(
-      expect.objectContaining({
-        code: "invalid_name",
-        message: `the namespace ${JSON.stringify(namespace)} is not a plain identifier`,
-        details: { field: "the namespace", name: namespace },
-      }),
-    );
-  });
+  it.each(["n".repeat(64), "a b", "ä", "-a", ".a", "a/b", "a\u200db"])(
+    "refuses %j, which the names of schedules could not hold",
+    (namespace) => {
+      expect(() => checkNamespace(namespace)).toThrow(
+        expect.objectContaining({
+          code: "invalid_name",
+          message: `the namespace ${JSON.stringify(namespace)} is not a plain identifier`,
+          hint: 'Use 1 to 63 letters, digits, "-", "_" and ".", beginning with a letter or digit.',
+          details: { field: "the namespace", name: namespace },
+        }),
+      );
+    },
+  );
 
   it("refuses what no name may be", () => {
     expect(() => checkNamespace(undefined)).toThrow("the namespace is not a text: undefined");

@@ -11,7 +11,13 @@ describe("resolveRetry", () => {
 
   it("takes what it is given", () => {
     const policy = { maxAttempts: 1, delay: "2s", backoff: 1.5, maxDelay: "1 hour", jitter: false } as const;
-    expect(resolveRetry(policy)).toEqual({ maxAttempts: 1, delayMs: 2_000, backoff: 1.5, maxDelayMs: 3_600_000, jitter: false });
+    expect(resolveRetry(policy)).toEqual({
+      maxAttempts: 1,
+      delayMs: 2_000,
+      backoff: 1.5,
+      maxDelayMs: 3_600_000,
+      jitter: false,
+    });
   });
 
   it.each([
@@ -24,7 +30,9 @@ describe("resolveRetry", () => {
     [{ backoff: Number.POSITIVE_INFINITY }, "retry.backoff: Infinity is not a number of at least 1"],
   ])("refuses %j", (policy, message) => {
     const [field] = message.split(":");
-    expect(() => resolveRetry(policy)).toThrow(expect.objectContaining({ code: "invalid_retry", message, details: { field } }));
+    expect(() => resolveRetry(policy)).toThrow(
+      expect.objectContaining({ code: "invalid_retry", message, details: { field } }),
+    );
   });
 
   it("says which of its durations is wrong", () => {
@@ -47,7 +55,9 @@ describe("retryDelay", () => {
 
   it("is anywhere below that with jitter", () => {
     const jittered = { ...exact, jitter: true };
-    expect([0, 0.25, 0.5, 0.999_999].map((random) => retryDelay(jittered, 3, random))).toEqual([0, 1_000, 2_000, 4_000]);
+    expect([0, 0.25, 0.5, 0.999_999].map((random) => retryDelay(jittered, 3, random))).toEqual([
+      0, 1_000, 2_000, 4_000,
+    ]);
   });
 
   it("is never longer than the first failure's delay if there is no backoff", () => {
@@ -74,10 +84,14 @@ describe("retryDelay", () => {
 
   it("never falls from failure to failure without jitter", () => {
     fc.assert(
-      fc.property(fc.double({ min: 1, max: 10, noNaN: true }), fc.integer({ min: 1, max: 100 }), (backoff, failures) => {
-        const retry = { ...exact, backoff };
-        expect(retryDelay(retry, failures + 1, 0)).toBeGreaterThanOrEqual(retryDelay(retry, failures, 0));
-      }),
+      fc.property(
+        fc.double({ min: 1, max: 10, noNaN: true }),
+        fc.integer({ min: 1, max: 100 }),
+        (backoff, failures) => {
+          const retry = { ...exact, backoff };
+          expect(retryDelay(retry, failures + 1, 0)).toBeGreaterThanOrEqual(retryDelay(retry, failures, 0));
+        },
+      ),
     );
   });
 });

@@ -45,11 +45,24 @@ export const richValue: fc.Arbitrary<unknown> = fc.letrec<Rich>((tie) => {
   const value = tie("value");
   const list = fc.array(value, { maxLength: 4 });
   const entries = fc.array(fc.tuple(key, value), { maxLength: 4 });
-  const error = fc.record({ Class: fc.constantFrom(...errorClasses), message: text, name: fc.option(text), cause: value, entries });
+  const error = fc.record({
+    Class: fc.constantFrom(...errorClasses),
+    message: text,
+    name: fc.option(text),
+    cause: value,
+    entries,
+  });
   return {
     value: fc.oneof(
       { maxDepth: 5, withCrossShrink: true },
-      fc.oneof(text, fc.double(), fc.integer(), fc.bigInt(), fc.boolean(), fc.constantFrom(null, undefined, -0, Number.NaN)),
+      fc.oneof(
+        text,
+        fc.double(),
+        fc.integer(),
+        fc.bigInt(),
+        fc.boolean(),
+        fc.constantFrom(null, undefined, -0, Number.NaN),
+      ),
       fc.date({ noInvalidDate: false }),
       fc.webUrl({ withQueryParameters: true }).map((href) => new URL(href)),
       fc.uint8Array(),

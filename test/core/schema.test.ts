@@ -60,7 +60,9 @@ describe("parse", () => {
 
   it("reads paths of every shape the standard allows", async () => {
     const path = ["a b", { key: "c" }, 0, Symbol("d"), { key: 1 }];
-    await expect(parse(schemaWith([{ message: "no", path }]), 5, order)).rejects.toThrow('["a b"].c[0][Symbol(d)][1]: no');
+    await expect(parse(schemaWith([{ message: "no", path }]), 5, order)).rejects.toThrow(
+      '["a b"].c[0][Symbol(d)][1]: no',
+    );
   });
 
   it("cuts what a schema says at length, and copes with one that says nothing", async () => {
@@ -73,6 +75,7 @@ describe("parse", () => {
     await expect(parse(schema, "nowhere", order)).rejects.toMatchObject({
       code: "invalid_input",
       message: 'the input of "order" could not be checked: its schema threw an error',
+      hint: "Let the schema report an issue instead of throwing, in its transforms and refinements too.",
       cause: { code: "ERR_INVALID_URL" },
     });
   });

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { Pool as NeonPool } from "@neondatabase/serverless";
 import { Client, Pool, type PoolConfig, types } from "pg";
@@ -74,6 +76,19 @@ describeEachPostgres(
       ]);
     });
 
+    test("without a farewell leaves open whether the statement took effect, and disturbs nobody else", async () => {
+      const wire = await aWire(database.url);
+      const pool = new Pool({ connectionString: wire.url });
+      const query = pg(pool);
+      const sleeping = failureOf(query("select pg_sleep(30)"));
+      await expect.poll(async () => await isAtWork("pg_sleep")).toBe(true);
+      wire.cut();
+      expect(await sleeping).toMatchObject({ sqlState: undefined, isRolledBack: false });
+      expect(await query("select 1 as one")).toEqual([{ one: 1 }]);
+      await pool.end();
+      wire.close();
+    });
+
     test("while idle disturbs nobody", async () => {
       await Promise.all([database.query("select 1"), database.query("select 2")]);
       await killWhoever("pid <> pg_backend_pid()");
@@ -99,6 +114,12 @@ describeEachPostgres(
       expect(database.pool.totalCount).toBe(1);
     });
 
+    async function isAtWork(text: string): Promise<boolean> {
+      const statement =
+        "select from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() and query like $1";
+      return (await database.query(statement, [`%${text}%`])).length > 0;
+    }
+
     async function killWhoever(condition: string, how = "pg_terminate_backend"): Promise<void> {
       const killer = new Client(database.url);
       await killer.connect();
@@ -110,6 +131,27 @@ describeEachPostgres(
   },
   { perTest: true, isEmpty: true },
 );
+
+/** Stands between a client and Postgres, and can be cut through. */
+async function aWire(databaseUrl: string): Promise<{ url: string; cut(): void; close(): void }> {
+  const { port, hostname } = new URL(databaseUrl);
+  const ends = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const end of [near, far]) ends.add(end.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
+  const url = new URL(databaseUrl);
+  url.port = String(address.port);
+  const cut = () => {
+    for (const end of ends) end.destroy();
+    ends.clear();
+  };
+  return { url: url.href, cut, close: () => server.close() };
+}
 
 describe("a connection that cannot be made has done nothing, and keeps its password", () => {
   let url: URL;

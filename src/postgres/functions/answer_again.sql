@@ -1,4 +1,4 @@
--- What the holder of this token was told when it finished; the plain answer of a run that went on is not stored.
+-- What the holder of this token was told when it finished.
 create or replace function layover.answer_again(namespace text, run uuid, token uuid) returns json
 language plpgsql volatile as $$
 declare
@@ -11,6 +11,5 @@ begin
   elsif s.finished_token is distinct from token then
     return json_build_object('outcome', 'superseded');
   end if;
-  return coalesce(s.finished_answer::json,
-    json_build_object('outcome', 'finished', 'turn', s.turn, 'status', 'parked', 'isReady', true));
+  return coalesce(s.finished_answer::json, layover.plain_answer(s.turn));
 end $$;

@@ -10,7 +10,9 @@ declare
   s      record;
   k      record;
 begin
-  perform layover.refuse_blind_isolation();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
   select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -36,14 +38,15 @@ begin
   insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, answered_at)
     values (v_run, s.epoch, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', v_now);
   v_waits := v_waits and s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now);
-  if v_waits then
-    update layover.run_state t
-       set ready_at = v_now,
-           due_at = case when t.paused_at is null and t.blocked is null
-             then least(t.due_at, layover.pick_due(p->'armed', v_now)) end
-     where t.run_id = v_run;
+  update layover.run_state t
+     set has_mail = true,
+         ready_at = case when v_waits then v_now else t.ready_at end,
+         due_at = case when v_waits and t.paused_at is null and t.blocked is null
+           then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
+   where t.run_id = v_run;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
   end if;
-  perform layover.refuse_too_late(p);
   return json_build_object('outcome', 'answered', 'now', layover.to_ms(v_now),
     'turn', case when v_waits and s.paused_at is null and s.blocked is null then s.turn end);
 end $$;

@@ -11,6 +11,9 @@ declare
   b       record;
   s       record;
 begin
+  if not layover.is_our_environment(p) then
+    return json_build_object('outcome', 'wrong_environment');
+  end if;
   if v_alone then -- may have to block the run, which is locked first
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;

@@ -1,21 +1,25 @@
 -- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own.
+--
+-- On the path of every step a statement or an expression of PL/pgSQL costs 2 to 10 µs a call: here and in what it calls
+-- they are few.
 create or replace function layover.claim_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
   v_item    record;
 begin
-  perform layover.refuse_blind_isolation();
-  if not layover.check_environment(p) then
-    return json_build_object('now', layover.to_ms(layover.now()), 'turns', (
-      select json_agg(json_build_object('outcome', 'wrong_environment')) from jsonb_array_elements(p->'turns')));
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
   end if;
-  for v_item in
-    select t.turn, t.place from layover.in_lock_order(p->'turns') as t
-  loop
-    v_answers[v_item.place] := case when v_item.turn ? 'path'
-      then layover.claim_branch(p, v_item.turn) else layover.claim_run(p, v_item.turn) end;
-  end loop;
-  perform layover.refuse_too_late(p);
+  if jsonb_array_length(p->'turns') = 1 then
+    v_answers[1] := layover.claim_turn(p, p->'turns'->0);
+  else
+    for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+      v_answers[v_item.place] := layover.claim_turn(p, v_item.turn);
+    end loop;
+  end if;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
 end $$;

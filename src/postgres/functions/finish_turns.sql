@@ -6,7 +6,9 @@ declare
   v_answers json[] := '{}';
   v_item    record;
 begin
-  perform layover.refuse_blind_isolation();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
   if jsonb_array_length(p->'turns') = 1 then
     v_answers[1] := layover.finish_turn(p, p->'turns'->0);
   else
@@ -24,6 +26,8 @@ begin
       end loop;
     end;
   end if;
-  perform layover.refuse_too_late(p);
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
 end $$;

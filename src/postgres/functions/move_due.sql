@@ -6,7 +6,9 @@ declare
   v_moved integer := 0;
   v_item  record;
 begin
-  perform layover.refuse_blind_isolation();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
   for v_item in
     select (m->>'runId')::uuid as run_id, layover.from_ms((m->>'seenDueAt')::bigint) as seen_due_at,
         layover.from_ms((m->>'dueAt')::bigint) as due_at, coalesce((m->>'isDispatched')::boolean, false) as is_dispatched,
@@ -26,6 +28,8 @@ begin
          and b.occurrence = (q.branch->>'occurrence')::integer;
     end if;
   end loop;
-  perform layover.refuse_too_late(p);
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved);
 end $$;

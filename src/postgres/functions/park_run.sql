@@ -1,23 +1,39 @@
--- When a parked run is ready again, and when the scheduler must look. Under the run's lock, after the demands are
--- recorded: a signal or an answer that came in the meantime makes it ready now.
-create or replace function layover.park_run(run uuid, armed jsonb) returns void
+-- When a run that did more than go on is ready again, and when the scheduler must look. Under the run's lock, after its
+-- demands are recorded: a signal or an answer that came in the meantime makes it ready now. Answers the finish.
+create or replace function layover.park_run(run uuid, next text, branches json, armed jsonb) returns json
 language plpgsql volatile as $$
 declare
-  v_now   constant timestamptz := layover.now();
-  v_ready timestamptz;
-  v_need  timestamptz;
+  v_now    constant timestamptz := layover.now();
+  v_mail   constant boolean := exists (select from layover.signal g where g.run_id = run and g.position is null)
+             or exists (select from layover.callback k where k.run_id = run and k.position is null);
+  v_ready  timestamptz;
+  v_need   timestamptz;
+  v_pending boolean;
+  v_answer json;
 begin
   select min(case when b.kind = 'retry' then b.ready_at when b.kind <> 'branch' then b.until end),
       min(coalesce(b.leased_until, b.ready_at)) filter (where b.kind = 'branch' and b.position is null
-        and not b.is_queued and not b.is_released)
-    into v_ready, v_need
+        and not b.is_queued and not b.is_released),
+      count(*) > 0
+    into v_ready, v_need, v_pending
     from layover.pending b where b.run_id = run;
-  if layover.has_answer(run) then
+  if v_mail and layover.has_answer(run) then
     v_ready := v_now;
   end if;
   update layover.run_state t
-     set ready_at = least(v_ready, case when t.cancelled_position is null then t.timeout_at end),
-         due_at = case when t.paused_at is null and t.blocked is null then layover.pick_due(armed,
-           least(v_ready, v_need, case when t.cancelled_position is null then t.timeout_at end)) end
+     set ready_at = case when next = 'parked'
+           then least(v_ready, case when t.cancelled_position is null then t.timeout_at end) else t.ready_at end,
+         due_at = case when next = 'parked' and t.paused_at is null and t.blocked is null
+           then layover.pick_due(armed, least(v_ready, v_need,
+             case when t.cancelled_position is null then t.timeout_at end))
+           else t.due_at end,
+         has_pending = v_pending, has_mail = v_mail
    where t.run_id = run;
+  update layover.run_state t
+     set finished_answer = json_build_object('outcome', 'finished', 'turn', t.turn, 'status', t.status,
+       'isReady', t.ready_at <= v_now and t.due_at is not null, 'readyAt', layover.to_ms(t.ready_at),
+       'branches', branches)::text
+   where t.run_id = run
+   returning t.finished_answer::json into v_answer;
+  return v_answer;
 end $$;

@@ -1,11 +1,12 @@
 -- The armed instant at which the scheduler looks next: the last one that is not after the need, else the first.
 -- May be early, never late. Bare SQL arms nothing; its need is kept for the next tick that happens.
+--
+-- A step in motion arms one instant; so that it is inlined, this is one expression.
 create or replace function layover.pick_due(armed jsonb, need timestamptz) returns timestamptz
-language sql immutable as $$
+language sql stable as $$
   select case
-    when need is null or armed is null then need
-    else layover.from_ms(coalesce(
-      max(a.ms::bigint) filter (where a.ms::bigint <= layover.to_ms(need)), min(a.ms::bigint)))
-    end
-  from jsonb_array_elements_text(coalesce(armed, '[]')) as a (ms)
+    when armed is null or need is null then need
+    when jsonb_array_length(armed) = 1 then layover.from_ms((armed->>0)::bigint)
+    else layover.pick_due_of_several(armed, need)
+  end
 $$;

@@ -1,6 +1,6 @@
 -- running -> running, when a lease is over; blocked -> running, when new code may know better; a run whose timeout has
 -- passed or whose cancel was asked for is claimed once no branch is at work, with that in its history.
--- Null: claimed. Otherwise the refusal.
+-- Otherwise the refusal says why not.
 create or replace function layover.reclaim_run(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -10,8 +10,12 @@ declare
   v_now    timestamptz;
   v_busy   timestamptz;
   v_carried boolean;
+  v_answer json;
   s        record;
 begin
+  if not layover.is_our_environment(p) then
+    return json_build_object('outcome', 'wrong_environment');
+  end if;
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.epoch, t.last_position,
       t.blocked, t.last_record_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
@@ -25,7 +29,7 @@ begin
   if s.status in ('completed', 'failed', 'cancelled') then
     return json_build_object('outcome', 'over', 'status', s.status);
   elsif s.token = v_token then
-    return null;
+    return (select layover.describe_claimed(t, c->'have') from layover.run_state t where t.run_id = v_run);
   elsif s.turn <> (c->>'turn')::integer then
     return json_build_object('outcome', 'stale', 'turn', s.turn);
   elsif s.leased_until > v_now then
@@ -72,6 +76,7 @@ begin
          leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
          claims = case when t.status = 'running' then t.claims else 0 end + v_alone::integer,
          dispatches = 0, blocked = null
-   where t.run_id = v_run;
-  return null;
+   where t.run_id = v_run
+   returning layover.describe_claimed(t, c->'have') into v_answer;
+  return v_answer;
 end $$;

@@ -1,8 +1,9 @@
--- New branches, sleeps and waits, as far as they were demanded from the given stretch of the history. Answers the
+-- New branches, sleeps and waits, as far as they were demanded from the given stretch of the history (null: all). Answers the
 -- branches that may be claimed at once.
 create or replace function layover.record_demands(run uuid, through integer, demands jsonb) returns json
 language plpgsql volatile as $$
 declare
+  v_through constant integer := coalesce(through, 2147483647);
   v_now   constant timestamptz := layover.now();
   v_ready json;
 begin
@@ -10,7 +11,7 @@ begin
     select distinct on (d->'map'->>'path') record_demands.run, d->'map'->>'path', 0, (d->'map'->>'slots')::integer,
         (d->'map'->>'failsFast')::boolean
       from jsonb_array_elements(demands) as d
-     where d->'map' is not null and (d->>'demandedAfter')::integer <= through
+     where d->'map' is not null and (d->>'demandedAfter')::integer <= v_through
     on conflict do nothing;
   with item as (
     select d->>'kind' as kind, d->>'path' as path, (d->>'occurrence')::integer as occurrence,
@@ -18,7 +19,7 @@ begin
         layover.from_ms((d->>'until')::bigint) as until,
         case when d->>'kind' = 'branch' then d->'map'->>'path' end as map
       from jsonb_array_elements(demands) as d
-     where (d->>'demandedAfter')::integer <= through
+     where (d->>'demandedAfter')::integer <= v_through
   ), fresh as (
     select i.kind, i.path, i.occurrence, i.demanded_after, i.ordinal, i.signal, i.until, i.map,
         row_number() over (partition by i.map order by i.ordinal) > m.slots as is_queued

@@ -5,8 +5,11 @@ language plpgsql volatile as $$
 declare
   v_now      constant timestamptz := layover.now();
   v_prefixes constant text[] := array(
-    select r->>'prefix' from jsonb_array_elements(races) as r where (r->>'position')::integer <= through);
+    select r->>'prefix' from jsonb_array_elements(coalesce(races, '[]')) as r where (r->>'position')::integer <= coalesce(through, 2147483647));
 begin
+  if cardinality(v_prefixes) = 0 then
+    return;
+  end if;
   perform from layover.pending b
     where b.run_id = run and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix))
     order by b.path, b.occurrence for update;

@@ -7,7 +7,9 @@ declare
   v_until   timestamptz;
   v_item    record;
 begin
-  perform layover.refuse_blind_isolation();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
   for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
     v_until := null;
     if v_item.turn ? 'path' then
@@ -24,6 +26,8 @@ begin
     v_answers[v_item.place] := case when v_until is null then json_build_object('outcome', 'superseded')
       else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until)) end;
   end loop;
-  perform layover.refuse_too_late(p);
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
 end $$;

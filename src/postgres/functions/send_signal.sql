@@ -11,7 +11,9 @@ declare
   v_count integer;
   s       record;
 begin
-  perform layover.refuse_blind_isolation();
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
   select t.status, t.turn, t.ready_at, t.paused_at, t.blocked into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then
@@ -30,18 +32,15 @@ begin
   if v_count = 0 then
     return json_build_object('outcome', 'duplicate', 'runId', v_run);
   end if;
-  if s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now) then
-    v_ready := layover.has_answer(v_run);
-    if v_ready then
-      update layover.run_state t
-         set ready_at = v_now,
-             due_at = case when t.paused_at is null and t.blocked is null
-               then least(t.due_at, layover.pick_due(p->'armed', v_now)) end
-       where t.run_id = v_run;
-    end if;
-  end if;
-  if p ? 'notAfter' then
-    perform layover.refuse_too_late(p);
+  v_ready := s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now) and layover.has_answer(v_run);
+  update layover.run_state t
+     set has_mail = true,
+         ready_at = case when v_ready then v_now else t.ready_at end,
+         due_at = case when v_ready and t.paused_at is null and t.blocked is null
+           then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
+   where t.run_id = v_run;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
   end if;
   return json_build_object('outcome', 'sent', 'runId', v_run, 'now', layover.to_ms(v_now),
     'turn', case when v_ready and s.paused_at is null and s.blocked is null then s.turn end);

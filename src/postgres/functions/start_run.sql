@@ -40,8 +40,8 @@ begin
     values (v_run, v_namespace, 'parked', v_timeout, v_now, v_ready, layover.pick_due(p->'armed', v_ready));
   insert into layover.tag (run_id, namespace, name, value)
     select v_run, v_namespace, t.name, t.value from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value);
-  if p ? 'notAfter' then
-    perform layover.refuse_too_late(p);
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
   end if;
   return json_build_object('outcome', 'started', 'runId', v_run, 'turn', 1, 'readyAt', layover.to_ms(v_ready),
     'now', layover.to_ms(v_now));

@@ -47,6 +47,8 @@ create table layover.run_state (
   claims              smallint not null default 0,  -- lone claims that were not finished
   dispatches          smallint not null default 0,  -- by the tick, and not claimed since
   history_bytes       integer not null default 0,
+  has_pending         boolean not null default false, -- false: it has no pending row
+  has_mail            boolean not null default false, -- false: no signal and no answer that nobody has taken
   last_record_at      timestamptz not null,
   token               uuid,                         -- the lease
   leased_until        timestamptz,

@@ -1,0 +1,65 @@
+/** An order: it is charged, approved by a person, cools off, and is shipped, each parcel beside the others. */
+import { NonRetryableError, workflow } from "layover";
+import * as z from "zod";
+import { perform } from "./effects.ts";
+
+const Address = z.object({ street: z.string().min(1), city: z.string().min(1) });
+
+export const order = workflow({
+  name: "order",
+  version: 1,
+  input: z
+    .object({
+      customer: z.string().min(1),
+      amount: z.number().positive(),
+      items: z.array(z.string().min(1)).min(1).max(100),
+      address: Address,
+    })
+    .meta({
+      examples: [
+        {
+          customer: "Ada",
+          amount: 42,
+          items: ["lamp", "desk", "chair"],
+          address: { street: "1 Rose St", city: "London" },
+        },
+      ],
+    }),
+  output: z.object({ charge: z.string(), parcels: z.array(z.string()), address: Address }),
+  signals: { address: Address.meta({ examples: [{ street: "1 Main St", city: "Turin" }] }) },
+  callbacks: { approval: z.object({ ok: z.boolean() }).meta({ examples: [{ ok: true }] }) },
+  timeout: "30 days",
+});
+
+export const orderWorkflow = order.handler(async ({ input, step, log }) => {
+  const { customer, amount } = input;
+  const charge = await step.run("charge", ({ idempotencyKey }) =>
+    perform("charge", { idempotencyKey, answersAfterMs: 1_200, details: { customer, amount } }),
+  );
+  log.info("charged", { charge, amount });
+
+  const approval = await step.waitForCallback(
+    "approval",
+    ({ url }) => log.info("waits for approval: open this page", { url }),
+    { timeout: "3 days" },
+  );
+  if (!approval.ok) {
+    await step.run("refund", ({ idempotencyKey }) =>
+      perform("refund", { idempotencyKey, answersAfterMs: 200, details: { charge } }),
+    );
+    throw new NonRetryableError("the order was not approved");
+  }
+
+  await step.sleep("cool off", "3 seconds");
+  // Until now the customer could send another address. It is kept until somebody looks.
+  const corrected = await step.waitForSignal("address", { timeout: 0, onTimeout: "null" });
+  const address = corrected ?? input.address;
+
+  const parcels = await step.map("ship", input.items, (item, { step, index }) =>
+    step.run("send", ({ idempotencyKey }) =>
+      perform("parcel", { idempotencyKey, answersAfterMs: 400 + 300 * index, details: { item, ...address } }),
+    ),
+  );
+  log.info("shipped", { parcels });
+  return { charge, parcels, address };
+});

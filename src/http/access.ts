@@ -1,0 +1,45 @@
+/** Who may do what. Judged before any SQL, and before the body is read. */
+import { LayoverError } from "../core/errors.ts";
+import { openApiKey, type Scope } from "./api-key.ts";
+import type { Secrets } from "./secrets.ts";
+
+/** Someone who may use the API, and what for. */
+export interface Caller {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+}
+
+/** Undefined: nobody we know. */
+export type Authenticate = (request: Request) => Caller | undefined | Promise<Caller | undefined>;
+
+/** By API keys, as `Authorization: Bearer lok_…`. */
+export function byApiKey(secrets: Secrets, namespace: string): Authenticate {
+  return (request) => {
+    const key = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+    return key === undefined ? undefined : openApiKey(secrets, key, { namespace });
+  };
+}
+
+/** @throws LayoverError `unauthorized`, `forbidden` */
+export async function authorize(request: Request, scope: Scope, authenticate: Authenticate): Promise<void> {
+  const caller = await authenticate(request);
+  if (caller === undefined) {
+    const isGiven = request.headers.has("authorization");
+    throw new LayoverError(
+      "unauthorized",
+      isGiven ? "the API key does not count here" : "this request needs an API key",
+      {
+        hint: isGiven
+          ? "It may be expired, damaged, of another namespace, or signed with another secret. Make a new one with `npx layover keys`."
+          : "Send it as `Authorization: Bearer lok_…`. Make one with `npx layover keys`.",
+      },
+    );
+  }
+  if (!caller.scopes.includes(scope)) {
+    const has = caller.scopes.length === 0 ? "none" : caller.scopes.join(", ");
+    throw new LayoverError("forbidden", `this request needs the scope ${scope}, and the key has ${has}`, {
+      hint: `Use a key with the scope ${scope}.`,
+      details: { scope },
+    });
+  }
+}

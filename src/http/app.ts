@@ -1,0 +1,99 @@
+/**
+ * The HTTP face: the client's verbs for programs anywhere, and callbacks for people. Mount it under any prefix:
+ *
+ *   app.route("/layover", createApp({ client, contracts: [order], secrets, namespace: "shop" }));
+ *
+ * Every error is an RFC 9457 problem document with a stable `code` (see core/errors.ts).
+ */
+import type { Context, Hono } from "hono";
+import { Hono as TinyHono } from "hono/tiny";
+import type { Client } from "../client/client.ts";
+import type { Contract } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
+import { defaultLimits, type Limits } from "../core/limits.ts";
+import { type Authenticate, authorize, byApiKey } from "./access.ts";
+import { callbackRoutes } from "./callbacks.ts";
+import { Contracts } from "./contracts.ts";
+import { jsonAnswer } from "./json-answer.ts";
+import { problem, shownError, statusOf } from "./problem.ts";
+import type { Route, Visit } from "./route.ts";
+import { runRoutes } from "./runs.ts";
+import type { Secrets } from "./secrets.ts";
+import { signalRoutes } from "./signals.ts";
+
+export interface AppOptions {
+  readonly client: Client;
+  /** What may be started here, and what signals and callbacks are checked against. */
+  readonly contracts: readonly Contract[];
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  /** Who calls. Default: whoever has an API key (see api-key.ts). */
+  readonly authenticate?: Authenticate | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /** Told of every error that is not the caller's. Default: `console.error`. */
+  readonly onError?: ((error: unknown, request: Request) => void) | undefined;
+}
+
+/** Of a body beside the value in it. */
+const slackBytes = 64 * 1024;
+
+export function createApp(options: AppOptions): Hono {
+  const { client, secrets, namespace, limits, onError = (error) => console.error(error) } = options;
+  const { authenticate = byApiKey(secrets, namespace) } = options;
+  const contracts = new Contracts(options.contracts);
+  const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
+  const routes: readonly Route[] = [
+    ...runRoutes(client, contracts, maxBytes),
+    ...signalRoutes(client, contracts, maxBytes),
+    ...callbackRoutes({ client, contracts, maxBytes }),
+    { method: "POST", path: "/v1/wake", scope: "admin", answer: () => wake(client) },
+    { method: "GET", path: "/health", answer: async () => jsonAnswer({ status: "ok" }) },
+  ];
+
+  const visited = async (route: Route, context: Context): Promise<Response> => {
+    const visit = visitOf(context);
+    try {
+      if (route.scope !== undefined) await authorize(visit.request, route.scope, authenticate);
+      return await route.answer(visit);
+    } catch (error) {
+      const isOurs = statusOf(shownError(error)) >= 500 && !visit.request.signal.aborted;
+      if (isOurs) onError(error, visit.request);
+      return route.showError === undefined ? problem(shownError(error)) : await route.showError(error, visit);
+    }
+  };
+
+  const app = new TinyHono();
+  for (const [path, atPath] of Map.groupBy(routes, ({ path }) => path)) {
+    for (const route of atPath) app.on(route.method, path, (context) => visited(route, context));
+    app.all(path, ({ req }) => problem(wrongMethod(req.method, atPath)));
+  }
+  app.notFound(({ req }) => problem(notFound(req.path)));
+  return app;
+}
+
+async function wake(client: Client): Promise<Response> {
+  await client.wake();
+  return jsonAnswer({ outcome: "woken" });
+}
+
+function visitOf({ req }: Context): Visit {
+  return {
+    request: req.raw,
+    param: (name) => req.param(name) ?? "",
+    query: new URL(req.url).searchParams,
+  };
+}
+
+function wrongMethod(method: string, routes: readonly Route[]): LayoverError {
+  const allow = routes.flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : [route.method])).join(", ");
+  return new LayoverError("method_not_allowed", `${method.slice(0, 20)} is not understood here`, {
+    hint: `Use ${allow}.`,
+    details: { allow },
+  });
+}
+
+function notFound(path: string): LayoverError {
+  return new LayoverError("not_found", `there is nothing at ${JSON.stringify(path.slice(0, 100))}`, {
+    hint: "Look at the path: it begins with /v1/, /callbacks/ or /health after the prefix of this app.",
+  });
+}

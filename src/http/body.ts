@@ -1,0 +1,93 @@
+/** Reads a request's body: bounded while it comes in, and nothing but what it says it is. */
+import { LayoverError } from "../core/errors.ts";
+import { checkDepth } from "./json-depth.ts";
+
+const form = "application/x-www-form-urlencoded";
+
+/** Undefined where there is no body. @throws LayoverError `unsupported_media_type`, `body_too_large`, `invalid_json` … */
+export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  const type = mediaType(request.headers);
+  if (type !== undefined && !isJson(type)) throw unsupported(type, "application/json");
+  const text = await readText(request, maxBytes);
+  if (text === "") return undefined;
+  if (type === undefined) throw unsupported("no content type", "application/json");
+  return parseJson(text, "the body");
+}
+
+/** `what` says whose text it is. @throws LayoverError `invalid_json`, `too_deep` */
+export function parseJson(text: string, what: string): unknown {
+  checkDepth(text, what);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new LayoverError("invalid_json", `${what} is not JSON: ${error instanceof Error ? error.message : ""}`, {
+      hint: "Write names and texts in double quotes, and no comma before a closing bracket.",
+    });
+  }
+}
+
+/** @throws LayoverError as {@link readJson} */
+export async function readForm(request: Request, maxBytes: number): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(request, maxBytes));
+}
+
+export function isForm(headers: Headers): boolean {
+  return mediaType(headers) === form;
+}
+
+async function readText(request: Request, maxBytes: number): Promise<string> {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers.get("content-type") ?? "")?.[1];
+  if (charset !== undefined && charset.toLowerCase() !== "utf-8") throw unsupported(`charset ${charset}`, "UTF-8");
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes, announced);
+  const bytes = await readBytes(request, maxBytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new LayoverError("invalid_request", "the body is not valid UTF-8", { hint: "Send the text as UTF-8." });
+  }
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw new LayoverError("invalid_request", "the body broke off", { hint: "Send the request again.", cause });
+  }
+  if (size > maxBytes) throw tooLarge(maxBytes, size);
+  const bytes = new Uint8Array(size);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.byteLength;
+  }
+  return bytes;
+}
+
+/** Lower case, without parameters. */
+function mediaType(headers: Headers): string | undefined {
+  return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() || undefined;
+}
+
+function isJson(type: string): boolean {
+  return type === "application/json" || /^application\/[^/]+\+json$/.test(type);
+}
+
+function unsupported(given: string, wanted: string): LayoverError {
+  return new LayoverError("unsupported_media_type", `the body came as ${given.slice(0, 100)}, not as ${wanted}`, {
+    hint: `Send it with the header \`content-type: ${wanted === "UTF-8" ? "application/json" : wanted}\`.`,
+  });
+}
+
+function tooLarge(limit: number, size: number): LayoverError {
+  return new LayoverError("body_too_large", `the body is larger than ${limit} bytes`, {
+    hint: "Keep the data elsewhere (object storage, a table of yours) and send where it is.",
+    details: { limit, size },
+  });
+}

@@ -1,0 +1,88 @@
+/**
+ * The token in a callback's URL: which wait it answers, and a MAC over that and the namespace. It is verified before any
+ * SQL, so a stranger cannot keep the database awake; and it is the same for the same wait, so a body that is tried again
+ * announces the same URL.
+ *
+ *     <base64url of the ref>.<MAC>      about 150 characters
+ *
+ * The ref is packed: one byte of version, 16 of the run's id, then numbers (7 bits a byte, lowest first) and texts (their
+ * length in bytes as a number, then UTF-8).
+ */
+import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
+import { fromBase64Url, toBase64Url } from "./base64.ts";
+import type { Secrets } from "./secrets.ts";
+
+const tokenVersion = 1;
+
+/** `publicUrl` is where the app is mounted, with its prefix: `https://example.com/layover`. */
+export function callbackSealer(options: { secrets: Secrets; namespace: string; publicUrl: string }): SealCallback {
+  const { secrets, namespace, publicUrl } = options;
+  const base = publicUrl.replace(/\/+$/, "");
+  return (ref) => {
+    const packed = toBase64Url(pack(ref));
+    const token = `${packed}.${secrets.sign("callback", signedText(namespace, packed))}`;
+    return { token, url: `${base}/callbacks/${token}` };
+  };
+}
+
+export function callbackOpener({ secrets, namespace }: { secrets: Secrets; namespace: string }): OpenCallback {
+  return (token) => {
+    const [packed = "", mac = "", ...rest] = token.split(".");
+    if (rest.length > 0 || !secrets.verify("callback", signedText(namespace, packed), mac)) return undefined;
+    const bytes = fromBase64Url(packed);
+    return bytes === undefined ? undefined : unpack(bytes);
+  };
+}
+
+/** A namespace has no line break in it. */
+function signedText(namespace: string, packed: string): string {
+  return `${namespace}\n${packed}`;
+}
+
+function pack(ref: CallbackRef): Uint8Array {
+  const runId = ref.runId.replaceAll("-", "").match(/../g) ?? [];
+  return Uint8Array.from([
+    tokenVersion,
+    ...runId.map((byte) => Number.parseInt(byte, 16)),
+    ...packNumber(ref.epoch),
+    ...packNumber(ref.occurrence),
+    ...packNumber(ref.version),
+    ...packText(ref.workflow),
+    ...packText(ref.name),
+    ...packText(ref.path),
+  ]);
+}
+
+function packNumber(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...packNumber(Math.floor(value / 128))];
+}
+
+function packText(text: string): number[] {
+  const bytes = new TextEncoder().encode(text);
+  return [...packNumber(bytes.length), ...bytes];
+}
+
+/** Only of bytes that were signed here. Undefined if a later version packed them. */
+function unpack(bytes: Uint8Array): CallbackRef | undefined {
+  let position = 17;
+  const number = (): number => {
+    const byte = bytes[position++] ?? 0;
+    return byte < 128 ? byte : byte - 128 + 128 * number();
+  };
+  const text = (): string => {
+    const length = number();
+    position += length;
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(position - length, position));
+  };
+  if (bytes[0] !== tokenVersion) return undefined;
+  const hex = [...bytes.subarray(1, 17)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return {
+    runId: hex.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
+    epoch: number(),
+    occurrence: number(),
+    version: number(),
+    workflow: text(),
+    name: text(),
+    path: text(),
+  };
+}

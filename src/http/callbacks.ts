@@ -1,0 +1,120 @@
+/**
+ * A callback's URL: GET asks (it never answers), POST answers, POST …/reject rejects. The token is the permission. Programs
+ * send and get JSON; a browser sends its form and gets pages.
+ */
+import { refuseUnanswered } from "../client/answering.ts";
+import type { Client } from "../client/client.ts";
+import type { LayoverError } from "../core/errors.ts";
+import { isForm, parseJson, readForm, readJson } from "./body.ts";
+import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
+import type { Contracts } from "./contracts.ts";
+import { invalidField, objectBody, optionalText } from "./fields.ts";
+import { jsonAnswer } from "./json-answer.ts";
+import { problem, shownError, statusOf } from "./problem.ts";
+import type { Route, Visit } from "./route.ts";
+
+interface CallbackRoutesOptions {
+  readonly client: Client;
+  readonly contracts: Contracts;
+  readonly maxBytes: number;
+}
+
+export function callbackRoutes(options: CallbackRoutesOptions): readonly Route[] {
+  const showError = showCallbackError;
+  return [
+    { method: "GET", path: "/callbacks/:token", answer: (visit) => ask(options, visit), showError },
+    { method: "POST", path: "/callbacks/:token", answer: (visit) => resolve(options, visit), showError },
+    { method: "POST", path: "/callbacks/:token/reject", answer: (visit) => reject(options, visit), showError },
+  ];
+}
+
+async function ask({ client }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
+  const callback = await client.callback(visit.param("token"));
+  const { status, name } = callback;
+  if (!wantsPage(visit.request)) return jsonAnswer(callback, 200, callbackHeaders);
+  if (status === "resolved" || status === "rejected") return await answeredPage();
+  if (status !== "open") refuseUnanswered({ outcome: status }, name);
+  return await askPage({ callback, ...actions(visit) });
+}
+
+async function resolve({ client, contracts, maxBytes }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
+  const { request } = visit;
+  const token = visit.param("token");
+  const callback = client.openCallback(token);
+  const contract = contracts.closest(callback.workflow, callback.version);
+  if (!isForm(request.headers)) {
+    await client.resolveCallback(token, await readJson(request, maxBytes), { contract });
+    return jsonAnswer({ outcome: "resolved" }, 200, callbackHeaders);
+  }
+  const form = await readForm(request, maxBytes);
+  try {
+    await client.resolveCallback(token, formValue(form), { contract });
+  } catch (thrown) {
+    const error = shownError(thrown);
+    const payload = form.get("payload");
+    if (payload === null || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
+    return await askPage({ callback, ...actions(visit), error, payload });
+  }
+  return wantsPage(request) ? await donePage("resolved") : jsonAnswer({ outcome: "resolved" }, 200, callbackHeaders);
+}
+
+async function reject({ client, maxBytes }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
+  const { request } = visit;
+  const token = visit.param("token");
+  client.openCallback(token);
+  const reason = isForm(request.headers)
+    ? { message: (await readForm(request, maxBytes)).get("reason")?.trim() || noReason }
+    : jsonReason(await readJson(request, maxBytes));
+  await client.rejectCallback(token, reason);
+  return wantsPage(request) ? await donePage("rejected") : jsonAnswer({ outcome: "rejected" }, 200, callbackHeaders);
+}
+
+const noReason = "rejected without a reason";
+
+function jsonReason(json: unknown): { name?: string; message: string; data?: unknown } {
+  const body = objectBody(json, ["name", "message", "data"]);
+  const name = optionalText(body, "name");
+  const message = optionalText(body, "message");
+  if (json !== undefined && message === undefined) throw invalidField("message", "is missing", "Say why, as a text.");
+  return { message: message ?? noReason, ...(name !== undefined && { name }), data: body["data"] };
+}
+
+/** The field `payload` as JSON, which our own page sends; any other form as an object of its fields. */
+function formValue(form: URLSearchParams): unknown {
+  const payload = form.get("payload");
+  if (payload !== null) return parseJson(payload, "the answer");
+  return Object.fromEntries([...new Set(form.keys())].map((name) => [name, fieldValue(form.getAll(name))]));
+}
+
+function fieldValue(values: readonly string[]): unknown {
+  return values.length === 1 ? values[0] : values;
+}
+
+async function showCallbackError(thrown: unknown, { request }: Visit): Promise<Response> {
+  const error = shownError(thrown);
+  return wantsPage(request) ? await errorPage(error) : withHeaders(problem(error), callbackHeaders);
+}
+
+/** Whether whoever typed the answer can put it right. */
+function isWorthAnotherTry(error: LayoverError): boolean {
+  return [400, 413, 422].includes(statusOf(error));
+}
+
+/** A browser that opens the link or sends its form; not a program. */
+function wantsPage({ method, headers }: Request): boolean {
+  const accept = headers.get("accept") ?? "";
+  if (accept.includes("json") && !accept.includes("text/html")) return false;
+  return method !== "POST" || isForm(headers);
+}
+
+/** Relative, so they are right under every prefix. */
+function actions(visit: Visit): { resolveAction: string; rejectAction: string } {
+  const hasSlash = new URL(visit.request.url).pathname.endsWith("/");
+  const token = `${hasSlash ? "../" : ""}${visit.param("token")}`;
+  return { resolveAction: token, rejectAction: `${token}/reject` };
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  return response;
+}

@@ -1,0 +1,55 @@
+/** The contracts that this deployment knows, by name and version. */
+import type { Contract } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
+import { shorten } from "./fields.ts";
+
+export class Contracts {
+  /** Of each name the versions, newest first. */
+  readonly #byName: ReadonlyMap<string, readonly Contract[]>;
+
+  constructor(contracts: readonly Contract[]) {
+    const newestFirst = contracts.toSorted((one, other) => other.version - one.version);
+    this.#byName = Map.groupBy(newestFirst, (contract) => contract.name);
+  }
+
+  /** @throws LayoverError `unknown_workflow` */
+  newest(name: string): Contract {
+    const [newest] = this.#versionsOf(name);
+    if (newest === undefined) throw unknownWorkflow(name, [...this.#byName.keys()]);
+    return newest;
+  }
+
+  /** @throws LayoverError `unknown_workflow` */
+  exactly(name: string, version: number): Contract {
+    const newest = this.newest(name);
+    const contract = this.#versionsOf(name).find((candidate) => candidate.version === version);
+    if (contract !== undefined) return contract;
+    throw new LayoverError("unknown_workflow", `workflow ${JSON.stringify(name)} has no version ${version} here`, {
+      hint: `Leave the version out to start the newest, ${newest.version}.`,
+      details: { field: "version" },
+    });
+  }
+
+  /** For a run of a version that may be gone from here: then what the newest takes. @throws LayoverError `unknown_workflow` */
+  closest(name: string, version: number): Contract {
+    return this.#versionsOf(name).find((contract) => contract.version === version) ?? this.newest(name);
+  }
+
+  /** Whether a run of that name can only be of one version that is known here. */
+  hasOneVersion(name: string): boolean {
+    return this.#versionsOf(name).length === 1;
+  }
+
+  #versionsOf(name: string): readonly Contract[] {
+    return this.#byName.get(name) ?? [];
+  }
+}
+
+const mostShown = 20;
+
+function unknownWorkflow(name: string, known: readonly string[]): LayoverError {
+  const names = known.slice(0, mostShown).map((each) => JSON.stringify(each));
+  return new LayoverError("unknown_workflow", `there is no workflow ${JSON.stringify(shorten(name))} here`, {
+    hint: names.length === 0 ? "Register a workflow first." : `The workflows here are ${names.join(", ")}.`,
+  });
+}

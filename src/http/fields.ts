@@ -1,0 +1,83 @@
+/** Takes the fields out of a body and a query, and says of each that is wrong what was expected. */
+import { toMilliseconds } from "../core/duration.ts";
+import { LayoverError } from "../core/errors.ts";
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** No body is an empty one. @throws LayoverError `invalid_request` */
+export function objectBody(body: unknown, fields: readonly string[]): Body {
+  if (body === undefined) return {};
+  if (!isRecord(body) || Array.isArray(body))
+    throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
+  const unknown = Object.keys(body).find((key) => !fields.includes(key));
+  if (unknown === undefined) return body;
+  throw invalidField(shorten(unknown), "is not a field of this request", `The fields are ${fields.join(", ")}.`);
+}
+
+/** Null counts as left out, here and below. */
+export function optionalText(body: Body, field: string): string | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined || typeof value === "string") return value;
+  throw invalidField(field, `is ${kindOf(value)}, not a text`, "Put it in double quotes.");
+}
+
+export function optionalNumber(body: Body, field: string): number | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined || typeof value === "number") return value;
+  throw invalidField(field, `is ${kindOf(value)}, not a number`, "Leave the quotes away.");
+}
+
+/** In milliseconds. */
+export function optionalDuration(body: Body, field: string): number | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined) return undefined;
+  if (typeof value === "number" || typeof value === "string") return toMilliseconds(value, { field });
+  throw invalidField(field, `is ${kindOf(value)}, not a duration`, 'Give milliseconds, or a text such as "30s".');
+}
+
+const instantText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
+
+/** RFC 3339, with a time zone: a date without one is another instant on every machine. */
+export function optionalInstant(body: Body, field: string): Date | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined) return undefined;
+  const date = typeof value === "string" && instantText.test(value) ? new Date(value) : undefined;
+  if (date !== undefined && !Number.isNaN(date.getTime())) return date;
+  throw invalidField(field, `is ${kindOf(value)} that is no date`, 'Write it as "2026-11-20T10:00:00Z".');
+}
+
+export function optionalTexts(body: Body, field: string): Readonly<Record<string, string>> | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined || (isRecord(value) && !Array.isArray(value) && isTexts(value))) return value;
+  throw invalidField(field, "is not an object of texts", 'Write it as { "customer": "c1" }.');
+}
+
+/** Of a query: the first, where there are several. */
+export function queryNumber(query: URLSearchParams, field: string): number | undefined {
+  const text = query.get(field);
+  if (text === null) return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw invalidField(field, `${JSON.stringify(shorten(text))} is not a whole number`, `Write ?${field}=50.`);
+}
+
+export function invalidField(field: string, why: string, hint: string): LayoverError {
+  return new LayoverError("invalid_request", `${field} ${why}`, { hint, details: { field } });
+}
+
+export function shorten(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value === "string" ? "text" : typeof value}`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isTexts(value: Record<string, unknown>): value is Record<string, string> {
+  return Object.values(value).every((item) => typeof item === "string");
+}

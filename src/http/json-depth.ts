@@ -1,0 +1,30 @@
+/** How deep a JSON text is, before anything recurses into it. */
+import { LayoverError } from "../core/errors.ts";
+import { defaultLimits } from "../core/limits.ts";
+
+/** Of the objects that a body puts around a value, as in `{ "input": … }`. */
+const around = 2;
+
+/** @throws LayoverError `too_deep` */
+export function checkDepth(json: string, what: string): void {
+  const limit = defaultLimits.valueDepth;
+  let depth = 0;
+  for (let index = 0; index < json.length; index += 1) {
+    const sign = json[index];
+    if (sign === '"') index = endOfText(json, index);
+    else if (sign === "]" || sign === "}") depth -= 1;
+    else if ((sign === "[" || sign === "{") && ++depth > limit + around) {
+      throw new LayoverError("too_deep", `${what} is nested more than ${limit} levels deep`, {
+        hint: "Send a flatter value: a list of items that name their parents, for example.",
+        details: { limit },
+      });
+    }
+  }
+}
+
+/** By hand: a regular expression would read the rest again from each quote of a text that never ends. */
+function endOfText(json: string, start: number): number {
+  let index = start + 1;
+  while (index < json.length && json[index] !== '"') index += json[index] === "\\" ? 2 : 1;
+  return index;
+}

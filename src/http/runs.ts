@@ -1,0 +1,137 @@
+/** Starting runs and looking at them. */
+import type { Client, RunEnding } from "../client/client.ts";
+import { isOver, type RunStatus, runStatuses } from "../client/run-view.ts";
+import { toMilliseconds } from "../core/duration.ts";
+import { LayoverError } from "../core/errors.ts";
+import { readJson } from "./body.ts";
+import type { Contracts } from "./contracts.ts";
+import {
+  invalidField,
+  objectBody,
+  optionalDuration,
+  optionalInstant,
+  optionalNumber,
+  optionalText,
+  optionalTexts,
+  queryNumber,
+  shorten,
+} from "./fields.ts";
+import { jsonAnswer } from "./json-answer.ts";
+import type { Route, Visit } from "./route.ts";
+
+const longestWaitMs = 60_000;
+
+export function runRoutes(client: Client, contracts: Contracts, maxBytes: number): readonly Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/workflows/:name/runs",
+      scope: "start",
+      answer: (visit) => startRun(client, contracts, visit, maxBytes),
+    },
+    { method: "GET", path: "/v1/runs", scope: "read", answer: (visit) => listRuns(client, visit) },
+    {
+      method: "GET",
+      path: "/v1/runs/:id",
+      scope: "read",
+      answer: async (visit) => jsonAnswer(await client.get(visit.param("id"))),
+    },
+    {
+      method: "GET",
+      path: "/v1/runs/:id/history",
+      scope: "read",
+      answer: async (visit) => jsonAnswer(await client.history(visit.param("id"))),
+    },
+    { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: (visit) => readResult(client, visit) },
+  ];
+}
+
+async function startRun(client: Client, contracts: Contracts, visit: Visit, maxBytes: number): Promise<Response> {
+  const { request } = visit;
+  const name = visit.param("name");
+  contracts.newest(name);
+  const wait = waitOf(visit.query);
+  const fields = ["input", "id", "delay", "startAt", "tags", "version"];
+  const body = objectBody(await readJson(request, maxBytes), fields);
+  const version = optionalNumber(body, "version");
+  const contract = version === undefined ? contracts.newest(name) : contracts.exactly(name, version);
+  // A contract without an input takes null, too: not every language can leave a field out.
+  const input = contract.input === undefined ? (body["input"] ?? undefined) : body["input"];
+  const id = optionalText(body, "id") ?? idempotencyKeyOf(request.headers);
+  const run = await client.start(contract, input, {
+    id,
+    delay: optionalDuration(body, "delay"),
+    startAt: optionalInstant(body, "startAt"),
+    tags: optionalTexts(body, "tags"),
+    traceparent: request.headers.get("traceparent") ?? undefined,
+  });
+  const { runId, isNew } = run;
+  const started = { runId, workflow: contract.name, version: contract.version, id, isNew };
+  // Relative to this request, so it is right under every prefix.
+  const headers = { location: `../../runs/${runId}` };
+  const status = isNew ? 201 : 200;
+  if (wait === undefined) return jsonAnswer(started, status, headers);
+  const ending = await client.settle(runId, { wait, abortSignal: request.signal });
+  return jsonAnswer({ ...started, ...endingOf(ending) }, status, headers);
+}
+
+async function listRuns(client: Client, { query }: Visit): Promise<Response> {
+  const page = await client.list({
+    workflow: query.get("workflow") ?? undefined,
+    status: statusIn(query),
+    tags: tagsIn(query),
+    limit: queryNumber(query, "limit"),
+    cursor: query.get("cursor") ?? undefined,
+  });
+  return jsonAnswer(page);
+}
+
+/** 202 while it is not over: there is no result yet, and that is no error. */
+async function readResult(client: Client, visit: Visit): Promise<Response> {
+  const wait = waitOf(visit.query) ?? 0;
+  const ending = await client.settle(visit.param("id"), { wait, abortSignal: visit.request.signal });
+  const { runId, workflow, version, status } = ending;
+  const headers = isOver(status) ? {} : { "retry-after": "1" };
+  return jsonAnswer({ runId, workflow, version, ...endingOf(ending) }, isOver(status) ? 200 : 202, headers);
+}
+
+function endingOf({ status, result, error }: RunEnding): Partial<RunEnding> {
+  return { status, result, error };
+}
+
+/** In milliseconds; a longer one counts as the longest. */
+function waitOf(query: URLSearchParams): number | undefined {
+  const text = query.get("wait");
+  return text === null ? undefined : Math.min(toMilliseconds(text, { field: "wait" }), longestWaitMs);
+}
+
+/** The draft has it in quotes, many clients do not. */
+function idempotencyKeyOf(headers: Headers): string | undefined {
+  const key = headers.get("idempotency-key") ?? undefined;
+  return key?.replace(/^"(.*)"$/, "$1");
+}
+
+function statusIn(query: URLSearchParams): RunStatus | undefined {
+  const text = query.get("status");
+  if (text === null) return undefined;
+  const status = runStatuses.find((candidate) => candidate === text);
+  if (status !== undefined) return status;
+  throw invalidField("status", `${JSON.stringify(shorten(text))} is none`, `It is one of ${runStatuses.join(", ")}.`);
+}
+
+/** `?tag=customer:c1&tag=region:eu`. */
+function tagsIn(query: URLSearchParams): Readonly<Record<string, string>> | undefined {
+  const tags = query.getAll("tag").map((tag): [string, string] => {
+    const colon = tag.indexOf(":");
+    if (colon > 0) return [tag.slice(0, colon), tag.slice(colon + 1)];
+    throw invalidField("tag", `${JSON.stringify(shorten(tag))} is not name:value`, "Write ?tag=customer:c1.");
+  });
+  const byName = new Map(tags);
+  if (tags.some(([name, value]) => byName.get(name) !== value)) {
+    throw new LayoverError("invalid_request", "a tag is given twice, with two values", {
+      hint: "A run has one value for each tag, so no run has both.",
+      details: { field: "tag" },
+    });
+  }
+  return tags.length === 0 ? undefined : Object.fromEntries(tags);
+}

@@ -1,0 +1,94 @@
+/**
+ * The root secrets (`LAYOVER_SECRET`), and the one place that signs. Each purpose has a key of its own, derived from the
+ * root by HKDF-SHA256, so that nothing signed for one purpose counts for another.
+ *
+ * The first secret signs and all of them verify: put a new one in front of the old one, and take the old one away when
+ * nothing signed by it is in use any more.
+ *
+ * Synchronous, unlike WebCrypto: a callback's URL is made inside a handler, where nothing may be awaited.
+ */
+import { hkdf } from "@noble/hashes/hkdf.js";
+import { hmac } from "@noble/hashes/hmac.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { LayoverError } from "../core/errors.ts";
+import { toBase64Url } from "./base64.ts";
+
+export type Purpose = "callback" | "api key" | "internal";
+
+const leastBytes = 32;
+const leastDifferentCharacters = 12;
+
+export class Secrets {
+  readonly #roots: readonly Uint8Array[];
+  readonly #keys = new Map<Purpose, readonly Uint8Array[]>();
+
+  /**
+   * Each secret is a text of at least 32 bytes in hex, base64 or, failing these, UTF-8. Undefined ones are left out, so
+   * that the old secret's variable may be missing.
+   *
+   * @throws LayoverError `invalid_secret`
+   * @example new Secrets([env.LAYOVER_SECRET, env.LAYOVER_SECRET_OLD])
+   */
+  constructor(secrets: readonly (string | undefined)[]) {
+    const given = secrets.flatMap((secret) => secret?.trim() || []);
+    if (given.length === 0) throw invalidSecret("there is no root secret");
+    this.#roots = given.map(checkSecret);
+  }
+
+  /** The MAC of `text`, as base64url. */
+  sign(purpose: Purpose, text: string): string {
+    const [key] = this.#keysFor(purpose);
+    if (key === undefined) throw invalidSecret("there is no root secret");
+    return macOf(key, text);
+  }
+
+  /** In constant time. */
+  verify(purpose: Purpose, text: string, mac: string): boolean {
+    let isValid = false;
+    for (const key of this.#keysFor(purpose)) isValid = areEqual(macOf(key, text), mac) || isValid;
+    return isValid;
+  }
+
+  #keysFor(purpose: Purpose): readonly Uint8Array[] {
+    const known = this.#keys.get(purpose);
+    if (known !== undefined) return known;
+    const keys = this.#roots.map((root) => hkdf(sha256, root, utf8ToBytes("layover"), utf8ToBytes(purpose), 32));
+    this.#keys.set(purpose, keys);
+    return keys;
+  }
+}
+
+function macOf(key: Uint8Array, text: string): string {
+  return toBase64Url(hmac(sha256, key, utf8ToBytes(text)));
+}
+
+/** Takes as long wherever the first difference is. The length of a MAC is no secret. */
+function areEqual(one: string, other: string): boolean {
+  if (one.length !== other.length) return false;
+  let difference = 0;
+  for (let index = 0; index < one.length; index += 1) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
+  return difference === 0;
+}
+
+function checkSecret(secret: string): Uint8Array {
+  const bytes = bytesIn(secret);
+  if (bytes < leastBytes) throw invalidSecret(`a root secret holds ${bytes} bytes, and ${leastBytes} are needed`);
+  const isHex = /^[0-9a-f]+$/i.test(secret);
+  if (new Set(secret).size < (isHex ? 8 : leastDifferentCharacters))
+    throw invalidSecret("a root secret repeats a few characters");
+  return utf8ToBytes(secret);
+}
+
+/** How many bytes the text stands for, if somebody made it by `openssl rand`. */
+function bytesIn(secret: string): number {
+  if (/^[0-9a-f]+$/i.test(secret)) return Math.floor(secret.length / 2);
+  if (/^[A-Za-z0-9+/_-]+=*$/.test(secret)) return Math.floor((secret.replaceAll("=", "").length * 3) / 4);
+  return utf8ToBytes(secret).length;
+}
+
+function invalidSecret(message: string): LayoverError {
+  return new LayoverError("invalid_secret", message, {
+    hint: "Make one with `openssl rand -base64 32`, and keep it in LAYOVER_SECRET.",
+  });
+}

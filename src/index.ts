@@ -1,0 +1,65 @@
+/**
+ * What users of layover import: contracts and their handlers, and the errors that handlers throw and catch.
+ *
+ *   const greet = workflow({ name: "greet", version: 1, input: z.object({ name: z.string() }), output: z.string() });
+ *   export const greetWorkflow = greet.handler(async ({ input, step }) => {
+ *     await step.sleep("wait", "1 day");
+ *     return await step.run("greet", () => `Hello ${input.name}`);
+ *   });
+ *
+ * Where workflows are served, and by which database, is said elsewhere: `layover/node`, `layover/pg` …
+ */
+export type { CallbackInputOf, CallbackView, Rejection } from "./client/answering.ts";
+export {
+  Client,
+  type ClientOptions,
+  Run,
+  type RunEnding,
+  type SignalOptions,
+  type SignalReceipt,
+  type WaitOptions as ResultOptions,
+} from "./client/client.ts";
+export type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "./client/history-view.ts";
+export type { ListOptions, Page } from "./client/listing.ts";
+export { RunFailedError } from "./client/run-failed-error.ts";
+export type { RunStatus, RunView } from "./client/run-view.ts";
+export type { StartInOptions, StartOptions } from "./client/starting.ts";
+export { Unreadable } from "./client/unreadable.ts";
+export {
+  type CallbacksOf,
+  type Contract,
+  type ContractOptions,
+  type Handler,
+  type HandlerContext,
+  type InputOf,
+  type ResultOf,
+  type SignalsOf,
+  type Workflow,
+  workflow,
+} from "./core/contract.ts";
+export type { Duration } from "./core/duration.ts";
+export type { ErrorValue } from "./core/error-value.ts";
+export { type ErrorCode, type ErrorDetails, LayoverError } from "./core/errors.ts";
+export type { Query } from "./core/ports.ts";
+export type { RetryPolicy } from "./core/retry.ts";
+export type { Schema, Schemas } from "./core/schema.ts";
+export type {
+  Callback,
+  CallbackContext,
+  Log,
+  MapOptions,
+  RunInfo,
+  Settled,
+  Step,
+  StepContext,
+  StepOptions,
+  WaitOptions,
+} from "./core/step.ts";
+export {
+  CallbackRejectedError,
+  CancelledError,
+  NonRetryableError,
+  RetryAfterError,
+  StepError,
+  TimeoutError,
+} from "./core/user-errors.ts";

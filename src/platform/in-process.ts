@@ -1,0 +1,93 @@
+/**
+ * layover in one process, without HTTP: turns are dispatched in memory, alarms are timers. Whatever is lost with the
+ * process, the tick with which the next one begins finds again in the database.
+ *
+ *   const { client, close } = await startInProcess({ workflows: [orderWorkflow], database: pg(pool) });
+ *
+ * A handler's promise that nobody awaits may reject, and Node ends a process over that. No library should decide otherwise
+ * for its host, so nothing here does: whoever owns the process does (functions/node.ts, src/cli/dev.ts).
+ */
+import { Client } from "../client/client.ts";
+import { translated } from "../client/failure.ts";
+import type { Workflow } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { Query } from "../core/ports.ts";
+import { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/options.ts";
+import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
+import type { Secrets } from "../http/secrets.ts";
+import { Calls } from "../postgres/calls.ts";
+import { InProcessDispatch } from "./in-process-dispatch.ts";
+import { Ticker } from "./ticker.ts";
+import { TimerAlarm } from "./timer-alarm.ts";
+
+type Settings = Pick<
+  EngineOptions,
+  "environment" | "invocation" | "leaseMs" | "warmRuns" | "keepMs" | "keepFailedMs" | "onLog" | "onError"
+>;
+
+export interface InProcessOptions extends Settings {
+  readonly workflows: readonly Workflow[];
+  readonly database: Query;
+  /** Runs of other namespaces in the same database are none of ours. Default: "default". */
+  readonly namespace?: string | undefined;
+  /** Where callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback` throws. */
+  readonly publicUrl?: string | undefined;
+  readonly secrets?: Secrets | undefined;
+  /** How many invocations may be under way. Default: 8. */
+  readonly concurrency?: number | undefined;
+  /** How many turns one invocation takes at most of what is ready together. Default: 100. */
+  readonly batch?: number | undefined;
+  /** Whether nobody else uses this database, as with an embedded one: then whoever holds a lease is dead. */
+  readonly isExclusive?: boolean | undefined;
+}
+
+export interface InProcess {
+  readonly client: Client;
+  readonly engine: Engine;
+  readonly calls: Calls;
+  readonly dispatch: InProcessDispatch;
+  /** Begins nothing more; resolves when the steps under way have ended and are recorded. */
+  close(): Promise<void>;
+}
+
+/**
+ * Begins to carry out what is ready. A database that cannot be reached is tried again every minute.
+ *
+ * @throws LayoverError `duplicate_workflow`; `internal` if layover is not installed in the database
+ */
+export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
+  const { workflows, database, namespace = "default", publicUrl, secrets, concurrency = 8, batch = 100 } = options;
+  const onError = options.onError ?? (() => {});
+  const alarm = new TimerAlarm(() => ticker.ring());
+  const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
+  if (options.isExclusive) await translated(() => calls.voidLeases());
+  const dispatch = new InProcessDispatch({ carryOut: (turns) => engine.carryOut(turns), concurrency, batch });
+  const canSeal = secrets !== undefined && publicUrl !== undefined;
+  const sealCallback = canSeal ? callbackSealer({ secrets, namespace, publicUrl }) : undefined;
+  const openCallback = secrets && callbackOpener({ secrets, namespace });
+  const engine = new Engine({ ...options, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
+  const ticker = new Ticker({ tick: (which) => engine.tick(which), isArmed: () => calls.clock.isKnown, onError });
+  const client = new Client({
+    calls,
+    dispatch: dispatch.dispatch,
+    wake: async () => void (await ticker.tick()),
+    openCallback,
+    onError: (error) => onError(error, "dispatching"),
+  });
+  const close = async (): Promise<void> => {
+    await ticker.close();
+    await dispatch.close();
+    alarm.close();
+  };
+  try {
+    await translated(() => ticker.tick());
+  } catch (error) {
+    if (!(error instanceof LayoverError) || error.code !== "database_unavailable") {
+      await close();
+      throw error;
+    }
+    onError(error, "beginning");
+  }
+  return { client, engine, calls, dispatch, close };
+}

@@ -1,0 +1,130 @@
+/**
+ * layover as a server of Node's: the HTTP face and the engine, in one process.
+ *
+ *   await serveNode({ workflows: [orderWorkflow], database: pg(pool), secrets: [process.env.LAYOVER_SECRET] });
+ */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono/tiny";
+import type { Client } from "../client/client.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { LogEntry } from "../engine/options.ts";
+import { createApp } from "../http/app.ts";
+import { Secrets } from "../http/secrets.ts";
+import { type InProcessOptions, startInProcess } from "./in-process.ts";
+import { logLine } from "./log-line.ts";
+
+export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
+  /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
+  readonly secrets: readonly (string | undefined)[];
+  /** Also as text, as an environment variable has it. 0: any that is free. Default: 3000. */
+  readonly port?: number | string | undefined;
+  /** Which address to listen on. Default: all of this machine. */
+  readonly hostname?: string | undefined;
+  /** Of every path: `/layover`. Default: none. */
+  readonly prefix?: string | undefined;
+  /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
+  readonly publicUrl?: string | undefined;
+}
+
+export interface NodeServer {
+  /** With the prefix, without a slash at the end. */
+  readonly url: string;
+  readonly client: Client;
+  /** Begins nothing more; resolves when requests and steps under way have ended. */
+  close(): Promise<void>;
+}
+
+/** What is still being answered when the engine has stopped gets this long. */
+const graceMs = 1_000;
+
+/**
+ * Listens first, so that a second server on the same port carries out nothing.
+ *
+ * What handlers log goes to stdout and errors to stderr, unless you take them by `onLog` and `onError`.
+ *
+ * @throws LayoverError `invalid_secret`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
+ *   errors where it cannot listen
+ */
+export async function serveNode(options: NodeOptions): Promise<NodeServer> {
+  const { workflows, namespace = "default", hostname, onLog = printLog, onError = printError } = options;
+  const secrets = new Secrets(options.secrets);
+  const prefix = prefixOf(options.prefix);
+  const app = Promise.withResolvers<Hono>();
+  const fetch = async (request: Request): Promise<Response> => await (await app.promise).fetch(request);
+  const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void listener(request, response));
+  const port = await listen(server, portOf(options.port), hostname);
+  const url = `http://${hostIn(hostname)}:${port}${prefix}`;
+  try {
+    const publicUrl = options.publicUrl ?? url;
+    const { client, close } = await startInProcess({ ...options, namespace, publicUrl, secrets, onLog, onError });
+    const contracts = workflows.map(({ contract }) => contract);
+    const report = (error: unknown, request: Request) =>
+      onError(error, `answering ${request.method} ${pathOf(request)}`);
+    app.resolve(new Hono().route(prefix, createApp({ client, contracts, secrets, namespace, onError: report })));
+    return {
+      url,
+      client,
+      close: async () => {
+        const closed = closeServer(server);
+        await close();
+        const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+        await closed;
+        clearTimeout(timer);
+      },
+    };
+  } catch (error) {
+    void closeServer(server);
+    server.closeAllConnections();
+    throw error;
+  }
+}
+
+async function listen(server: Server, port: number, hostname: string | undefined): Promise<number> {
+  server.listen(port, hostname);
+  await once(server, "listening");
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function portOf(port: number | string = 3000): number {
+  const number = typeof port === "string" && !/^\d+$/.test(port) ? Number.NaN : Number(port);
+  if (Number.isInteger(number) && number >= 0 && number <= 65_535) return number;
+  throw new LayoverError("invalid_request", `the port is ${JSON.stringify(port)}`, {
+    hint: "Use a whole number from 0 to 65535.",
+    details: { field: "port" },
+  });
+}
+
+/** `layover/` → `/layover`. */
+function prefixOf(prefix = ""): string {
+  const inner = prefix.replace(/^\/+|\/+$/g, "");
+  return inner === "" ? "" : `/${inner}`;
+}
+
+/** An address to be reached at: nobody can call "all of this machine". */
+function hostIn(hostname: string | undefined): string {
+  if (hostname === undefined || hostname === "0.0.0.0" || hostname === "::") return "localhost";
+  return hostname.includes(":") ? `[${hostname}]` : hostname;
+}
+
+/** Without what is secret in it: a callback's token. */
+function pathOf({ url }: Request): string {
+  return new URL(url).pathname.replace(/(\/callbacks\/[^/]{8})[^/]*/, "$1…");
+}
+
+function printLog(entry: LogEntry): void {
+  console.log(`${new Date().toISOString()} ${entry.level} ${logLine(entry)}`);
+}
+
+function printError(error: unknown, doing: string): void {
+  console.error(`${new Date().toISOString()} error while ${doing}:`, error);
+}

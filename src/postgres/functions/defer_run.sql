@@ -1,0 +1,36 @@
+-- running -> parked and ready, when the holder of the lease finishes a turn during which a branch was recorded: its
+-- own records are dropped, what it demanded from the part that it saw is kept. Also answers finishes that come again.
+create or replace function layover.defer_run(namespace text, f jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_run      constant uuid := (f->>'runId')::uuid;
+  v_token    constant uuid := (f->>'token')::uuid;
+  v_seen     constant integer := (f->>'position')::integer;
+  v_now      constant timestamptz := layover.now();
+  v_branches json;
+  v_answer   json;
+  s          record;
+begin
+  update layover.run_state as t
+     set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0,
+         handed_position = greatest(t.handed_position, v_seen),
+         ready_at = v_now,
+         due_at = case when t.paused_at is null and t.blocked is null then layover.pick_due(f->'armed', v_now) end,
+         finished_token = v_token
+   where t.run_id = v_run and t.namespace = defer_run.namespace and t.token = v_token
+   returning t.turn into s;
+  if not found then
+    return layover.answer_again(namespace, v_run, v_token);
+  end if;
+  delete from layover.pending b where b.run_id = v_run and b.position <= v_seen;
+  perform layover.release_losers(v_run, v_seen, f->'released');
+  if f ? 'demands' then
+    v_branches := layover.record_demands(v_run, v_seen, f->'demands');
+  end if;
+  update layover.run_state t
+     set finished_answer = json_build_object('outcome', 'deferred', 'turn', t.turn, 'status', t.status,
+       'isReady', t.due_at is not null, 'branches', v_branches)::text
+   where t.run_id = v_run
+   returning t.finished_answer::json into v_answer;
+  return v_answer;
+end $$;

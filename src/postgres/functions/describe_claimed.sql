@@ -1,0 +1,18 @@
+-- A claimed run: the history beyond what its process holds, what it waits for, and what could be taken.
+create or replace function layover.describe_claimed(s layover.run_state, have jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_have constant integer := case when (have->>'epoch')::integer = s.epoch
+    and (have->>'position')::integer <= s.last_position then (have->>'position')::integer end;
+begin
+  return json_build_object('outcome', 'claimed', 'now', layover.to_ms(layover.now()), 'epoch', s.epoch, 'turn', s.turn,
+    'have', v_have, 'position', s.last_position, 'handedPosition', s.handed_position,
+    'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at), 'claims', s.claims,
+    'historyBytes', s.history_bytes,
+    'records', case when s.last_position > coalesce(v_have, 0)
+      then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position) end,
+    'pending', case when s.has_pending then layover.read_pending(s.run_id, v_have is null) end,
+    'signals', case when s.has_mail then layover.read_signals(s.run_id) end,
+    'callbacks', case when s.has_mail then layover.read_answers(s.run_id, s.epoch) end,
+    'run', case when v_have is null then layover.read_run(s.run_id) end);
+end $$;

@@ -1,0 +1,6 @@
+-- Whether people see this status of a run; null: any. One expression, so that it is planned as a part of its query.
+create or replace function layover.has_status(s layover.run_state, wanted text) returns boolean
+language sql volatile as $$
+  select wanted is null or case when wanted in ('completed', 'failed', 'cancelled') then s.status = wanted
+    else s.ended_at is null and layover.run_status(s) = wanted end
+$$;

@@ -1,0 +1,23 @@
+-- What a run waits for; of what its process knows already, only what may have changed. Voids the leases of losers
+-- that are over: they cannot record any more.
+create or replace function layover.read_pending(run uuid, is_whole boolean) returns json
+language plpgsql volatile as $$
+declare
+  v_now     constant timestamptz := layover.now();
+  v_pending json;
+  v_voids   boolean;
+begin
+  loop
+    select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
+          'demandedAfter', b.demanded_after, 'until', layover.to_ms(b.until), 'attempts', b.attempts,
+          'position', b.position, 'isReleased', b.is_released) order by b.ordinal),
+        bool_or(b.is_released and (b.leased_until is null or b.leased_until <= v_now))
+      into v_pending, v_voids
+      from layover.pending b
+     where b.run_id = run and (is_whole or b.kind = 'retry' or b.is_released);
+    exit when v_voids is not true;
+    delete from layover.pending b
+     where b.run_id = run and b.is_released and (b.leased_until is null or b.leased_until <= v_now);
+  end loop;
+  return v_pending;
+end $$;

@@ -1,0 +1,10 @@
+-- What a run waited for and has: the rows that the turn's records settle, and branches whose records it has handed out.
+create or replace function layover.settle_pending(run uuid, seen integer, records jsonb) returns void
+language plpgsql volatile as $$
+begin
+  delete from layover.pending b where b.run_id = run and b.position <= seen;
+  delete from layover.pending b
+    using jsonb_array_elements(coalesce(records, '[]')) as h (item)
+    where b.run_id = run and b.path = h.item->>'path' and b.occurrence = (h.item->>'occurrence')::integer
+      and b.position is null;
+end $$;

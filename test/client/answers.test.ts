@@ -1,0 +1,234 @@
+import { describe, expect, it } from "vitest";
+import * as z from "zod";
+import type { CallbackRef } from "../../src/core/callback.ts";
+import { workflow } from "../../src/core/contract.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { aClient, carryOut, sealCallback, type TestClient } from "./a-client.ts";
+
+const order = workflow({
+  name: "order",
+  version: 1,
+  signals: { address: z.object({ city: z.string(), zip: z.string().default("?") }) },
+  callbacks: { approval: z.object({ ok: z.boolean() }) },
+});
+const bare = workflow({ name: "bare", version: 1 });
+
+async function aWaitingRun({ client, calls }: TestClient, until?: number) {
+  const run = await client.start(order);
+  await carryOut(
+    calls,
+    { runId: run.runId, workflow: "order" },
+    {
+      waitsFor: [
+        { kind: "signal", path: "address", signal: "address" },
+        { kind: "callback", path: "ask/approval", ...(until !== undefined && { until }) },
+      ],
+    },
+  );
+  const ref: CallbackRef = {
+    runId: run.runId,
+    epoch: 0,
+    path: "ask/approval",
+    occurrence: 0,
+    workflow: "order",
+    version: 1,
+    name: "approval",
+  };
+  return { run, token: sealCallback(ref).token };
+}
+
+describe("signal", () => {
+  const database = testDatabase();
+
+  it("is kept as the schema makes it, and makes the waiting run's turn ready", async () => {
+    const test = aClient(database.query);
+    const { run } = await aWaitingRun(test);
+    test.dispatches.length = 0;
+    expect(await run.signal("address", { city: "Bonn" })).toEqual({ runId: run.runId, outcome: "sent" });
+    expect(test.dispatches).toEqual([{ turns: [{ runId: run.runId, turn: 2 }], delayMs: 0 }]);
+    const claimed = await carryOut(test.calls, { runId: run.runId, workflow: "order", turn: 2 }, { completed: 1 });
+    expect(claimed.signals).toMatchObject([{ name: "address", payload: '1{"city":"Bonn","zip":"?"}', isParsed: true }]);
+  });
+
+  it("dispatches nothing for a run that does not wait for it", async () => {
+    const { client, dispatches } = aClient(database.query);
+    const run = await client.start(order);
+    dispatches.length = 0;
+    await run.signal("address", { city: "Bonn" });
+    expect(dispatches).toEqual([]);
+  });
+
+  it("finds the run by the user's own id", async () => {
+    const { client } = aClient(database.query);
+    const { runId } = await client.start(order, undefined, { id: "o1" });
+    expect(await client.signal({ id: "o1" }, "address", { city: "Bonn" }, { contract: order })).toEqual({
+      runId,
+      outcome: "sent",
+    });
+    await expect(client.signal({ id: "o9" }, "address", { city: "Bonn" }, { contract: order })).rejects.toMatchObject({
+      code: "unknown_run",
+    });
+  });
+
+  it("is left out where one of that dedupeId was sent, and sent once under one signalId", async () => {
+    const { client } = aClient(database.query);
+    const run = await client.start(order);
+    const send = (options: object) => run.signal("address", { city: "Bonn" }, options);
+    expect((await send({ dedupeId: "a" })).outcome).toBe("sent");
+    expect((await send({ dedupeId: "a" })).outcome).toBe("duplicate");
+    const signalId = crypto.randomUUID();
+    expect((await send({ signalId })).outcome).toBe("sent");
+    expect((await send({ signalId })).outcome).toBe("sent");
+    const { rows } = await database.pool.query("select count(*)::int as n from layover.signal where run_id = $1", [
+      run.runId,
+    ]);
+    expect(rows).toEqual([{ n: 2 }]);
+  });
+
+  it("is checked at the door", async () => {
+    const { client } = aClient(database.query);
+    const run = await client.start(order);
+    const untyped = (name: string, payload: unknown, options = {}) =>
+      client.signal(run.runId, name as "address", payload as { city: string }, { ...options, contract: order });
+    await expect(untyped("address", { city: 1 })).rejects.toMatchObject({ code: "invalid_payload" });
+    await expect(untyped("adress", {})).rejects.toMatchObject({
+      code: "unknown_signal",
+      message: 'workflow "order" has no signal "adress"',
+      hint: 'Its signals are "address".',
+    });
+    await expect(untyped("constructor", {})).rejects.toMatchObject({ code: "unknown_signal" });
+    await expect(untyped("address", { city: "Bonn" }, { dedupeId: "\u0000" })).rejects.toMatchObject({
+      code: "invalid_name",
+    });
+    await expect(untyped("address", { city: "Bonn" }, { signalId: "1" })).rejects.toMatchObject({
+      code: "invalid_request",
+    });
+    await expect(untyped("address", { city: "x".repeat(2 ** 20) })).rejects.toMatchObject({ code: "value_too_large" });
+  });
+
+  it("is refused by a run that is over, and by one of another workflow", async () => {
+    const { client, calls } = aClient(database.query);
+    const run = await client.start(order);
+    await carryOut(calls, { runId: run.runId, workflow: "order" }, { completed: 1 });
+    await expect(run.signal("address", { city: "Bonn" })).rejects.toMatchObject({ code: "run_over" });
+    const { runId } = await client.start(bare);
+    await expect(client.run(order, runId).signal("address", { city: "Bonn" })).rejects.toMatchObject({
+      code: "unknown_run",
+    });
+  });
+});
+
+describe("callbacks", () => {
+  const database = testDatabase();
+
+  it("are answered once: the same answer again is well, another is a conflict", async () => {
+    const test = aClient(database.query);
+    const { run, token } = await aWaitingRun(test);
+    test.dispatches.length = 0;
+    expect(await test.client.callback(token)).toEqual({
+      workflow: "order",
+      version: 1,
+      name: "approval",
+      status: "open",
+      deadline: undefined,
+    });
+    await test.client.resolveCallback(token, { ok: true }, { contract: order });
+    expect(test.dispatches).toEqual([{ turns: [{ runId: run.runId, turn: 2 }], delayMs: 0 }]);
+    await test.client.resolveCallback(token, { ok: true }, { contract: order });
+    await expect(test.client.resolveCallback(token, { ok: false }, { contract: order })).rejects.toMatchObject({
+      code: "callback_conflict",
+    });
+    await expect(test.client.rejectCallback(token, "no")).rejects.toMatchObject({ code: "callback_conflict" });
+    expect((await test.client.callback(token)).status).toBe("resolved");
+  });
+
+  it("are rejected with a reason that the handler meets as an error", async () => {
+    const test = aClient(database.query);
+    const { run, token } = await aWaitingRun(test);
+    await test.client.rejectCallback(token, { name: "NotToday", message: "closed", data: { until: 1 } });
+    const claimed = await carryOut(test.calls, { runId: run.runId, workflow: "order", turn: 2 }, { completed: 1 });
+    expect(claimed.callbacks).toMatchObject([
+      {
+        outcome: "rejected",
+        path: "ask/approval",
+        value: '1{"name":"NotToday","message":"closed","data":{"until":1}}',
+      },
+    ]);
+  });
+
+  it("are kept even if the wait is not recorded yet", async () => {
+    const { client } = aClient(database.query);
+    const { runId } = await client.start(order);
+    const { token } = sealCallback({
+      runId,
+      epoch: 0,
+      path: "early",
+      occurrence: 0,
+      workflow: "order",
+      version: 1,
+      name: "approval",
+    });
+    await client.resolveCallback(token, { ok: true }, { contract: order });
+    expect((await client.callback(token)).status).toBe("resolved");
+  });
+
+  it("tell when they are too late, or their run is over or gone", async () => {
+    const test = aClient(database.query);
+    const late = await aWaitingRun(test, Date.now() - 1_000);
+    await expect(test.client.resolveCallback(late.token, { ok: true }, { contract: order })).rejects.toMatchObject({
+      code: "callback_expired",
+    });
+    expect(await test.client.callback(late.token)).toMatchObject({ status: "expired", deadline: expect.any(Date) });
+
+    const over = await test.client.start(order);
+    await carryOut(test.calls, { runId: over.runId, workflow: "order" }, { completed: 1 });
+    const ref = {
+      runId: over.runId,
+      epoch: 0,
+      path: "x",
+      occurrence: 0,
+      workflow: "order",
+      version: 1,
+      name: "approval",
+    };
+    await expect(
+      test.client.resolveCallback(sealCallback(ref).token, { ok: true }, { contract: order }),
+    ).rejects.toMatchObject({
+      code: "callback_expired",
+    });
+    const { token } = sealCallback({ ...ref, runId: "0190a1b2-0000-7000-8000-000000000000" });
+    await expect(test.client.callback(token)).rejects.toMatchObject({ code: "unknown_callback" });
+    await expect(test.client.rejectCallback(token, "no")).rejects.toMatchObject({ code: "unknown_callback" });
+  });
+
+  it("send no SQL for a token that is not ours, a value that does not fit, or a contract that is another's", async () => {
+    const test = aClient(database.query);
+    const { token } = await aWaitingRun(test);
+    const sent = test.statements.length;
+    const { client } = test;
+    await expect(client.callback("forged")).rejects.toMatchObject({ code: "unknown_callback" });
+    await expect(client.resolveCallback("forged", { ok: true }, { contract: order })).rejects.toMatchObject({
+      code: "unknown_callback",
+    });
+    await expect(client.rejectCallback("forged", "no")).rejects.toMatchObject({ code: "unknown_callback" });
+    const unfit = { ok: "yes" } as unknown as { ok: boolean };
+    await expect(client.resolveCallback(token, unfit, { contract: order })).rejects.toMatchObject({
+      code: "invalid_payload",
+    });
+    await expect(client.resolveCallback(token, {} as never, { contract: bare })).rejects.toMatchObject({
+      code: "unknown_callback",
+    });
+    expect(test.statements.length).toBe(sent);
+  });
+
+  it("need secrets", async () => {
+    const { client } = aClient(database.query, { openCallback: undefined });
+    await expect(client.rejectCallback("token", "no")).rejects.toMatchObject({ code: "invalid_secret" });
+  });
+
+  it("wake asks for a tick", async () => {
+    const { client, wakes } = aClient(database.query);
+    await client.wake();
+    expect(wakes.count).toBe(1);
+  });
+});

@@ -1,0 +1,74 @@
+/** What stands outside of every process: the alarms that are armed, and the dispatches that are under way. */
+import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
+
+export interface StandingAlarm {
+  /** The instant that it was armed for. */
+  readonly at: number;
+  /** When it rings, or rings again: its tick failed. */
+  ringsAt: number;
+  /** Its tick is under way. It counts until that has ended. */
+  isRinging: boolean;
+}
+
+export interface Delivery {
+  readonly turns: readonly TurnRef[];
+  readonly at: number;
+}
+
+export interface PlatformOptions {
+  readonly time: () => number;
+  /** How late an alarm rings, in milliseconds. At most two minutes. */
+  readonly lateness: () => number;
+}
+
+export class Platform {
+  readonly #options: PlatformOptions;
+  alarms: StandingAlarm[] = [];
+  deliveries: Delivery[] = [];
+
+  constructor(options: PlatformOptions) {
+    this.#options = options;
+  }
+
+  readonly arm: Alarm = async (instants) => {
+    for (const { at } of instants) {
+      if (this.alarms.some((alarm) => alarm.at === at && !alarm.isRinging)) continue;
+      this.alarms.push({ at, ringsAt: at + this.#options.lateness(), isRinging: false });
+    }
+  };
+
+  readonly dispatch: Dispatch = async (turns, delayMs) => {
+    this.deliveries.push({ turns, at: Math.ceil(this.#options.time() + delayMs) });
+  };
+
+  get dueAlarms(): readonly StandingAlarm[] {
+    const now = this.#options.time();
+    return this.alarms.filter(({ ringsAt, isRinging }) => !isRinging && ringsAt <= now);
+  }
+
+  get dueDeliveries(): readonly Delivery[] {
+    const now = this.#options.time();
+    return this.deliveries.filter(({ at }) => at <= now);
+  }
+
+  /** When something rings or is delivered next. */
+  get next(): number | undefined {
+    const rings = this.alarms.filter(({ isRinging }) => !isRinging).map(({ ringsAt }) => ringsAt);
+    const instants = [...rings, ...this.deliveries.map(({ at }) => at)];
+    return instants.length === 0 ? undefined : Math.min(...instants);
+  }
+
+  /** Takes a delivery out, and of what else is due as much as one invocation takes. */
+  take(delivery: Delivery, batch: number): readonly TurnRef[] {
+    const taken = [delivery];
+    if (!delivery.turns.some(({ alone }) => alone)) {
+      for (const other of this.dueDeliveries) {
+        const count = taken.reduce((sum, { turns }) => sum + turns.length, 0);
+        if (other === delivery || other.turns.some(({ alone }) => alone)) continue;
+        if (count + other.turns.length <= batch) taken.push(other);
+      }
+    }
+    this.deliveries = this.deliveries.filter((other) => !taken.includes(other));
+    return taken.flatMap(({ turns }) => turns);
+  }
+}

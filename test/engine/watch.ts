@@ -1,0 +1,75 @@
+/**
+ * W (DESIGN.md §6): every run that is not over, paused or blocked, waits for nothing but signals, or has a due instant
+ * for which an alarm stands that rings at or at most two minutes after it.
+ */
+import type { Pool } from "pg";
+import type { StandingAlarm } from "./platform.ts";
+
+const twoMinutes = 120_000;
+
+interface RunInMotion {
+  readonly run_id: string;
+  readonly due: number | null;
+  /** The first instant at which something of it may be claimed. Null: only a signal moves it. */
+  readonly need: number | null;
+  /** How often the scheduler dispatched what nobody claimed. */
+  readonly dispatches: number;
+}
+
+export class Watch {
+  readonly #pool: Pool;
+  readonly #namespace: string;
+  /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
+  readonly #dispatches = new Map<string, number>();
+
+  constructor(pool: Pool, namespace: string) {
+    this.#pool = pool;
+    this.#namespace = namespace;
+  }
+
+  /** `isExact`: each instant has an alarm of its own; otherwise the next tick arms what follows it. */
+  async look(alarms: readonly StandingAlarm[], isExact: boolean): Promise<void> {
+    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, [this.#namespace]);
+    for (const run of rows) {
+      const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
+      this.#dispatches.set(run.run_id, dispatches);
+      const wrong = objection(run, alarms, isExact, dispatches);
+      if (wrong !== undefined) throw new Error(`W does not hold for run ${run.run_id}: ${wrong}`);
+    }
+  }
+}
+
+function objection(
+  { due, need }: RunInMotion,
+  alarms: readonly StandingAlarm[],
+  isExact: boolean,
+  dispatches: number,
+): string | undefined {
+  if (due === null) {
+    return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
+  }
+  const stands = alarms.some(({ at }) => at <= due + twoMinutes && (at >= due || !isExact));
+  if (!stands) {
+    return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
+  }
+  const latest = need === null ? Number.POSITIVE_INFINITY : need + twoMinutes + 60_000 * 2 ** dispatches;
+  return due <= latest ? undefined : `it may be claimed at ${time(need)}, but is due as late as ${time(due)}`;
+}
+
+function time(ms: number | null): string {
+  return ms === null ? "never" : new Date(ms).toISOString().slice(11, 23);
+}
+
+const runsInMotion = `
+  select s.run_id, layover.to_ms(s.due_at)::float8 as due,
+      layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8
+        as need,
+      greatest(s.dispatches, b.dispatches)::integer as dispatches
+    from layover.run_state s
+    left join lateral (
+      select min(coalesce(c.leased_until, c.ready_at)) as need, max(c.dispatches) as dispatches
+        from layover.pending c
+       where c.run_id = s.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
+         and not c.is_released
+    ) as b on true
+   where s.namespace = $1 and s.ended_at is null and s.paused_at is null and s.blocked is null`;

@@ -1,0 +1,450 @@
+/**
+ * A whole system for tests: the real engine and client on a real Postgres, with everything else in the test's hands.
+ *
+ *   const world = await World.begin(database, { workflows: [order.handler(…)] });
+ *   const run = await world.start(order, { id: "o1" });
+ *   expect(await world.run(run)).toMatchObject({ status: "completed" });
+ *
+ * One thing happens at a time: a call passes its port, a timer fires, an alarm rings, a dispatch is delivered. Time
+ * passes only when nothing else is left to happen. So the same seed plays the same story, however fast the machine is.
+ * After each event, W must hold (see watch.ts).
+ */
+import { Client, type Run } from "../../src/client/client.ts";
+import type { HistoryView } from "../../src/client/history-view.ts";
+import type { RunView } from "../../src/client/run-view.ts";
+import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
+import type { Contract, InputOf, SignalsOf, Workflow } from "../../src/core/contract.ts";
+import { type Duration, toMilliseconds } from "../../src/core/duration.ts";
+import { QueryError } from "../../src/core/ports.ts";
+import type { InferInput } from "../../src/core/schema.ts";
+import type { LogEntry } from "../../src/engine/options.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import type { Clock } from "../postgres/clock.ts";
+import type { TestDatabase } from "../postgres/database.ts";
+import { Chance } from "./chance.ts";
+import { type Delivery, Platform, type StandingAlarm } from "./platform.ts";
+import { type Port, Process, type ProcessOptions, type Waiting } from "./process.ts";
+import { Watch } from "./watch.ts";
+
+/** A call that passes a port. */
+export interface PortCall {
+  readonly port: Port;
+  readonly what: string;
+  /** Counted from 1, at each port. */
+  readonly number: number;
+}
+
+/** What becomes of a call; `before` and `after` it took effect. */
+export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after";
+
+export interface WorldOptions
+  extends Partial<
+    Pick<ProcessOptions, "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs">
+  > {
+  readonly workflows: readonly Workflow[];
+  readonly seed?: number;
+  /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
+  readonly isShuffled?: boolean;
+  /** "cloud": alarms outlive the process. "node": they die with it, and the next one begins with a tick. */
+  readonly platform?: "cloud" | "node";
+  /** How many processes share the work, in turns. */
+  readonly processes?: number;
+  /** How many turns one invocation takes. Default: those of one dispatch. */
+  readonly batch?: number;
+  readonly endpoint?: string;
+  /** Two worlds of the same number and seed have the same ids; so one must have ended before. */
+  readonly number?: number;
+}
+
+const beginning = Date.UTC(2026, 0, 1, 12);
+const mostEvents = 50_000;
+const tickAgainMs = 2_000;
+const mostLatencyMs = 40;
+const clocks = new WeakMap<TestDatabase, Promise<Clock>>();
+let worlds = 0;
+
+export class World {
+  /** Milliseconds since the world began. */
+  time = 0;
+  readonly namespace: string;
+  readonly platform: Platform;
+  readonly chance: Chance;
+  /** Every call that came to a port. */
+  readonly calls: PortCall[] = [];
+  /** What handlers logged. */
+  readonly logs: LogEntry[] = [];
+  /** What the engine reported as going wrong. */
+  readonly errors: { readonly error: unknown; readonly doing: string }[] = [];
+  /** How many invocations were begun. */
+  invocations = 0;
+  deaths = 0;
+  /** Decides what becomes of each call. */
+  fate: (call: PortCall) => Fate | Promise<Fate> = () => "passes";
+  readonly #database: TestDatabase;
+  readonly #clock: Clock;
+  readonly #watch: Watch;
+  readonly #reader: Client;
+  readonly #counts = { query: 0, dispatch: 0, alarm: 0 };
+  /** Alarms that ring, by the process that carries their tick out. */
+  readonly #ringing = new Map<StandingAlarm, Process>();
+  /** Alarms whose tick failed. */
+  readonly #failed = new Set<StandingAlarm>();
+  #options: WorldOptions;
+  #processes: Process[] = [];
+  #turn = 0;
+  #events = 0;
+  #isBeginning = false;
+
+  static async begin(database: TestDatabase, options: WorldOptions): Promise<World> {
+    const clock = clocks.get(database) ?? database.turnClock();
+    clocks.set(database, clock);
+    const world = new World(database, await clock, options);
+    await (await clock).set(beginning);
+    return world;
+  }
+
+  private constructor(database: TestDatabase, clock: Clock, options: WorldOptions) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#options = options;
+    const number = options.number ?? ++worlds;
+    this.namespace = `world-${number}`;
+    this.chance = new Chance(options.seed ?? 1, number);
+    const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
+    this.platform = new Platform({ time: () => this.now, lateness });
+    this.#watch = new Watch(database.pool, this.namespace);
+    this.#reader = new Client({
+      calls: new Calls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
+      dispatch: async () => {},
+      wake: async () => {},
+    });
+    this.#processes = Array.from({ length: options.processes ?? 1 }, () => this.#newProcess());
+  }
+
+  /** The database's time, in epoch milliseconds. */
+  get now(): number {
+    return beginning + this.time;
+  }
+
+  /** How many calls of this SQL function were made, or of all. */
+  statements(name?: string): number {
+    return this.calls.filter(({ port, what }) => port === "query" && (name === undefined || what === name)).length;
+  }
+
+  async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
+    const [input, options = {}] = args;
+    const { runId = this.chance.uuid() } = options;
+    // What StartArguments leaves out is undefined, which then is the contract's input.
+    const all = [input as InputOf<C>, { ...options, runId }] as unknown as StartArguments<C, StartOptions>;
+    return await this.ask((client) => client.start(contract, ...all));
+  }
+
+  async signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    run: Pick<Run<C>, "runId">,
+    contract: C,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+  ): Promise<void> {
+    const signalId = this.chance.uuid();
+    await this.ask((client) => client.signal(run.runId, name, payload, { contract, signalId }));
+  }
+
+  /** Somebody outside asks something of the system; again, where the process dies over it. */
+  async ask<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      this.#respawn();
+      const asked = this.#nextProcess();
+      let outcome: (() => Answer) | undefined;
+      question(asked.client).then(
+        (answer) => {
+          outcome = () => answer;
+        },
+        (error: unknown) => {
+          outcome = () => {
+            throw error;
+          };
+        },
+      );
+      while (!asked.isDead) {
+        await this.#rest();
+        if (outcome !== undefined) return outcome();
+        if (!(await this.#event(Number.POSITIVE_INFINITY))) throw this.#lost("a question is never answered");
+      }
+    }
+  }
+
+  /** Lets time pass until these runs are over or blocked, or nothing is left to happen. Answers the first one. */
+  async run(...runs: readonly { readonly runId: string }[]): Promise<RunView> {
+    const ids = runs.map(({ runId }) => runId);
+    const isDone = async () => {
+      const { rows } = await this.#database.pool.query(
+        "select from layover.run_state where run_id = any($1) and ended_at is null and blocked is null",
+        [ids],
+      );
+      return rows.length === 0;
+    };
+    while (await this.#moment(Number.POSITIVE_INFINITY)) if (await isDone()) break;
+    return await this.get(ids[0] ?? "");
+  }
+
+  /** Lets everything happen that happens within this time. */
+  async pass(duration: Duration): Promise<void> {
+    const until = this.time + toMilliseconds(duration);
+    while (await this.#moment(until));
+    await this.#turnTo(until);
+  }
+
+  /** Lets everything happen that takes no time. */
+  async settle(): Promise<void> {
+    await this.pass(0);
+  }
+
+  get(runId: string): Promise<RunView> {
+    return this.#reader.get(runId);
+  }
+
+  history(run: { readonly runId: string }): Promise<HistoryView> {
+    return this.#reader.history(run.runId);
+  }
+
+  /** What one body or handler awaits of its own, that is no step; without a time: for ever. */
+  foreign(duration?: Duration): Promise<void> {
+    const [process] = this.#processes;
+    return new Promise((resolve) => {
+      if (duration !== undefined) process?.timers.after(toMilliseconds(duration), resolve);
+    });
+  }
+
+  /** The process is gone, and what it held in memory. */
+  crash(process = this.#processes[0]): void {
+    if (process === undefined || process.isDead) return;
+    this.deaths += 1;
+    process.die();
+    this.platform.deliveries = [];
+    const isCloud = this.#options.platform !== "node";
+    if (!isCloud) this.platform.alarms = [];
+    for (const [alarm, owner] of this.#ringing) {
+      if (owner === process) this.#ringAgain(alarm);
+    }
+  }
+
+  /** In a body or handler: it kills its process. */
+  die(): Promise<never> {
+    this.crash();
+    return new Promise(() => {});
+  }
+
+  /** New code, in new processes, which begin with a tick of their own. */
+  async deploy(options: Partial<WorldOptions>): Promise<void> {
+    for (const process of this.#processes) process.die();
+    this.#options = { ...this.#options, ...options };
+    this.#processes = this.#processes.map(() => this.#newProcess());
+    await this.tick({ isNew: true });
+  }
+
+  /** A tick that nobody armed. */
+  async tick(options: { readonly isNew?: boolean } = {}): Promise<void> {
+    const process = this.#nextProcess();
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    process.engine.tick(options).then(over, over);
+    while (!isOver && !process.isDead) {
+      await this.#rest();
+      if (!isOver && !(await this.#event(Number.POSITIVE_INFINITY))) throw this.#lost("a tick never ends");
+    }
+  }
+
+  /** Nothing of it is left. */
+  async end(): Promise<void> {
+    for (const process of this.#processes) process.die();
+    const all = "select layover.delete_rows(run_id) from layover.run_state where namespace = $1";
+    await this.#database.pool.query(all, [this.namespace]);
+  }
+
+  /** What the engine is asked to carry out next, without a process that takes it. */
+  get deliveries(): readonly Delivery[] {
+    return this.platform.deliveries;
+  }
+
+  /** What stands in the database, for what no view shows. */
+  get database(): TestDatabase {
+    return this.#database;
+  }
+
+  /** All that happens at one instant. False: nothing is left before `until`. */
+  async #moment(until: number): Promise<boolean> {
+    const { time } = this;
+    let isAny = false;
+    while (await this.#event(isAny ? time : until)) {
+      isAny = true;
+      if (this.time > time) return true;
+    }
+    return isAny;
+  }
+
+  /** The next event; time passes to it, if nothing is left to happen now. */
+  async #event(until: number): Promise<boolean> {
+    await this.#rest();
+    this.#respawn();
+    const choices = this.#choices();
+    const choice = this.#options.isShuffled && choices.length > 1 ? this.chance.pick(choices) : choices[0];
+    if (choice === undefined) {
+      const next = this.#nextTime();
+      if (next === undefined || next > until) return false;
+      await this.#turnTo(next);
+      return true;
+    }
+    if (++this.#events > mostEvents) throw this.#lost(`after ${mostEvents} events`);
+    await choice();
+    await this.#look();
+    return true;
+  }
+
+  /** What may happen now, in the order in which it happens where nothing is shuffled. */
+  #choices(): (() => Promise<void> | void)[] {
+    const alive = this.#processes;
+    return [
+      ...alive.flatMap((owner) => owner.waiting.map((call) => () => this.#letPass(owner, call))),
+      ...alive
+        .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= this.time)
+        .map(
+          ({ timers }) =>
+            () =>
+              timers.fire(),
+        ),
+      ...this.platform.dueAlarms.map((alarm) => () => this.#ring(alarm)),
+      ...this.platform.dueDeliveries.map((delivery) => () => this.#deliver(delivery)),
+    ];
+  }
+
+  async #letPass(owner: Process, call: Waiting): Promise<void> {
+    owner.waiting = owner.waiting.filter((other) => other !== call);
+    const { port, what } = call;
+    const passing = { port, what, number: ++this.#counts[port] };
+    this.calls.push(passing);
+    const fate = await this.fate(passing);
+    if (fate === "dies before") return this.crash(owner);
+    if (fate === "fails before") return call.reject(lost(true));
+    // A statement takes time, which the database sees pass before it answers.
+    if (port === "query" && this.#options.isShuffled) await this.#turnTo(this.time + this.chance.below(mostLatencyMs));
+    const tell = await call.act();
+    if (fate === "dies after") return this.crash(owner);
+    if (fate === "fails after") return call.reject(lost(false));
+    tell();
+  }
+
+  #ring(alarm: StandingAlarm): void {
+    const owner = this.#nextProcess();
+    alarm.isRinging = true;
+    this.#ringing.set(alarm, owner);
+    owner.engine.tick().then(
+      () => {
+        this.#ringing.delete(alarm);
+        this.platform.alarms = this.platform.alarms.filter((other) => other !== alarm && !this.#failed.has(other));
+        this.#failed.clear();
+      },
+      () => this.#fail(alarm),
+    );
+  }
+
+  /** A tick that failed has armed the next one. Until one succeeds, this alarm counts. */
+  #fail(alarm: StandingAlarm): void {
+    this.#ringing.delete(alarm);
+    if (this.platform.alarms.some(({ isRinging, ringsAt }) => !isRinging && ringsAt > this.now)) this.#failed.add(alarm);
+    else this.#ringAgain(alarm);
+  }
+
+  /** Platforms ring again when a tick died. */
+  #ringAgain(alarm: StandingAlarm): void {
+    this.#ringing.delete(alarm);
+    alarm.isRinging = false;
+    alarm.ringsAt = this.now + tickAgainMs;
+  }
+
+  #deliver(delivery: Delivery): void {
+    const turns = this.platform.take(delivery, this.#options.batch ?? 1);
+    this.invocations += 1;
+    void this.#nextProcess().engine.carryOut(turns);
+  }
+
+  /** Waits until every handler is at rest and every process waits at a port, for a timer, or for nothing. */
+  async #rest(): Promise<void> {
+    do await new Promise((resolve) => setImmediate(resolve));
+    while (this.#processes.some(({ resting }) => resting > 0));
+  }
+
+  #nextTime(): number | undefined {
+    const outside = this.platform.next;
+    const instants = this.#processes.flatMap(({ timers }) => timers.next ?? []);
+    if (outside !== undefined) instants.push(outside - beginning);
+    return instants.length === 0 ? undefined : Math.max(Math.min(...instants), this.time);
+  }
+
+  async #turnTo(time: number): Promise<void> {
+    this.time = time;
+    await this.#clock.set(this.now);
+  }
+
+  #respawn(): void {
+    const { platform } = this.#options;
+    this.#processes = this.#processes.map((process) => {
+      if (!process.isDead) return process;
+      const next = this.#newProcess();
+      if (platform === "node") {
+        this.#isBeginning = true;
+        const begun = () => {
+          this.#isBeginning = false;
+        };
+        next.engine.tick({ isNew: true }).then(begun, begun);
+      }
+      return next;
+    });
+  }
+
+  #nextProcess(): Process {
+    const process = this.#processes[this.#turn++ % this.#processes.length];
+    if (process === undefined) throw new Error("there is no process");
+    return process;
+  }
+
+  #newProcess(): Process {
+    const { workflows, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
+    const { query } = this.#database;
+    return new Process({
+      workflows,
+      warmRuns,
+      invocation,
+      environment,
+      leaseMs,
+      keepMs,
+      keepFailedMs,
+      namespace: this.namespace,
+      query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
+        endpoint: this.#options.endpoint ?? query.endpoint,
+      }),
+      dispatch: this.platform.dispatch,
+      alarm: this.platform.arm,
+      time: () => this.time,
+      random: this.chance.next,
+      newToken: this.chance.uuid,
+      onLog: (entry) => this.logs.push(entry),
+      onError: (error, doing) => this.errors.push({ error, doing }),
+    });
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isBeginning) return; // a Node process arms again what died with the last one
+    await this.#watch.look(this.platform.alarms, this.#options.platform !== "node");
+  }
+
+  #lost(why: string): Error {
+    const last = this.calls.slice(-20).map(({ port, what, number }) => `${port} ${number}: ${what}`);
+    return new Error(`${why}; the last calls:\n${last.join("\n")}`);
+  }
+}
+
+function lost(isRolledBack: boolean): QueryError {
+  return new QueryError("the connection broke", { isRolledBack });
+}

@@ -1,0 +1,215 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { carryOut, sealCallback } from "../client/a-client.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { anApp, form, json, order, type TestApp } from "./an-app.ts";
+
+async function aCallback(
+  { client, calls }: TestApp,
+  { until, name = "approval" }: { until?: number; name?: string } = {},
+) {
+  const { runId } = await client.start(order, { id: "1" });
+  const path = `ask/${name}`;
+  await carryOut(
+    calls,
+    { runId, workflow: "order" },
+    { waitsFor: [{ kind: "callback", path, ...(until !== undefined && { until }) }] },
+  );
+  const { token } = sealCallback({ runId, epoch: 0, path, occurrence: 0, workflow: "order", version: 1, name });
+  return { runId, path: `/callbacks/${token}` };
+}
+
+/** Where a browser sends the forms of a page that it got from `path`. */
+function actionsIn(page: string, path: string): string[] {
+  return [...page.matchAll(/action="([^"]+)"/g)].map(
+    ([, action = ""]) => new URL(action, `http://localhost${path}`).pathname,
+  );
+}
+
+const program = { accept: "application/json" };
+
+describe("a callback's URL", () => {
+  const database = testDatabase();
+  const answers = async () => (await database.pool.query("select outcome, value from layover.callback")).rows;
+
+  it("shows a page that asks, and resolves nothing, however often it is opened", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test, { until: Date.UTC(2030, 0, 2, 3, 4) });
+    const before = await answers();
+    for (const method of ["GET", "HEAD", "GET"]) expect((await test.app.request(path, { method })).status).toBe(200);
+    const response = await test.app.request(path);
+    const page = await response.text();
+    expect(page).toContain("Answer “approval”");
+    expect(page).toContain("order, version 1");
+    expect(page).toContain("2030-01-02 03:04 UTC");
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+      "x-robots-tag": "noindex, nofollow",
+      "content-security-policy": expect.stringMatching(
+        /^default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'/,
+      ),
+    });
+    expect(await (await test.app.request(path, { headers: program })).json()).toMatchObject({
+      name: "approval",
+      status: "open",
+    });
+    expect(await answers()).toEqual(before);
+    expect(test.dispatches).toHaveLength(1);
+  });
+
+  it("has its style let through by its own policy", async () => {
+    const test = anApp(database.query);
+    const response = await test.app.request((await aCallback(test)).path);
+    const style = /<style>([\s\S]*)<\/style>/.exec(await response.text())?.[1] ?? "";
+    const digest = Buffer.from(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(style))).toString(
+      "base64",
+    );
+    expect(response.headers.get("content-security-policy")).toContain(`'sha256-${digest}'`);
+  });
+
+  it("takes an answer as JSON: the first counts, the same again is well, another is a conflict", async () => {
+    const test = anApp(database.query);
+    const { path, runId } = await aCallback(test);
+    test.dispatches.length = 0;
+    const answer = async (body: unknown) => {
+      const response = await test.app.request(path, json(body, {}));
+      return [response.status, await response.json()];
+    };
+    expect(await answer({ ok: "yes" })).toMatchObject([422, { code: "invalid_payload", path: "ok" }]);
+    expect(await answer({ ok: true, more: 1 })).toEqual([200, { outcome: "resolved" }]);
+    expect(await answer({ ok: true })).toEqual([200, { outcome: "resolved" }]);
+    expect(await answer({ ok: false })).toMatchObject([409, { code: "callback_conflict" }]);
+    expect(test.dispatches).toEqual([{ turns: [{ runId, turn: 2 }], delayMs: 0 }]);
+    const claimed = await carryOut(test.calls, { runId, workflow: "order", turn: 2 }, { completed: 1 });
+    expect(claimed.callbacks).toMatchObject([{ outcome: "resolved", value: '1{"ok":true}' }]);
+    expect(await (await test.app.request(path)).text()).toContain("Already answered");
+  });
+
+  it("takes the page's own form, with pages for answers", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test);
+    const wrong = await test.app.request(path, form({ payload: '{"ok": tru}</textarea><script>' }));
+    const again = await wrong.text();
+    expect([wrong.status, wrong.headers.get("content-type")]).toEqual([400, "text/html; charset=utf-8"]);
+    expect(again).toContain("The answer is not JSON");
+    expect(again).toContain("{&quot;ok&quot;: tru}&lt;/textarea&gt;&lt;script&gt;");
+    expect(again).not.toContain("<script>");
+    const unfit = await test.app.request(path, form({ payload: '{"ok": "yes"}' }));
+    expect([unfit.status, await unfit.text()]).toEqual([422, expect.stringContaining("expected boolean")]);
+    const well = await test.app.request(path, form({ payload: '{"ok": true}' }));
+    expect([well.status, await well.text()]).toEqual([200, expect.stringContaining("Your answer was sent")]);
+    const other = await test.app.request(path, form({ payload: '{"ok": false}' }));
+    expect([other.status, await other.text()]).toEqual([409, expect.stringContaining("Already answered")]);
+  });
+
+  it("takes any other form as an object of its fields", async () => {
+    const test = anApp(database.query);
+    const { path, runId } = await aCallback(test, { name: "anything" });
+    const init = { ...form({}, program), body: "a=1&b=2&b=3&__proto__=x" };
+    expect((await test.app.request(path, init)).status).toBe(200);
+    const claimed = await carryOut(test.calls, { runId, workflow: "order", turn: 2 }, { completed: 1 });
+    expect(claimed.callbacks).toMatchObject([{ value: '1{"a":"1","b":["2","3"],"__proto__":"x"}' }]);
+  });
+
+  it("rejects, by JSON or by the page's form", async () => {
+    const test = anApp(database.query);
+    const one = await aCallback(test);
+    const missing = await test.app.request(`${one.path}/reject`, json({ name: "X" }, {}));
+    expect([missing.status, await missing.json()]).toMatchObject([400, { field: "message" }]);
+    const byJson = await test.app.request(
+      `${one.path}/reject`,
+      json({ name: "NotToday", message: "closed", data: [1] }, {}),
+    );
+    expect([byJson.status, await byJson.json()]).toEqual([200, { outcome: "rejected" }]);
+    const claimed = await carryOut(test.calls, { runId: one.runId, workflow: "order", turn: 2 }, { completed: 1 });
+    expect(claimed.callbacks).toMatchObject([
+      { outcome: "rejected", value: '1{"name":"NotToday","message":"closed","data":[1]}' },
+    ]);
+
+    const two = await aCallback(test);
+    const byForm = await test.app.request(`${two.path}/reject`, form({ reason: "" }));
+    expect([byForm.status, await byForm.text()]).toEqual([200, expect.stringContaining("Rejected")]);
+    expect((await test.app.request(two.path, json({ ok: true }, {}))).status).toBe(409);
+  });
+
+  it("has forms that lead back to it under any prefix", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test);
+    const parent = new Hono().route("/deep/layover", test.app);
+    const page = await (await parent.request(`/deep/layover${path}`)).text();
+    expect(actionsIn(page, `/deep/layover${path}`)).toEqual([`/deep/layover${path}`, `/deep/layover${path}/reject`]);
+    const withSlash = await (await test.app.request(`${path}/`)).text();
+    expect(actionsIn(withSlash, `${path}/`)).toEqual([path, `${path}/reject`]);
+    expect((await parent.request(`/deep/layover${path}`, form({ payload: '{"ok":true}' }))).status).toBe(200);
+  });
+
+  it("says 410 when it is too late or the run is over", async () => {
+    const test = anApp(database.query);
+    const late = await aCallback(test, { until: Date.now() - 1_000 });
+    const asked = await test.app.request(late.path);
+    expect([asked.status, await asked.text()]).toEqual([410, expect.stringContaining("Too late")]);
+    const answered = await test.app.request(late.path, json({ ok: true }, {}));
+    expect([answered.status, await answered.json()]).toMatchObject([410, { code: "callback_expired" }]);
+    const over = await aCallback(test);
+    await test.client.rejectCallback(over.path.replace("/callbacks/", ""), "no");
+    const other = await aCallback(test);
+    await database.pool.query(
+      "update layover.run_state set status = 'completed', ended_at = now(), ready_at = null, due_at = null where run_id = $1",
+      [other.runId],
+    );
+    expect((await test.app.request(other.path, json({ ok: true }, {}))).status).toBe(410);
+  });
+
+  it("is checked by the newest contract when the run's version is gone", async () => {
+    const test = anApp(database.query);
+    const { runId } = await test.client.start(order, { id: "1" });
+    const { token } = sealCallback({
+      runId,
+      epoch: 0,
+      path: "p",
+      occurrence: 0,
+      workflow: "order",
+      version: 7,
+      name: "approval",
+    });
+    expect((await test.app.request(`/callbacks/${token}`, json({ ok: 1 }, {}))).status).toBe(422);
+    expect((await test.app.request(`/callbacks/${token}`, json({ ok: true }, {}))).status).toBe(200);
+  });
+
+  it("tells a stranger nothing, and asks the database nothing", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test);
+    const sent = test.statements.length;
+    const forged = `${path.slice(0, -1)}${path.endsWith("A") ? "B" : "A"}`;
+    for (const each of [
+      forged,
+      "/callbacks/x",
+      "/callbacks/%00",
+      "/callbacks/..%2f..",
+      `/callbacks/${"x".repeat(100_000)}`,
+    ]) {
+      for (const init of [{}, { method: "HEAD" }, json({ ok: true }, {}), form({ payload: "{}" })]) {
+        expect((await test.app.request(each, init)).status).toBe(404);
+      }
+      expect((await test.app.request(`${each}/reject`, json({ message: "no" }, {}))).status).toBe(404);
+    }
+    expect(await (await test.app.request(forged, { headers: program })).json()).toMatchObject({
+      code: "unknown_callback",
+      detail: "there is no such callback",
+    });
+    expect(await (await test.app.request(forged)).text()).toContain("Nothing here");
+    expect(test.statements.length).toBe(sent);
+  });
+
+  it("shows names as text, whatever is in them", async () => {
+    const test = anApp(database.query);
+    const { runId } = await test.client.start(order, { id: "1" });
+    const name = `<img src=x onerror="alert(1)">&'`;
+    const { token } = sealCallback({ runId, epoch: 0, path: "p", occurrence: 0, workflow: name, version: 1, name });
+    const page = await (await test.app.request(`/callbacks/${token}`)).text();
+    expect(page).not.toContain("<img");
+    expect(page).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;&#39;");
+  });
+});

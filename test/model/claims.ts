@@ -1,0 +1,269 @@
+/** What a claim means: a lease for one turn, or a refusal that tells the truth. */
+import type { ClaimTurn } from "../../src/postgres/wire.ts";
+import { anyOf, inAnyOrder } from "./match.ts";
+import {
+  type Answer,
+  findRow,
+  findRun,
+  isAtWork,
+  isLive,
+  isOver,
+  isReady,
+  isToBeCancelled,
+  leaseMs,
+  maxClaims,
+  type Place,
+  type Row,
+  type Run,
+  signalsOffered,
+  type World,
+} from "./world.ts";
+
+export interface ClaimTerms {
+  readonly namespace: string;
+  /** Name and address of the deployment. */
+  readonly environment: string;
+  /** Whether the deployment has the code of the run's version. */
+  readonly carries: (run: Run) => boolean;
+}
+
+export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): Answer | object {
+  const { environments } = world;
+  const ours = environments.get(terms.namespace) ?? terms.environment;
+  environments.set(terms.namespace, ours);
+  if (ours !== terms.environment) return { outcome: "wrong_environment" };
+  const { path, occurrence } = asked;
+  if (path === undefined || occurrence === undefined) return claimRun(world, terms, asked);
+  return claimBranch(world, terms, asked, { path, occurrence });
+}
+
+function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): Answer | object {
+  const { now } = world;
+  const run = findRun(world, asked.runId, terms.namespace);
+  if (run === undefined) return { outcome: "unknown" };
+  if (isOver(run)) return { outcome: "over", status: run.status };
+  if (run.lease?.token === asked.token) return describeRun(world, run, asked);
+
+  const refusals = whyRunIsRefused(run, terms, asked, now);
+  if (refusals.length > 0) return anyOf(...refusals);
+  const wasRunning = run.status === "running";
+  if (wasRunning && run.loneClaims > maxClaims) {
+    Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });
+    block(run);
+    return { outcome: "blocked" };
+  }
+  if (isToBeCancelled(run, now)) recordCancellation(run, now);
+  if (run.isBlocked) run.dueAt = now; // armed by nobody; the next tick that happens finds it
+  run.isBlocked = false;
+  run.status = "running";
+  run.lease = { token: asked.token, until: now + leaseMs };
+  run.loneClaims = (wasRunning ? run.loneClaims : 0) + Number(asked.alone);
+  run.dispatches = 0;
+  return describeRun(world, run, asked);
+}
+
+/** All that is true; which of it is said does not matter. */
+function whyRunIsRefused(run: Run, { carries }: ClaimTerms, { turn, alone }: ClaimTurn, now: number): Answer[] {
+  const refusals: Answer[] = [];
+  const isCancelling = isToBeCancelled(run, now);
+  if (run.turn !== turn) refusals.push({ outcome: "stale", turn: run.turn });
+  if (run.lease !== undefined && run.lease.until > now) refusals.push({ outcome: "busy", until: run.lease.until });
+  if (run.isPaused) refusals.push({ outcome: "paused" });
+  if (!carries(run)) refusals.push({ outcome: "not_here" });
+  if (run.status === "running" && !alone) refusals.push({ outcome: "alone" });
+  const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
+  const isCrashing = run.status === "running" && run.loneClaims > maxClaims;
+  if (isCancelling && !isCrashing && atWork.length > 0) refusals.push({ outcome: "busy", until: Math.max(...atWork) });
+  if (run.status === "parked" && !isCancelling && !run.isBlocked && !isReady(run, now)) {
+    refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
+  }
+  return refusals;
+}
+
+function recordCancellation(run: Run, now: number): void {
+  run.lastRecordAt = Math.max(now, run.lastRecordAt);
+  const value = run.isCancelAsked ? "cancelled" : "timeout";
+  const place = { path: "", occurrence: 1 };
+  run.history.push({ ...place, kind: "cancellation", value, isFailure: true, at: run.lastRecordAt, attempts: 1 });
+  run.cancelledPosition = run.history.length;
+  run.rows = [];
+  run.maps.clear();
+}
+
+export function block(run: Run): void {
+  run.isBlocked = true;
+  run.dueAt = undefined;
+}
+
+/** Tells the claimer, and the world who it was. */
+function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer {
+  const { now } = world;
+  run.rows = run.rows.filter((row) => !row.isReleased || isLive(row.lease, now));
+  const holder = {
+    of: "run" as const,
+    runId: run.id,
+    namespace: run.namespace,
+    token,
+    turn: run.turn,
+    seen: run.history.length,
+    claimedAt: now,
+    lastRecordAt: run.lastRecordAt,
+    timeoutAt: run.timeoutAt,
+    awaited: run.rows.filter((row) => row.position === undefined && !row.isReleased).map((row) => ({ ...row })),
+    hasLosers: run.rows.some((row) => row.isReleased),
+    signals: offered(run),
+    answers: run.answers.filter(({ takenAt }) => takenAt === undefined).map((answer) => ({ ...answer })),
+  };
+  world.holders = [...world.holders.filter((other) => other.token !== token), holder];
+  const known = heldPrefix(have, run.history.length);
+  const pending = run.rows.filter((row) => known === null || row.kind === "retry" || row.isReleased);
+  return {
+    outcome: "claimed",
+    now,
+    epoch: 0,
+    turn: run.turn,
+    have: known,
+    position: run.history.length,
+    handedPosition: run.handed,
+    lastRecordAt: run.lastRecordAt,
+    timeoutAt: run.timeoutAt ?? null,
+    claims: run.loneClaims,
+    records: listOrNull(wireRecords(run, known ?? 0, run.history.length)),
+    pending: pending.length === 0 ? null : inAnyOrder(pending.map(wirePending)),
+    signals: listOrNull(
+      holder.signals.map(({ number, name, payload, receivedAt }) => ({ number, name, payload, receivedAt })),
+    ),
+    callbacks:
+      holder.answers.length === 0
+        ? null
+        : inAnyOrder(
+            holder.answers.map(({ path, occurrence, outcome, value }) => ({ path, occurrence, outcome, value })),
+          ),
+    run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
+  };
+}
+
+function offered(run: Run): Signal[] {
+  const counts = new Map<string, number>();
+  return run.signals.flatMap((signal) => {
+    if (signal.takenAt !== undefined) return [];
+    const count = (counts.get(signal.name) ?? 0) + 1;
+    counts.set(signal.name, count);
+    return count > signalsOffered ? [] : [{ ...signal }];
+  });
+}
+type Signal = Run["signals"][number];
+
+function heldPrefix(have: ClaimTurn["have"], length: number): number | null {
+  return have !== undefined && have.epoch === 0 && have.position <= length ? have.position : null;
+}
+
+function wireRecords(run: Run, after: number, through: number): unknown[] {
+  return run.history
+    .slice(after, through)
+    .map(({ kind, path, occurrence, isFailure, value, at, attempts }) => [
+      kind,
+      path,
+      occurrence,
+      isFailure,
+      value,
+      at,
+      attempts,
+    ]);
+}
+
+function wirePending({ kind, path, occurrence, demandedAfter, until, attempts, position, isReleased }: Row): Answer {
+  return {
+    kind,
+    path,
+    occurrence,
+    demandedAfter,
+    until: until ?? null,
+    attempts,
+    position: position ?? null,
+    isReleased,
+  };
+}
+
+function listOrNull<T>(list: T[]): T[] | null {
+  return list.length === 0 ? null : list;
+}
+
+function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): Answer | object {
+  const { now } = world;
+  const run = world.runs.find(({ id }) => id === asked.runId);
+  const row = run === undefined ? undefined : findRow(run, place);
+  const isHere = run?.namespace === terms.namespace;
+  if (run === undefined || row?.kind !== "branch" || row.position !== undefined) {
+    return anyOf({ outcome: "superseded" }, ...(isHere ? [] : [{ outcome: "unknown" }]));
+  }
+  if (!isHere) return { outcome: "unknown" };
+  if (row.lease?.token === asked.token) return describeBranch(world, run, row, asked);
+
+  const refusals = whyBranchIsRefused(run, row, terms, asked, now);
+  if (refusals.length > 0) return anyOf(...refusals);
+  const wasLeased = row.lease !== undefined;
+  if (wasLeased && row.loneClaims > maxClaims) {
+    Object.assign(row, { lease: undefined, loneClaims: 0, turn: row.turn + 1 });
+    block(run);
+    return { outcome: "blocked" };
+  }
+  row.lease = { token: asked.token, until: now + leaseMs };
+  row.loneClaims = (wasLeased ? row.loneClaims : 0) + Number(asked.alone);
+  row.dispatches = 0;
+  return describeBranch(world, run, row, asked);
+}
+
+function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, { turn, alone }: ClaimTurn, now: number): Answer[] {
+  const refusals: Answer[] = [];
+  if (row.turn !== turn) refusals.push({ outcome: "stale", turn: row.turn });
+  if (row.lease !== undefined && row.lease.until > now) refusals.push({ outcome: "busy", until: row.lease.until });
+  if (run.isPaused) refusals.push({ outcome: "paused" });
+  if (run.isBlocked) refusals.push({ outcome: "blocked" });
+  if (row.isReleased || isToBeCancelled(run, now)) refusals.push({ outcome: "superseded" });
+  if (!terms.carries(run)) refusals.push({ outcome: "not_here" });
+  if (row.isQueued) refusals.push({ outcome: "not_ready", readyAt: null });
+  if (row.lease !== undefined && !alone) refusals.push({ outcome: "alone" });
+  if (row.lease === undefined && row.readyAt !== undefined && row.readyAt > now) {
+    refusals.push({ outcome: "not_ready", readyAt: row.readyAt });
+  }
+  return refusals;
+}
+
+function describeBranch(world: World, run: Run, row: Row, { token, have }: ClaimTurn): Answer {
+  const { path, occurrence, turn, attempts, demandedAfter } = row;
+  const { id: runId, namespace } = run;
+  const holder = { of: "branch" as const, runId, namespace, token, path, occurrence, turn, attempts };
+  world.holders = [...world.holders.filter((other) => other.token !== token), holder];
+  const known = heldPrefix(have, demandedAfter);
+  return {
+    outcome: "claimed",
+    now: world.now,
+    epoch: 0,
+    turn,
+    have: known,
+    position: demandedAfter,
+    handedPosition: run.handed,
+    claims: row.loneClaims,
+    attempts,
+    records: listOrNull(wireRecords(run, known ?? 0, demandedAfter)),
+    run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
+  };
+}
+
+/** Rows and runs that a claim would get now. */
+export function claimable(world: World): { run: Run; row: Row | undefined; alone: boolean }[] {
+  const { now } = world;
+  return world.runs.flatMap((run) => {
+    if (isOver(run) || run.isPaused) return [];
+    const isFree =
+      !isLive(run.lease, now) &&
+      (isReady(run, now) || run.isBlocked || run.lease !== undefined || isToBeCancelled(run, now));
+    const self = isFree ? [{ run, row: undefined, alone: run.lease !== undefined }] : [];
+    const rows = run.rows.filter(
+      (row) =>
+        isAtWork(row) && !isLive(row.lease, now) && (row.lease !== undefined || (row.readyAt ?? Infinity) <= now),
+    );
+    return [...self, ...rows.map((row) => ({ run, row, alone: row.lease !== undefined }))];
+  });
+}

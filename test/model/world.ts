@@ -1,0 +1,332 @@
+/**
+ * The reference model: what runs are and what the words of DESIGN.md mean for them, in plain TypeScript. It knows
+ * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
+ */
+import { motionMinute } from "../../src/core/motion.ts";
+import type { NewDemand, PendingKind, RecordKind } from "../../src/postgres/wire.ts";
+
+export const second = 1_000;
+export const minute = 60 * second;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+/** The deployment's settings, small where a limit is to be reached. */
+export const leaseMs = minute;
+export const maxClaims = 1;
+export const callMs = 20 * second;
+/** From the end of a call's time to its COMMIT. */
+const commitMs = 30 * second;
+/** A retry within this time keeps its map waiting. */
+export const soonMs = 10 * second;
+export const signalsOffered = 20;
+
+export type Status = "parked" | "running" | "completed" | "failed" | "cancelled";
+
+export interface Place {
+  readonly path: string;
+  readonly occurrence: number;
+}
+export interface Lease {
+  readonly token: string;
+  until: number;
+}
+/** A record of the history; its position is its place in the list, from 1. */
+export interface Entry extends Place {
+  readonly kind: RecordKind;
+  readonly value: string | null;
+  readonly isFailure: boolean;
+  readonly at: number;
+  readonly attempts: number;
+}
+/** What a run waits for: a branch, an inline step between its attempts, a sleep, a wait. */
+export interface Row extends Place {
+  readonly kind: PendingKind;
+  readonly demandedAfter: number;
+  readonly ordinal: number;
+  readonly signal: string | undefined;
+  readonly until: number | undefined;
+  /** Undefined: of no map, or it has left its map because it lost a race. */
+  map: string | undefined;
+  turn: number;
+  attempts: number;
+  loneClaims: number;
+  dispatches: number;
+  isQueued: boolean;
+  /** Its map waits for it. */
+  isCounted: boolean;
+  isReleased: boolean;
+  readyAt: number | undefined;
+  lease: Lease | undefined;
+  lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
+  /** Where its record stands in the history, which nobody has been handed yet. */
+  position: number | undefined;
+}
+export interface Signal {
+  readonly number: number;
+  readonly id: string;
+  readonly name: string;
+  readonly payload: string;
+  readonly dedupeId: string | undefined;
+  readonly receivedAt: number;
+  takenAt: number | undefined;
+}
+export interface CallbackAnswer extends Place {
+  outcome: "resolved" | "rejected" | "expired";
+  value: string | null;
+  answeredAt: number;
+  takenAt: number | undefined;
+}
+/** What the database is expected to say. */
+export type Answer = Readonly<Record<string, unknown>>;
+
+export interface Run {
+  readonly id: string;
+  readonly namespace: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly userId: string | undefined;
+  readonly input: string;
+  readonly timeoutAt: number | undefined;
+  status: Status;
+  /** The turn under way, or the next one. */
+  turn: number;
+  /** Up to where the handler was run on; -1: not at all. */
+  handed: number;
+  loneClaims: number;
+  dispatches: number;
+  history: Entry[];
+  lastRecordAt: number;
+  lease: Lease | undefined;
+  readyAt: number | undefined;
+  dueAt: number | undefined;
+  lastFinish: { readonly token: string; readonly answer: Answer | undefined } | undefined;
+  isBlocked: boolean;
+  isPaused: boolean;
+  isCancelAsked: boolean;
+  cancelledPosition: number | undefined;
+  endedAt: number | undefined;
+  result: string | null;
+  error: string | null;
+  rows: Row[];
+  maps: Map<string, { readonly slots: number | null; readonly failsFast: boolean }>;
+  signals: Signal[];
+  answers: CallbackAnswer[];
+  /** Of attempts that failed: place and number. */
+  attempts: string[];
+}
+
+/** Who got a lease and what the claim told them; enough to finish, now or much too late. */
+export interface RunHolder {
+  readonly of: "run";
+  readonly runId: string;
+  readonly namespace: string;
+  readonly token: string;
+  readonly turn: number;
+  /** The last position it saw. */
+  readonly seen: number;
+  readonly claimedAt: number;
+  readonly lastRecordAt: number;
+  readonly timeoutAt: number | undefined;
+  /** What its handler waits for. */
+  readonly awaited: readonly Row[];
+  readonly hasLosers: boolean;
+  readonly signals: readonly Signal[];
+  readonly answers: readonly CallbackAnswer[];
+}
+export interface BranchHolder extends Place {
+  readonly of: "branch";
+  readonly runId: string;
+  readonly namespace: string;
+  readonly token: string;
+  readonly turn: number;
+  readonly attempts: number;
+}
+export type Holder = RunHolder | BranchHolder;
+
+export interface World {
+  now: number;
+  readonly namespaces: readonly [string, string];
+  /** Ids for runs, in order; a run gets the id of its letter. */
+  readonly ids: readonly string[];
+  runs: Run[];
+  holders: Holder[];
+  /** What a finish said, to say it again. */
+  sent: Map<string, string>;
+  environments: Map<string, string>;
+  /** What the scheduler saw last. */
+  listing: Listing | undefined;
+  signalId: { id: string; runId: string; name: string } | undefined;
+  numbers: { token: number; signal: number };
+  /** Leases were ended by hand: nobody is armed for that. */
+  wasVoided: boolean;
+}
+export interface Listed extends Place {
+  readonly turn: number;
+  readonly dispatches: number;
+  readonly isUnfinished: boolean;
+}
+export interface ListedRun {
+  readonly runId: string;
+  readonly turn: number;
+  readonly dueAt: number | null;
+  readonly dispatches: number;
+  readonly isReady: boolean;
+  readonly isUnfinished: boolean;
+  readonly nextAt: number | null;
+  readonly branches: readonly Listed[];
+}
+export interface Listing {
+  readonly namespace: string;
+  readonly now: number;
+  readonly isNew: boolean;
+  readonly limit: number;
+  readonly runs: readonly ListedRun[];
+}
+
+export function aWorld(name: string, ids: readonly string[]): World {
+  return {
+    now: Date.UTC(2026, 0, 1, 12),
+    namespaces: [`${name}_one`, `${name}_two`],
+    ids,
+    runs: [],
+    holders: [],
+    sent: new Map(),
+    environments: new Map(),
+    listing: undefined,
+    signalId: undefined,
+    numbers: { token: 0, signal: 0 },
+    wasVoided: false,
+  };
+}
+
+export function findRun(world: World, id: string, namespace: string): Run | undefined {
+  return world.runs.find((run) => run.id === id && run.namespace === namespace);
+}
+
+export function findRow(run: Run, { path, occurrence }: Place): Row | undefined {
+  return run.rows.find((row) => row.path === path && row.occurrence === occurrence);
+}
+
+export function isSamePlace(one: Place, other: Place): boolean {
+  return one.path === other.path && one.occurrence === other.occurrence;
+}
+
+export function isOver(run: Run): boolean {
+  return run.status !== "parked" && run.status !== "running";
+}
+
+/** Nobody works on it, and nobody is to. */
+export function isStill(run: Run): boolean {
+  return isOver(run) || run.isPaused || run.isBlocked;
+}
+
+export function isLive(lease: Lease | undefined, now: number): boolean {
+  return lease !== undefined && lease.until > now;
+}
+
+/** A cancel that was asked for, or a timeout that passed, and that is not in the history yet. */
+export function isToBeCancelled(run: Run, now: number): boolean {
+  if (run.cancelledPosition !== undefined) return false;
+  return run.isCancelAsked || (run.timeoutAt !== undefined && run.timeoutAt <= now);
+}
+
+export function isReady(run: Run, now: number): boolean {
+  return run.readyAt !== undefined && run.readyAt <= now;
+}
+
+/** A branch that somebody works on, or is to, now or later. */
+export function isAtWork(row: Row): boolean {
+  return row.kind === "branch" && row.position === undefined && !row.isQueued && !row.isReleased;
+}
+
+export function waitedFor(run: Run, map: string): Row[] {
+  return run.rows.filter((row) => row.map === map && row.isCounted);
+}
+
+/** Infinite where a map is unbounded. */
+export function freeSlots(run: Run, map: string): number {
+  const bodies = run.rows.filter((row) => row.map === map && row.position === undefined && !row.isQueued);
+  return (run.maps.get(map)?.slots ?? Number.POSITIVE_INFINITY) - bodies.length;
+}
+
+/** A signal or an answer that would end this wait. */
+export function isAnswered(run: Run, row: Row): boolean {
+  if (row.isReleased) return false;
+  const isInTime = (at: number) => row.until === undefined || at <= row.until;
+  if (row.kind === "signal") {
+    return run.signals.some(
+      ({ name, takenAt, receivedAt }) => name === row.signal && takenAt === undefined && isInTime(receivedAt),
+    );
+  }
+  return (
+    row.kind === "callback" && run.answers.some((answer) => isSamePlace(answer, row) && answer.takenAt === undefined)
+  );
+}
+
+/** The last armed instant that is not after the need, else the first: early rather than late. */
+export function pickDue(armed: readonly number[] | undefined, need: number | undefined): number | undefined {
+  if (armed === undefined || need === undefined) return need;
+  const inTime = armed.filter((at) => at <= need);
+  return inTime.length > 0 ? Math.max(...inTime) : Math.min(...armed);
+}
+
+/** What a caller has armed before it calls. */
+export function armedFor(world: World, deadlines: readonly number[]): readonly number[] {
+  const margin = world.now + callMs + commitMs;
+  return [...new Set([motionMinute(world.now), ...deadlines.filter((at) => at > margin)])];
+}
+
+export function earliest(...instants: readonly (number | undefined)[]): number | undefined {
+  const known = instants.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
+export function freshToken(world: World): string {
+  world.numbers.token += 1;
+  return `10000000-0000-4000-8000-${world.numbers.token.toString(16).padStart(12, "0")}`;
+}
+
+/** Drops rows; the slots that fall free go to the head of their map's queue. Answers who got them. */
+export function dropRows(run: Run, isDropped: (row: Row) => boolean): Row[] {
+  run.rows = run.rows.filter((row) => !isDropped(row));
+  return [];
+}
+
+/** Free slots go to the head of the queue. Answers who got them. */
+export function fillSlots(run: Run, map: string, now: number): Row[] {
+  const filled: Row[] = [];
+  const queue = run.rows.filter((row) => row.map === map && row.isQueued).sort((a, b) => a.ordinal - b.ordinal);
+  for (const row of queue) {
+    if (freeSlots(run, map) < 1) break;
+    row.isQueued = false;
+    row.readyAt = now;
+    filled.push(row);
+  }
+  return filled;
+}
+
+export function toRow(demand: NewDemand, now: number): Row {
+  const { path, occurrence, kind, demandedAfter, ordinal, signal, until, map } = demand;
+  const ofMap = kind === "branch" ? map?.path : undefined;
+  return {
+    path,
+    occurrence,
+    kind,
+    demandedAfter,
+    ordinal,
+    signal,
+    until,
+    map: ofMap,
+    turn: 1,
+    attempts: 0,
+    loneClaims: 0,
+    dispatches: 0,
+    isQueued: false,
+    isCounted: ofMap !== undefined,
+    isReleased: false,
+    readyAt: kind === "branch" ? now : undefined,
+    lease: undefined,
+    lastFinish: undefined,
+    position: undefined,
+  };
+}

@@ -1,0 +1,185 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { type Embedded, openEmbedded } from "../../src/postgres/embedded.ts";
+import { lockFolder } from "../../src/postgres/folder-lock.ts";
+import { migrate, SetupError } from "../../src/postgres/migrate.ts";
+
+type Child = ChildProcessByStdio<null, Readable, null>;
+
+let folder: string;
+const children: Child[] = [];
+const opened: Embedded[] = [];
+
+/** The first start takes two seconds, a copy of what it made a quarter of one. */
+let made: string;
+
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), "layover-embedded-"));
+  await (await openEmbedded(made)).close();
+});
+
+afterAll(() => {
+  rmSync(made, { recursive: true });
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "layover-embedded-"));
+});
+
+function aFolderInUseBefore(): void {
+  cpSync(made, folder, { recursive: true });
+}
+
+afterEach(async () => {
+  for (const embedded of opened.splice(0)) await embedded.close();
+  for (const child of children.splice(0)) await kill(child);
+  rmSync(folder, { recursive: true });
+});
+
+async function open(): Promise<Embedded> {
+  const embedded = await openEmbedded(folder);
+  opened.push(embedded);
+  return embedded;
+}
+
+function run(script: string): { child: Child; said: string[] } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), folder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.push(child);
+  const said: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => said.push(line));
+  return { child, said };
+}
+
+async function kill(child: Child): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+describe("a data folder", () => {
+  test("keeps what was stored when it is closed and opened again", async () => {
+    const first = await open();
+    expect((await migrate(first.database)).applied).toContain("0001_tables");
+    await first.query("create table note as select 'kept' as text");
+    await first.close();
+    await first.close();
+    const second = await open();
+    expect(await second.query("select text from note")).toEqual([{ text: "kept" }]);
+    expect((await migrate(second.database)).applied).toEqual([]);
+    expect(second.query.endpoint).toBe("embedded");
+  });
+
+  test("is opened once at a time in a process, and named in the refusal", async () => {
+    aFolderInUseBefore();
+    await open();
+    await expect(open()).rejects.toThrow(`This process has the data folder ${folder} open.`);
+  });
+
+  test("is refused while another process has it open, which is named, and taken over once that was killed", async () => {
+    aFolderInUseBefore();
+    const { child, said } = run("embedded-writer.ts");
+    await expect.poll(() => said.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const refusal: unknown = await open().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(SetupError);
+    expect(refusal).toMatchObject({
+      code: "folder_in_use",
+      message: `The process ${child.pid} has the data folder ${folder} open. Only one can at a time: end the other one, or use another folder.`,
+    });
+    await kill(child);
+    await open();
+  });
+
+  test("loses nothing that was committed when its process is killed amid writes, again and again", async () => {
+    aFolderInUseBefore();
+    const committed: number[] = [];
+    for (const pause of [5, 120, 40, 77]) {
+      const { child, said } = run("embedded-writer.ts");
+      await expect.poll(() => said.length, { timeout: 20_000 }).toBeGreaterThan(2);
+      await delay(pause);
+      await kill(child);
+      committed.push(...said.filter((line) => /^\d+$/.test(line)).map(Number));
+    }
+    const { query } = await open();
+    const rows = await query("select id, payload like 'y%' as is_updated from row order by id");
+    const updated = new Set(rows.filter((row) => row["is_updated"]).map((row) => row["id"]));
+    expect(committed.filter((id) => !updated.has(id))).toEqual([]);
+    expect(rows.map((row) => row["id"])).toEqual(rows.map((_, index) => index + 1));
+    await query("set enable_seqscan = off");
+    expect(await query("select count(id)::int as rows from row where id > 0")).toEqual([{ rows: rows.length }]);
+  });
+
+  test("whose first start was killed half-way is made anew", async () => {
+    const { child } = run("embedded-writer.ts");
+    const isHalfWay = () => existsSync(join(folder, "postgres", "PG_VERSION"));
+    await expect.poll(isHalfWay, { timeout: 20_000, interval: 1 }).toBe(true);
+    await kill(child);
+    const { query } = await open();
+    expect(await query("select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("that was being made when its process died is made anew", async () => {
+    aFolderInUseBefore();
+    writeFileSync(join(folder, "being-made"), "");
+    rmSync(join(folder, "postgres", "global"), { recursive: true });
+    await (await open()).query("create table note as select 'kept' as text");
+    expect(existsSync(join(folder, "being-made"))).toBe(false);
+  });
+
+  test("does not grow for ever: what was written is checkpointed now and then", async () => {
+    aFolderInUseBefore();
+    const { query } = await open();
+    const checkpoint = async () => (await query("select redo_lsn::text from pg_control_checkpoint()"))[0]?.["redo_lsn"];
+    const before = await checkpoint();
+    await query("create table note as select 1 as one");
+    for (let statement = 0; statement < 5_000; statement++) await query("select 1");
+    expect(await checkpoint()).not.toBe(before);
+  });
+});
+
+describe("the lock of a folder", () => {
+  test("is taken by exactly one of many processes, also from one that died", async () => {
+    for (let round = 0; round < 3; round++) {
+      const takers = Array.from({ length: 6 }, () => run("folder-taker.ts"));
+      await expect.poll(() => takers.map(({ said }) => said.length), { timeout: 20_000 }).toEqual([1, 1, 1, 1, 1, 1]);
+      const winners = takers.filter(({ said }) => said[0] === "mine");
+      expect(winners).toHaveLength(1);
+      for (const { said } of takers) {
+        if (said[0] !== "mine") expect(said[0]).toContain(`The process ${winners[0]?.child.pid} has the data folder`);
+      }
+      for (const { child } of takers) await kill(child);
+    }
+    expect(readdirSync(folder)).toEqual(["lock-3"]);
+  });
+
+  test("counts numbers up, so that a slow taker never takes an old one", () => {
+    for (const number of [1, 2, 3]) {
+      const lock = lockFolder(folder);
+      expect(readdirSync(folder)).toEqual([`lock-${number}`]);
+      lock.release();
+    }
+  });
+
+  test("of a process whose number was given again does not count", () => {
+    lockFolder(folder);
+    const [pid, birth] = readFileSync(join(folder, "lock-1"), "utf8").split(" ");
+    expect(() => lockFolder(folder)).toThrow("open");
+    writeFileSync(join(folder, "lock-1"), `${pid} ${birth}0`);
+    expect(lockFolder(folder)).toBeDefined();
+  });
+
+  test("leaves what else is in the folder alone", () => {
+    mkdirSync(join(folder, "lock-out"));
+    writeFileSync(join(folder, "lock-7-note"), "");
+    lockFolder(folder).release();
+    expect(readdirSync(folder).sort()).toEqual(["lock-1", "lock-7-note", "lock-out"]);
+  });
+});

@@ -1,0 +1,214 @@
+/**
+ * A stage for races. Each session is a connection of its own that keeps its locks until it is told to commit, so
+ * another one runs into them at a known place; who waits for whom is read from Postgres, never guessed by time.
+ *
+ *   const [parked, sent] = await stage.collide({ first: (s) => run.park(s), second: (s) => run.signal(s, "address") });
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { Client } from "pg";
+import { afterEach, beforeEach } from "vitest";
+import type * as wire from "../../src/postgres/wire.ts";
+import type { Clock } from "../postgres/clock.ts";
+import type { TestDatabase } from "../postgres/database.ts";
+
+/** What each function of the state machine answers. */
+export interface Answers {
+  start_run: wire.StartAnswer;
+  claim_turns: wire.ClaimAnswer;
+  finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
+  renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
+  void_leases: { readonly outcome: "voided" };
+  list_due: wire.DueAnswer;
+  move_due: { readonly now: number; readonly moved: number };
+  prune_runs: { readonly pruned: number };
+  send_signal: wire.SignalAnswer;
+  answer_callback: wire.CallbackAnswer;
+  get_run: wire.WireRunView | wire.Unknown;
+  list_runs: { readonly runs: readonly wire.WireRunView[] };
+  get_history: wire.WireHistory | wire.Unknown;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+const patienceMs = 10_000;
+
+/** What nobody awaits yet: if it is rejected, it keeps that until somebody does. */
+export function kept<Result>(work: Promise<Result>): Promise<Result> {
+  work.catch(() => {});
+  return work;
+}
+
+export class Session {
+  readonly name: string;
+  readonly pid: number;
+  readonly #client: Client;
+  readonly #stage: Stage;
+  #isAtWork = false;
+
+  constructor(stage: Stage, name: string, client: Client, pid: number) {
+    this.#stage = stage;
+    this.name = name;
+    this.#client = client;
+    this.pid = pid;
+  }
+
+  async begin(isolation = "read committed"): Promise<void> {
+    await this.query(`begin isolation level ${isolation}`);
+  }
+
+  async commit(): Promise<void> {
+    await this.query("commit");
+  }
+
+  async rollback(): Promise<void> {
+    await this.query("rollback");
+  }
+
+  async end(how: "commit" | "rollback"): Promise<void> {
+    await this.query(how);
+  }
+
+  /** Does not have to be awaited at once. */
+  query(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+    return kept(this.#send(text, parameters));
+  }
+
+  /** One call of the state machine, in the default namespace. Does not have to be awaited at once. */
+  call<Name extends keyof Answers>(name: Name, parameter: object): Promise<Answers[Name]> {
+    const text = `select layover.${name}($1) as answer`;
+    return kept(
+      // The one place that trusts the shape of an answer: it is what our own function of that name returns.
+      this.#send(text, [JSON.stringify({ namespace: "default", ...parameter })]).then(
+        ([row]) => row?.["answer"] as Answers[Name],
+      ),
+    );
+  }
+
+  /** Resolves once this session waits for a lock that the other one holds, or waits for ahead of it. */
+  async untilBlocked(by: Session): Promise<void> {
+    const giveUpAt = performance.now() + patienceMs;
+    for (;;) {
+      if (!this.#isAtWork) throw new Error(`The session "${this.name}" was to wait for "${by.name}", but is through.`);
+      const [found] = await this.#stage.look(
+        `select a.wait_event_type, a.wait_event, pg_blocking_pids(a.pid) as blockers
+           from pg_stat_activity a where a.pid = $1`,
+        [this.pid],
+      );
+      const blockers = found?.["blockers"];
+      if (found?.["wait_event_type"] === "Lock" && Array.isArray(blockers) && blockers.includes(by.pid)) return;
+      if (performance.now() > giveUpAt) {
+        throw new Error(`The session "${this.name}" does not wait for "${by.name}": ${JSON.stringify(found)}`);
+      }
+      await delay(2);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end();
+  }
+
+  async #send(text: string, parameters: readonly unknown[]): Promise<readonly Row[]> {
+    this.#isAtWork = true;
+    try {
+      const { rows } = await this.#client.query(text, [...parameters]);
+      return rows;
+    } finally {
+      this.#isAtWork = false;
+    }
+  }
+}
+
+interface Collision<First, Second> {
+  readonly first: (session: Session) => Promise<First>;
+  readonly second: (session: Session) => Promise<Second>;
+  /** How the first one's transaction ends. Default: commit. */
+  readonly ends?: "commit" | "rollback";
+  /** Done while the second one waits. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
+export class Stage {
+  readonly #database: TestDatabase;
+  #clock: Clock | undefined;
+  #onlooker: Session | undefined;
+  #open: Client[] = [];
+
+  constructor(database: TestDatabase) {
+    this.#database = database;
+  }
+
+  /** It is noon on 1 January 2026 until a test turns it. */
+  get clock(): Clock {
+    if (this.#clock === undefined) throw new Error("The clock stands still within tests only.");
+    return this.#clock;
+  }
+
+  /** Whose every call is committed at once. */
+  get onlooker(): Session {
+    if (this.#onlooker === undefined) throw new Error("The stage is open within tests only.");
+    return this.#onlooker;
+  }
+
+  async session(name: string): Promise<Session> {
+    const client = new Client({ connectionString: this.#database.url, application_name: name });
+    client.on("error", () => {}); // the database is dropped under sessions that a failed test left at work
+    await client.connect();
+    this.#open.push(client);
+    const { rows } = await client.query("select pg_backend_pid() as pid");
+    await client.query("set statement_timeout = '20s'");
+    return new Session(this, name, client, Number(rows[0]?.["pid"]));
+  }
+
+  /** Looks at the rows themselves, past the functions. */
+  async look(text: string, parameters: unknown[] = []): Promise<readonly Row[]> {
+    return (await this.#database.pool.query(text, parameters)).rows;
+  }
+
+  /**
+   * The first session does its part and keeps its locks; the second runs into them; then the first ends its
+   * transaction. Answers what both were told.
+   */
+  async collide<First, Second>(collision: Collision<First, Second>): Promise<readonly [First, Second]> {
+    const first = await this.session("first");
+    const second = await this.session("second");
+    await first.begin();
+    const one = await collision.first(first);
+    const other = kept(collision.second(second));
+    await second.untilBlocked(first);
+    await collision.meanwhile?.();
+    await first.end(collision.ends ?? "commit");
+    return [one, await other];
+  }
+
+  /**
+   * Holds the table in a way that stops whoever writes to it (`exclusive`), or even reads it (`access exclusive`): so a
+   * function stops exactly before the first of its statements that does. Committing lets them go on.
+   */
+  async gate(table: string, mode: "exclusive" | "access exclusive" = "exclusive"): Promise<Session> {
+    const gate = await this.session(`gate of ${table}`);
+    await gate.begin();
+    await gate.query(`lock table ${table} in ${mode} mode`);
+    return gate;
+  }
+
+  async open(): Promise<void> {
+    this.#clock = await this.#database.turnClock();
+    this.#onlooker = await this.session("onlooker");
+  }
+
+  close(): void {
+    // Not awaited: a session that a failed test left at work would be waited for. Dropping the database cuts it off.
+    for (const client of this.#open) void client.end().catch(() => {});
+    this.#open = [];
+    this.#clock = undefined;
+    this.#onlooker = undefined;
+  }
+}
+
+/** Call it in a suite that has a database for each test. */
+export function stageOn(database: TestDatabase): Stage {
+  const stage = new Stage(database);
+  beforeEach(async () => await stage.open());
+  afterEach(() => stage.close());
+  return stage;
+}
