@@ -41,8 +41,11 @@ function isPassing(sqlState: string | undefined): boolean {
 }
 
 function unavailable(cause: QueryError): LayoverError {
+  const what = /^(40|55)/.test(cause.sqlState ?? "")
+    ? "other transactions stood in the way"
+    : "the database could not be reached";
   const effect = cause.isRolledBack ? "the call had no effect" : "whether the call took effect is unknown";
-  return new LayoverError("database_unavailable", `the database could not be reached: ${effect}`, {
+  return new LayoverError("database_unavailable", `${what}: ${effect}`, {
     hint: "Call again in some seconds: with the same id (or dedupeId) nothing happens twice.",
     cause,
   });

@@ -22,8 +22,10 @@ export interface OfferedAnswer {
   readonly answeredAt: number;
 }
 export interface Offers {
-  /** Not taken yet, in order of arrival; at most `signalsPerName` of each name. */
+  /** Not taken yet, in order of arrival. */
   readonly signals: readonly OfferedSignal[];
+  /** Names of which more may have come than the claim offered. */
+  readonly cutShort: ReadonlySet<string>;
   readonly answers: readonly OfferedAnswer[];
   /** The database's time of the claim. */
   readonly claimedAt: number;
@@ -39,7 +41,14 @@ export interface Offer {
 }
 
 /** How many signals of one name a claim offers. */
-export const signalsPerName = 20;
+const signalsPerName = 20;
+
+/** The names of which a claim offers as many signals as it offers at most. */
+export function namesCutShort(signals: readonly OfferedSignal[]): ReadonlySet<string> {
+  const counts = new Map<string, number>();
+  for (const { name } of signals) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Set([...counts].flatMap(([name, count]) => (count >= signalsPerName ? [name] : [])));
+}
 
 export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer | undefined {
   const waitsForOthers = pending.some(({ wanted }) => wanted.kind === "signal" || wanted.kind === "callback");
@@ -71,7 +80,7 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const named = offers.signals.filter(({ name }) => name === wanted.name);
       const index = used.get(wanted.name) ?? 0;
       const signal = named[index];
-      if (signal === undefined) return named.length === signalsPerName ? undefined : ended(wanted.until); // there may be more
+      if (signal === undefined) return offers.cutShort.has(wanted.name) ? undefined : ended(wanted.until);
       if (isAfter(signal.receivedAt, wanted.until)) return ended(wanted.until);
       used.set(wanted.name, index + 1);
       return { demand, value: signal.payload, isFailure: signal.isFailure, signal, at: signal.receivedAt };

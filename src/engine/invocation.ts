@@ -98,13 +98,12 @@ class Invocation {
 
   async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: Flight | undefined): Promise<void> {
     const { branch } = ref;
-    const kept = { runId: turn.runId, token: turn.token, ...branch };
-    const lease = this.#leases.hold(kept);
+    const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     try {
       if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease);
       else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease);
     } finally {
-      this.#leases.release(kept);
+      this.#leases.release(lease);
     }
   }
 
@@ -137,6 +136,7 @@ class Invocation {
         if (again !== undefined && answer.claim?.outcome === "claimed") {
           claimed = answer.claim;
           claim = again;
+          lease.turn = { runId: again.runId, token: again.token };
           continue;
         }
         flight.handedPosition = flight.execution.position;

@@ -5,8 +5,14 @@ import type { RenewTurn } from "../postgres/wire.ts";
 
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
+  /** Who holds it; the next turn of the same run goes on with a token of its own. */
+  turn: RenewTurn;
   isLost = false;
   readonly #listeners = new Set<() => void>();
+
+  constructor(turn: RenewTurn) {
+    this.turn = turn;
+  }
 
   /** Calls `listener` when the lease is lost, unless the function that it answers is called before. */
   whenLost(listener: () => void): () => void {
@@ -26,7 +32,7 @@ export class Leases {
   readonly #host: HostClock;
   readonly #leaseMs: number;
   readonly #onError: (error: unknown) => void;
-  readonly #held = new Map<RenewTurn, Lease>();
+  readonly #held = new Set<Lease>();
   #cancelTimer: (() => void) | undefined;
 
   constructor(options: { calls: Calls; host: HostClock; leaseMs: number; onError: (error: unknown) => void }) {
@@ -38,26 +44,27 @@ export class Leases {
 
   /** Keeps the lease of `turn` until it is released. */
   hold(turn: RenewTurn): Lease {
-    const lease = new Lease();
-    this.#held.set(turn, lease);
+    const lease = new Lease(turn);
+    this.#held.add(lease);
     this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     return lease;
   }
 
-  release(turn: RenewTurn): void {
-    this.#held.delete(turn);
+  release(lease: Lease): void {
+    this.#held.delete(lease);
     if (this.#held.size > 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
   }
 
   async #renew(): Promise<void> {
-    const held = [...this.#held];
+    const held = [...this.#held].map((lease) => ({ lease, turn: lease.turn }));
     this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     try {
-      const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(([turn]) => turn) });
-      for (const [index, [, lease]] of held.entries()) {
-        if (turns[index]?.outcome !== "renewed") lease.lose();
+      const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(({ turn }) => turn) });
+      for (const [index, { lease, turn }] of held.entries()) {
+        const isSuperseded = turns[index]?.outcome === "superseded";
+        if (isSuperseded && lease.turn === turn) lease.lose(); // unless it goes on under a new token by now
       }
     } catch (error) {
       this.#onError(error); // the next half-time tries again; until the lease is over nothing is lost

@@ -3,7 +3,7 @@
  * be recorded and what follows it are one plan, and so one call.
  */
 import { type Demand, placeName } from "../core/demand.ts";
-import { earliestOffer, type Offer, type OfferedSignal } from "../core/offers.ts";
+import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
 import { parse } from "../core/schema.ts";
 import { toErrorValue } from "../core/error-value.ts";
 import { decode, encode } from "../core/codec.ts";
@@ -34,6 +34,7 @@ export class RunTurn {
   readonly #claimed: ClaimedRun;
   readonly #records: NewRecord[] = [];
   #signals: readonly OfferedSignal[] = [];
+  #cutShort: ReadonlySet<string> = new Set();
   #answers: readonly WireCallback[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
@@ -49,6 +50,7 @@ export class RunTurn {
   async plan(): Promise<Plan> {
     const { execution } = this.#flight;
     this.#signals = await offeredSignals(this.#flight, this.#claimed);
+    this.#cutShort = namesCutShort(this.#signals);
     for (;;) {
       if (execution.isAdrift) await execution.drift(this.#options.patience());
       if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
@@ -75,7 +77,13 @@ export class RunTurn {
   }
 
   #nextOffer(): Offer | undefined {
-    const offers = { signals: this.#signals, answers: this.#answers, claimedAt: this.#claimed.now, now: this.#options.now() };
+    const offers = {
+      signals: this.#signals,
+      cutShort: this.#cutShort,
+      answers: this.#answers,
+      claimedAt: this.#claimed.now,
+      now: this.#options.now(),
+    };
     return earliestOffer(this.#flight.execution.pending, offers);
   }
 

@@ -66,7 +66,6 @@ export function askPage({ callback, resolveAction, rejectAction, error, payload 
     ${error === undefined ? "" : errorBox(error)}
     <p>A workflow waits for your answer.</p>
     <dl>
-      <dt>Question</dt><dd>${name}</dd>
       <dt>Workflow</dt><dd>${workflow}, version ${version}</dd>
       ${deadline === undefined ? "" : html`<dt>Answer until</dt><dd>${time(deadline)}</dd>`}
     </dl>

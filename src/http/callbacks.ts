@@ -46,7 +46,7 @@ async function resolve({ client, contracts, maxBytes }: CallbackRoutesOptions, v
     await client.resolveCallback(token, await readJson(request, maxBytes), { contract });
     return jsonAnswer({ outcome: "resolved" }, 200, callbackHeaders);
   }
-  const form = await readForm(request, maxBytes);
+  const form = await readForm(request, maxBytes * longestEscape);
   try {
     await client.resolveCallback(token, formValue(form), { contract });
   } catch (thrown) {
@@ -69,6 +69,8 @@ async function reject({ client, maxBytes }: CallbackRoutesOptions, visit: Visit)
   return wantsPage(request) ? await donePage("rejected") : jsonAnswer({ outcome: "rejected" }, 200, callbackHeaders);
 }
 
+/** What one byte may take in a form: `%7B`. */
+const longestEscape = 3;
 const noReason = "rejected without a reason";
 
 function jsonReason(json: unknown): { name?: string; message: string; data?: unknown } {

@@ -32,7 +32,7 @@ begin
    where b.run_id = v_run and b.path = p->>'path' and b.occurrence = (p->>'occurrence')::integer
      and b.kind = 'callback' and not b.is_released;
   v_waits := found;
-  if v_until < v_now then
+  if v_until < v_now or (v_until = v_now and s.status = 'running') then -- the turn may be recording the timeout
     return json_build_object('outcome', 'expired');
   end if;
   insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, answered_at)

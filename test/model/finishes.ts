@@ -1,0 +1,231 @@
+/** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
+import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
+import { block, type ClaimTerms, claim } from "./claims.ts";
+import {
+  type Answer,
+  earliest,
+  type Entry,
+  fillSlots,
+  findRow,
+  findRun,
+  freeSlots,
+  isAnswered,
+  isAtWork,
+  isLive,
+  isOver,
+  isReady,
+  isSamePlace,
+  isStill,
+  type Place,
+  pickDue,
+  type Row,
+  type Run,
+  soonMs,
+  toRow,
+  waitedFor,
+  type World,
+} from "./world.ts";
+
+const superseded = { outcome: "superseded" };
+
+export function finish(world: World, terms: ClaimTerms, turn: FinishRun | FinishBranch): Answer {
+  if ("path" in turn) return finishBranch(world, terms.namespace, turn);
+  const answer = finishRun(world, terms.namespace, turn);
+  const run = findRun(world, turn.runId, terms.namespace);
+  if (turn.claim === undefined || answer["outcome"] !== "finished" || answer["isReady"] !== true) return answer;
+  if (run !== undefined && isStill(run)) return { outcome: "finished", turn: answer["turn"] };
+  return { outcome: "finished", turn: answer["turn"], claim: claim(world, terms, turn.claim) };
+}
+
+function finishRun(world: World, namespace: string, f: FinishRun): Answer {
+  const { now } = world;
+  const run = findRun(world, f.runId, namespace);
+  if (run === undefined) return { outcome: "unknown" };
+  if (run.lastFinish?.token === f.token) {
+    return run.lastFinish.answer ?? { outcome: "finished", turn: run.turn, isReady: true };
+  }
+  if (run.lease?.token !== f.token) return superseded;
+
+  const isWhole = f.position === run.history.length;
+  const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
+  run.status = "parked";
+  run.turn += 1;
+  run.lease = undefined;
+  run.loneClaims = 0;
+  run.handed = Math.max(run.handed, through);
+  run.readyAt = now;
+  if (!isStill(run)) run.dueAt = pickDue(f.armed, now);
+  run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
+  if (isWhole) {
+    record(run, f);
+    recordAttempt(run, f, now);
+  }
+  const freed = release(run, f, through, now);
+  const isEnding = isWhole && (f.next === "completed" || f.next === "failed" || f.next === "cancelled");
+  if (isEnding) end(run, f, now);
+  const added = isEnding ? [] : recordDemands(run, f, through, now);
+  if (isWhole && f.next === "blocked") block(run);
+  if (isWhole && f.next === "parked") park(run, f.armed, now);
+
+  const branches = [...freed, ...added].map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
+  const isPlain = isWhole && f.next === "ready" && branches.length === 0;
+  const answer = isPlain
+    ? undefined
+    : {
+        outcome: isWhole ? "finished" : "deferred",
+        turn: run.turn,
+        status: run.status,
+        isReady: isReady(run, now) && !isStill(run),
+        branches: branches.length === 0 ? null : branches,
+        ...(isWhole && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
+      };
+  run.lastFinish = { token: f.token, answer };
+  return answer ?? { outcome: "finished", turn: run.turn, isReady: true };
+}
+
+/** Records are appended; each ends what waited at its place, and takes what came for it. */
+function record(run: Run, { records = [] }: FinishRun): void {
+  for (const { kind, path, occurrence, value = null, isFailure = false, at, attempts = 1, signal } of records) {
+    run.history.push({ kind, path, occurrence, value, isFailure, at, attempts });
+    run.lastRecordAt = at;
+    const position = run.history.length;
+    run.rows = run.rows.filter((row) => !isSamePlace(row, { path, occurrence }) || row.position !== undefined);
+    const taken = run.signals.find(({ number }) => number === signal);
+    if (taken !== undefined) taken.takenAt = position;
+    if (kind !== "callback") continue;
+    const answer = run.answers.find((other) => isSamePlace(other, { path, occurrence }));
+    if (value === null) {
+      run.answers = run.answers.filter((other) => other !== answer);
+      run.answers.push({ path, occurrence, outcome: "expired", value: null, answeredAt: at, takenAt: position });
+    } else if (answer !== undefined) answer.takenAt = position;
+  }
+}
+
+function recordAttempt(run: Run, { attempt }: FinishRun, now: number): void {
+  if (attempt === undefined) return;
+  const { path, occurrence, number, demandedAfter, retryInMs } = attempt;
+  run.attempts.push(`${path}#${occurrence}/${number}`);
+  if (retryInMs === undefined) return;
+  const earlier = findRow(run, { path, occurrence });
+  const row = earlier ?? { ...toRow({ path, occurrence, kind: "retry", demandedAfter, ordinal: 0 }, now) };
+  row.attempts = number;
+  row.readyAt = now + retryInMs;
+  if (earlier === undefined) run.rows.push(row);
+}
+
+/**
+ * Losers of decided races are waited for no more and have left their map; only one that somebody works on stays, to
+ * record what it did. Answers who got the slots that fell free.
+ */
+function release(run: Run, { released = [] }: FinishRun, through: number, now: number): Row[] {
+  const prefixes = released.filter(({ position }) => position <= through).map(({ prefix }) => prefix);
+  const isBelow = (path: string) => prefixes.some((prefix) => path.startsWith(prefix));
+  const losers = run.rows.filter((row) => row.position === undefined && isBelow(row.path));
+  for (const path of [...run.maps.keys()]) if (isBelow(path)) run.maps.delete(path);
+  const maps = new Set(losers.flatMap(({ map }) => (map === undefined ? [] : [map])));
+  for (const row of losers) Object.assign(row, { isReleased: true, isQueued: false, isCounted: false, map: undefined });
+  run.rows = run.rows.filter((row) => !losers.includes(row) || isLive(row.lease, now));
+  return [...maps].flatMap((map) => fillSlots(run, map, now));
+}
+
+function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, now: number): Row[] {
+  const isNew = (place: Place) => findRow(run, place) === undefined;
+  const fresh = demands.filter((demand) => demand.demandedAfter <= through && isNew(demand));
+  const added: Row[] = [];
+  for (const demand of fresh.toSorted((one, other) => one.ordinal - other.ordinal)) {
+    const { map } = demand;
+    if (map !== undefined && !run.maps.has(map.path)) {
+      run.maps.set(map.path, { slots: map.slots, failsFast: map.failsFast });
+    }
+    const row = toRow(demand, now);
+    row.isQueued = row.map !== undefined && freeSlots(run, row.map) < 1;
+    run.rows.push(row);
+    if (isAtWork(row)) added.push(row);
+  }
+  return added;
+}
+
+/** It waits: until its first instant, or for something that came already. */
+function park(run: Run, armed: readonly number[], now: number): void {
+  const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
+  const instants = run.rows.map((row) => (row.kind === "retry" ? row.readyAt : row.until));
+  const isMet = run.rows.some((row) => isAnswered(run, row));
+  run.readyAt = isMet ? now : earliest(...instants, timeoutAt);
+  const work = run.rows.filter(isAtWork).map(({ lease, readyAt }) => lease?.until ?? readyAt);
+  if (!isStill(run)) run.dueAt = pickDue(armed, earliest(run.readyAt, timeoutAt, ...work));
+}
+
+function end(run: Run, { next, value = null }: FinishRun, now: number): void {
+  if (next !== "completed" && next !== "failed" && next !== "cancelled") return;
+  run.status = next;
+  run.endedAt = now;
+  run.readyAt = undefined;
+  run.dueAt = undefined;
+  run.isBlocked = false;
+  run.result = next === "completed" ? value : null;
+  run.error = next === "completed" ? null : value;
+  run.rows = [];
+  run.maps.clear();
+}
+
+function finishBranch(world: World, namespace: string, f: FinishBranch): Answer {
+  const { now } = world;
+  const run = findRun(world, f.runId, namespace);
+  if (run === undefined) return { outcome: "unknown" };
+  const row = findRow(run, f);
+  if (row?.lastFinish?.token === f.token) return row.lastFinish.answer;
+  if (row?.lease?.token !== f.token) return superseded;
+  row.lease = undefined;
+  row.loneClaims = 0;
+  if (f.blocked !== undefined) {
+    block(run);
+    return { outcome: "finished", turn: f.turn };
+  }
+
+  const { map } = row;
+  const wasCounted = row.isCounted;
+  const wasReady = isReady(run, now);
+  const retryInMs = f.attempt?.retryInMs;
+  if (f.attempt !== undefined) run.attempts.push(`${f.path}#${f.occurrence}/${f.attempt.number}`);
+  row.turn += 1;
+  row.isCounted = wasCounted && retryInMs !== undefined && retryInMs <= soonMs;
+  row.readyAt = retryInMs === undefined ? undefined : now + retryInMs;
+  let next: Row[] = [];
+  if (f.record === undefined) row.attempts += 1;
+  else {
+    run.history.push(branchEntry(run, f, f.record));
+    run.lastRecordAt = run.history.at(-1)?.at ?? now;
+    row.position = run.history.length;
+    if (map !== undefined) next = fillSlots(run, map, now);
+  }
+  const continues = !row.isReleased && isContinued(run, map, f, wasCounted);
+  if (continues) run.readyAt = earliest(run.readyAt, now);
+  if (!isStill(run)) run.dueAt = earliest(run.dueAt, pickDue(f.armed, now));
+  const answer = {
+    outcome: "finished",
+    turn: f.turn + 1,
+    continues: continues && !wasReady && run.status === "parked" && !isStill(run) ? run.turn : null,
+    branches:
+      next.length === 0 ? null : next.map(({ path, occurrence, turn }) => ({ path, occurrence, turn })),
+  };
+  row.lastFinish = { token: f.token, answer };
+  return answer;
+}
+
+function branchEntry(run: Run, { path, occurrence }: Place, record: NonNullable<FinishBranch["record"]>): Entry {
+  const { value, isFailure, attempts } = record;
+  return { kind: "step", path, occurrence, value, isFailure, attempts, at: Math.max(record.at, run.lastRecordAt) };
+}
+
+/** A plain branch's record continues its run; a map's, when nobody else is at work or a failure is enough. */
+function isContinued(run: Run, map: string | undefined, { record }: FinishBranch, wasCounted: boolean): boolean {
+  if (map === undefined) return record !== undefined;
+  const scope = run.maps.get(map);
+  if (scope === undefined) return false;
+  if (record?.isFailure && scope.failsFast) return true;
+  return waitedFor(run, map).length === 0 && (record !== undefined || wasCounted);
+}
+
+export function isEndable(run: Run): boolean {
+  return !isOver(run);
+}

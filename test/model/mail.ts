@@ -1,0 +1,129 @@
+/** What a start, a signal and a callback's answer mean. */
+import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire.ts";
+import {
+  type Answer,
+  earliest,
+  findRun,
+  isAnswered,
+  isOver,
+  isReady,
+  isSamePlace,
+  isStill,
+  pickDue,
+  type Run,
+  type World,
+} from "./world.ts";
+
+export interface Called {
+  readonly answer: Answer;
+  /** False: it found everything as it would have left it. */
+  readonly hasEffect: boolean;
+}
+interface Terms {
+  readonly namespace: string;
+  /** Undefined: bare SQL. */
+  readonly armed: readonly number[] | undefined;
+}
+
+export function start(world: World, { namespace, armed }: Terms, call: StartCall): Called {
+  const { now } = world;
+  const { runId, workflow, version, id: userId, encodedInput: input } = call;
+  const ofId = userId === undefined ? undefined : findByUserId(world, namespace, workflow, userId);
+  const other = world.runs.find(({ id }) => id === runId) ?? ofId;
+  if (other !== undefined) {
+    const isSame =
+      other.namespace === namespace &&
+      other.workflow === workflow &&
+      other.version === version &&
+      other.input === input;
+    const outcome = isSame ? (other.id === runId ? "started" : "exists") : "conflict";
+    return { answer: { outcome, runId: isSame || other.id !== runId ? other.id : null, now }, hasEffect: false };
+  }
+  const readyAt = Math.max(now, call.startAt ?? now + (call.delayMs ?? 0));
+  world.runs.push({
+    id: runId,
+    namespace,
+    workflow,
+    version,
+    userId,
+    input,
+    timeoutAt: call.timeoutMs === undefined ? undefined : readyAt + call.timeoutMs,
+    status: "parked",
+    turn: 1,
+    handed: -1,
+    loneClaims: 0,
+    dispatches: 0,
+    history: [],
+    lastRecordAt: now,
+    lease: undefined,
+    readyAt,
+    dueAt: pickDue(armed, readyAt),
+    lastFinish: undefined,
+    isBlocked: false,
+    isPaused: false,
+    isCancelAsked: false,
+    cancelledPosition: undefined,
+    endedAt: undefined,
+    result: null,
+    error: null,
+    rows: [],
+    maps: new Map(),
+    signals: [],
+    answers: [],
+    attempts: [],
+  });
+  return { answer: { outcome: "started", runId, turn: 1, readyAt, now }, hasEffect: true };
+}
+
+export function findByUserId(world: World, namespace: string, workflow: string, userId: string): Run | undefined {
+  return world.runs.find(
+    (run) => run.namespace === namespace && run.workflow === workflow && run.userId === userId,
+  );
+}
+
+/** `number`: its place in the order of arrival. */
+export function signal(world: World, { namespace, armed }: Terms, call: SignalCall, number: number): Called {
+  const { now } = world;
+  const run =
+    "runId" in call ? findRun(world, call.runId, namespace) : findByUserId(world, namespace, call.workflow, call.id);
+  if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
+  const { id: runId } = run;
+  if (run.signals.some(({ id }) => id === call.signalId)) return { answer: { outcome: "sent", runId }, hasEffect: false };
+  if (isOver(run)) return { answer: { outcome: "over", runId, status: run.status }, hasEffect: false };
+  const { name, encodedPayload: payload, dedupeId } = call;
+  if (dedupeId !== undefined && run.signals.some((other) => other.name === name && other.dedupeId === dedupeId)) {
+    return { answer: { outcome: "duplicate", runId }, hasEffect: false };
+  }
+  run.signals.push({ number, id: call.signalId, name, payload, dedupeId, receivedAt: now, takenAt: undefined });
+  const isWaited = run.rows.some((row) => row.kind === "signal" && isAnswered(run, row));
+  const turn = wake(run, isWaited, armed, now);
+  return { answer: { outcome: "sent", runId, now, turn }, hasEffect: true };
+}
+
+/** Answers the turn to dispatch, or null. */
+function wake(run: Run, isWaited: boolean, armed: readonly number[] | undefined, now: number): number | null {
+  if (!isWaited || run.status !== "parked" || isReady(run, now)) return null;
+  run.readyAt = now;
+  if (isStill(run)) return null;
+  run.dueAt = earliest(run.dueAt, pickDue(armed, now));
+  return run.turn;
+}
+
+export function answerCallback(world: World, { namespace, armed }: Terms, call: CallbackCall): Called {
+  const { now } = world;
+  const { path, occurrence, outcome, value } = call;
+  const run = findRun(world, call.runId, namespace);
+  if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
+  const first = call.epoch === 0 ? run.answers.find((other) => isSamePlace(other, call)) : undefined;
+  if (first !== undefined) {
+    const isSame = first.outcome === outcome && first.value === value;
+    const told = first.outcome === "expired" ? "expired" : isSame ? "answered" : "conflict";
+    return { answer: { outcome: told }, hasEffect: false };
+  }
+  if (isOver(run) || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
+  const wait = run.rows.find((row) => row.kind === "callback" && !row.isReleased && isSamePlace(row, call));
+  if (wait?.until !== undefined && wait.until < now) return { answer: { outcome: "expired" }, hasEffect: false };
+  run.answers.push({ path, occurrence, outcome, value, answeredAt: now, takenAt: undefined });
+  const turn = wake(run, wait !== undefined, armed, now);
+  return { answer: { outcome: "answered", now, turn }, hasEffect: true };
+}
