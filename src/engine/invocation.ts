@@ -188,7 +188,7 @@ class Invocation {
     if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position) return held;
     const other = warm.findAt(turn.runId, epoch, position);
     if (other !== undefined) return other;
-    if (claimed.run === null) {
+    if (claimed.run == null) {
       // What this process held stands elsewhere by now: the same token gets the whole answer.
       const { have: _, ...whole } = turn;
       const { turns } = await this.#options.calls.claimTurns({ ...this.#terms, turns: [whole] });
@@ -205,8 +205,8 @@ class Invocation {
   /** Begins the handler; a run whose input its schema refuses fails at once. */
   async #takeOff(turn: ClaimTurn, claimed: Claimed): Promise<Flight | undefined> {
     const { run } = claimed;
-    const workflow = run === null ? undefined : this.#crew.registry.find(run.workflow, run.version);
-    if (run === null || workflow === undefined) throw new Error("the database answered a claim that this deployment cannot carry out");
+    const workflow = run == null ? undefined : this.#crew.registry.find(run.workflow, run.version);
+    if (run == null || workflow === undefined) throw new Error("the database answered a claim that this deployment cannot carry out");
     try {
       return await takeOff(this.#options, workflow, { runId: turn.runId, epoch: claimed.epoch, handedPosition: claimed.handedPosition, run });
     } catch (error) {

@@ -188,7 +188,7 @@ function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: 
 
 /** A signal that was sent from SQL passed no door: its schema is asked now. A refused one makes its wait throw. */
 async function offeredSignals({ workflow }: Flight, { signals }: ClaimedRun): Promise<readonly OfferedSignal[]> {
-  if (signals === null) return [];
+  if (signals == null) return [];
   return Promise.all(
     signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
       const schema = workflow.contract.signals[name];

@@ -25,7 +25,6 @@ export function migrationSql(source: SchemaSource = {}): string {
 export const sessionSettings = `
 set local statement_timeout = 0;
 set local lock_timeout = 0;
-set local client_min_messages = warning;
 set local search_path = pg_catalog, pg_temp;
 set local check_function_bodies = off;
 `;

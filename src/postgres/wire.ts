@@ -98,22 +98,21 @@ interface Claimed {
   readonly now: number;
   readonly epoch: number;
   readonly turn: number;
-  /** The position from which `records` go on, or null: all are here, and so is `run`. */
+  /** The position from which `records` go on, or null: all are here, and so is `run`. What is left out is nothing. */
   readonly have: number | null;
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
-  readonly leasedUntil: number;
   readonly claims: number;
-  readonly records: readonly WireRecord[] | null;
-  readonly run: WireRun | null;
+  readonly records?: readonly WireRecord[] | null;
+  readonly run?: WireRun | null;
 }
 export interface ClaimedRun extends Claimed {
   readonly timeoutAt: number | null;
   readonly historyBytes: number;
-  readonly pending: readonly WirePending[] | null;
-  readonly signals: readonly WireSignal[] | null;
-  readonly callbacks: readonly WireCallback[] | null;
+  readonly pending?: readonly WirePending[] | null;
+  readonly signals?: readonly WireSignal[] | null;
+  readonly callbacks?: readonly WireCallback[] | null;
 }
 export interface ClaimedBranch extends Claimed {
   /** That failed already. */

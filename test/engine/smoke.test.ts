@@ -5,10 +5,12 @@ import { play, tested, worldOf } from "./playing.ts";
 const database = testDatabase();
 
 test("lost", async () => {
-    const told: string[] = [];
-    const { view, world } = await play(database, async ({ step }, world) => {
-      world.fate = ({ what }) => (what === "renew_leases" && world.time < 80_000 ? "fails before" : "passes");
-      await Promise.all([step.run("it", 
+  const told: string[] = [];
+  const { view, world } = await play(database, async ({ step }, world) => {
+    world.fate = ({ what }) => (what === "renew_leases" && world.time < 80_000 ? "fails before" : "passes");
+    await Promise.all([
+      step.run(
+        "it",
         async ({ abortSignal }) => {
           const began = world.time;
           console.log("began", began);
@@ -17,30 +19,39 @@ test("lost", async () => {
           return began;
         },
         { timeout: "1 hour" },
-      ), step.run("beside", () => 0)]);
-    });
-    console.log(world.calls.map(c => c.port+ c.number + c.what).join("\n"), world.errors.map(e => e.doing + e.error));
+      ),
+      step.run("beside", () => 0),
+    ]);
+  });
+  console.log(
+    world.calls.map((c) => c.port + c.number + c.what).join("\n"),
+    world.errors.map((e) => e.doing + e.error),
+  );
 });
 test("due", async () => {
-    const urls: string[] = [];
-    const world = await worldOf(
-      database,
-      async ({ step }) =>
-        step.waitForCallback(
-          "approval",
-          ({ url, attempt }) => {
-            urls.push(url);
-            console.log(world.time);
-            if (attempt < 3) throw new Error("the mail server is down");
-          },
-          { timeout: "1 hour", onTimeout: "null", retry: { delay: "10 minutes" } },
-        ),
-      { warmRuns: 0 },
+  const urls: string[] = [];
+  const world = await worldOf(
+    database,
+    async ({ step }) =>
+      step.waitForCallback(
+        "approval",
+        ({ url, attempt }) => {
+          urls.push(url);
+          console.log(world.time);
+          if (attempt < 3) throw new Error("the mail server is down");
+        },
+        { timeout: "1 hour", onTimeout: "null", retry: { delay: "10 minutes" } },
+      ),
+    { warmRuns: 0 },
+  );
+  const run = await world.start(tested);
+  try {
+    await world.run(run);
+  } catch (e) {
+    console.log(e, world.time);
+    console.log(
+      world.calls.map((c) => c.port + c.number + c.what).join("\n"),
+      world.errors.map((e) => e.doing + e.error),
     );
-    const run = await world.start(tested);
-    try {
-    await world.run(run)
-    } catch(e) { console.log(e, world.time);
-    console.log(world.calls.map(c => c.port+ c.number + c.what).join("\n"), world.errors.map(e => e.doing + e.error));
-    }
+  }
 });

@@ -352,7 +352,8 @@ export class World {
   /** A tick that failed has armed the next one. Until one succeeds, this alarm counts. */
   #fail(alarm: StandingAlarm): void {
     this.#ringing.delete(alarm);
-    if (this.platform.alarms.some(({ isRinging, ringsAt }) => !isRinging && ringsAt > this.now)) this.#failed.add(alarm);
+    if (this.platform.alarms.some(({ isRinging, ringsAt }) => !isRinging && ringsAt > this.now))
+      this.#failed.add(alarm);
     else this.#ringAgain(alarm);
   }
 

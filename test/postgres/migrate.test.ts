@@ -56,6 +56,16 @@ describeEachPostgres(
       expect(await ask("select layover.greet()")).toBe("hi");
     });
 
+    test("writes functions again after a migration, which may have dropped them to change what they answer", async () => {
+      await migrate(database.pool, aSchema(first));
+      const migrations = { ...first.migrations, drop: "drop function layover.greet();" };
+      expect(await migrate(database.pool, aSchema({ ...first, migrations }))).toEqual({
+        applied: ["0002_drop"],
+        functions: 1,
+      });
+      expect(await ask("select layover.greet()")).toBe("hello");
+    });
+
     test("leaves a function alone whose file is gone: old code may still call it", async () => {
       await migrate(database.pool, aSchema(second));
       await migrate(database.pool, aSchema({ ...second, functions: {} }));
@@ -137,7 +147,7 @@ describeEachPostgres(
     });
 
     test("does nothing where newer code migrated before, and its migrations do not break this code", async () => {
-      await migrate(database.pool, aSchema(second));
+      await migrate(database.pool, aSchema({ ...second, version: "1.0.0" }));
       expect(await migrate(database.pool, aSchema(first))).toEqual({ applied: [], functions: 0 });
       expect(await ask("select layover.greet()")).toBe("good day");
     });
@@ -154,6 +164,10 @@ describeEachPostgres(
       expect(await ask("select layover.greet()")).toBe("hello");
       await migrate(database.pool, aSchema({ ...ours, version: "2.0.0" }));
       expect(await ask("select layover.greet()")).toBe("older");
+      expect(await migrate(database.pool, aSchema({ ...first, version: newer }))).toEqual({
+        applied: [],
+        functions: 0,
+      });
     });
 
     test("refuses a database that newer code migrated in a breaking way", async () => {

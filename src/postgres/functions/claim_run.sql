@@ -19,7 +19,12 @@ begin
      and t.blocked is null and t.paused_at is null
      and (t.cancelled_position is not null
        or (t.cancel_requested_at is null and (t.timeout_at is null or t.timeout_at > layover.now())))
-   returning layover.describe_claimed(t, c->'have') into v_answer;
+   returning case
+       when (c->'have'->>'position')::integer = t.last_position and (c->'have'->>'epoch')::integer = t.epoch
+         and not t.has_pending and not t.has_mail
+       then layover.describe_held(t)
+       else layover.describe_claimed(t, c->'have') end
+     into v_answer;
   if found then
     return v_answer;
   end if;

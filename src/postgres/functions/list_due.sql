@@ -23,7 +23,9 @@ begin
        where s.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
          and case when v_is_new
                then s.ended_at is null and s.paused_at is null
-                 and (s.blocked is not null or s.ready_at <= v_now or s.due_at <= v_now)
+                 and (s.blocked is not null or s.ready_at <= v_now or s.due_at <= v_now or (s.has_pending and exists (
+                   select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
+                     and not b.is_queued and not b.is_released and coalesce(b.leased_until, b.ready_at) <= v_now)))
                else s.due_at <= v_now end
          and (not p ? 'after' or (coalesce(s.due_at, '-infinity'), s.run_id)
            > (coalesce(layover.from_ms((p->'after'->>'dueAt')::bigint), '-infinity'), (p->'after'->>'runId')::uuid))

@@ -1,0 +1,536 @@
+/** What runs side by side: scope, all, race, map, mapSettled, and the combinators of plain JavaScript. */
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { play, tested, worldOf } from "./playing.ts";
+
+const database = testDatabase();
+
+const failing = (message: string) => () => {
+  throw new Error(message);
+};
+const once = { retry: { maxAttempts: 1 } };
+
+describe("scope", () => {
+  test("is a room of its own for names, and a second one of its name is another", async () => {
+    const { view, world, run } = await play(database, async ({ step }) => [
+      await step.scope("part", ({ step }) => step.run("it", () => 1)),
+      await step.scope("part", ({ step }) => step.run("it", () => 2)),
+      await step.run("it", () => 3),
+    ]);
+    expect(view.result).toEqual([1, 2, 3]);
+    const paths = (await world.history(run)).records.map(({ path, occurrence }) => `${path} ${occurrence}`);
+    expect(paths).toEqual(["part/it 1", "part#2/it 1", "it 1"]);
+  });
+});
+
+describe("all", () => {
+  test("gives each branch's result at its place, and branches may have steps of one name", async () => {
+    const { view, world, run } = await play(database, async ({ step }) =>
+      step.all("both", [
+        async ({ step }) => {
+          const a = await step.run("it", () => 1);
+          await step.sleep("nap", "1 hour");
+          return a + (await step.run("it", () => 10));
+        },
+        async ({ step }) => step.run("it", () => "two"),
+        async () => null,
+      ]),
+    );
+    expect(view.result).toEqual([11, "two", null]);
+    const { records } = await world.history(run);
+    expect(records.map(({ path, occurrence }) => `${path} ${occurrence}`)).toEqual([
+      "both[0]/it 1",
+      "both[1]/it 1",
+      "both[0]/nap 1",
+      "both[0]/it 2",
+    ]);
+  });
+
+  test("rejects with the first failure, and the others go on meanwhile", async () => {
+    const { view, world, run } = await play(database, async ({ step }) => {
+      const failure = await step
+        .all("both", [
+          async ({ step }) => step.run("bad", failing("bad"), once),
+          async ({ step }) => {
+            await step.sleep("nap", "1 minute");
+            return step.run("good", () => 1);
+          },
+        ])
+        .catch(String);
+      await step.sleep("nap", "1 hour");
+      return failure;
+    });
+    expect(view.result).toBe('StepError: step "both[0]/bad" failed after 1 attempt: Error: bad');
+    expect((await world.history(run)).records.map(({ path }) => path)).toEqual([
+      "both[0]/bad",
+      "both[1]/nap",
+      "both[1]/good",
+      "nap",
+    ]);
+  });
+});
+
+describe("race", () => {
+  test("is won by the first branch to settle", async () => {
+    const { view } = await play(database, async ({ step }) =>
+      step.race("first", [
+        async ({ step }) => {
+          await step.sleep("nap", "1 hour");
+          return "slow";
+        },
+        async ({ step }) => {
+          await step.sleep("nap", "1 minute");
+          return "quick";
+        },
+      ]),
+    );
+    expect(view.result).toBe("quick");
+  });
+
+  test("is lost by a failure too, if that is first", async () => {
+    const { view } = await play(database, async ({ step }) =>
+      step
+        .race("first", [
+          async ({ step }) => step.waitForSignal("go"),
+          async ({ step }) => step.run("bad", failing("bad"), once),
+        ])
+        .catch((error: unknown) => String(error)),
+    );
+    expect(view.result).toContain("bad");
+  });
+
+  test("releases its losers: they take no later signal, begin no attempt, and end no sleep", async () => {
+    let attempts = 0;
+    const world = await worldOf(database, async ({ step }) => {
+      const winner = await step.race("first", [
+        async ({ step }) => step.waitForSignal("go"),
+        async ({ step }) =>
+          step.run(
+            "flaky",
+            () => {
+              attempts += 1;
+              throw new Error("again");
+            },
+            { retry: { delay: "10 minutes", jitter: false } },
+          ),
+        async ({ step }) => step.sleep("nap", "1 day"),
+        async ({ step }) => {
+          await step.sleep("short nap", "1 minute");
+          return "won";
+        },
+      ]);
+      await step.sleep("pause", "2 hours");
+      return [winner, await step.waitForSignal("go")];
+    });
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    expect((await world.history(run)).pending.map(({ path }) => path)).toEqual(["pause"]);
+    await world.signal(run, tested, "go", "for the second wait");
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: ["won", "for the second wait"] });
+    expect(attempts).toBe(1);
+    expect(world.time).toBe(7_260_000);
+  });
+
+  test("leaves a loser its lease: what it did is recorded", async () => {
+    const { view, world, run } = await play(database, async ({ step }, world) => {
+      const winner = await step.race("first", [
+        async ({ step }) => {
+          await step.run("charge", async () => {
+            await world.foreign("30s");
+            return "c1";
+          });
+          await step.run("never", () => 0);
+        },
+        async ({ step }) => {
+          await step.sleep("nap", "10s");
+          return "quick";
+        },
+      ]);
+      await step.run("next", () => 0);
+      await step.sleep("pause", "1 hour");
+      return winner;
+    });
+    expect(view.result).toBe("quick");
+    const { records } = await world.history(run);
+    expect(records.map(({ path, value }) => [path, value])).toEqual([
+      ["first[1]/nap", undefined],
+      ["next", 0],
+      ["first[0]/charge", "c1"],
+      ["pause", undefined],
+    ]);
+  });
+
+  test("forgets a loser that died at work, once its lease is over", async () => {
+    let bodies = 0;
+    const { view, world, run } = await play(database, async ({ step }, world) => {
+      const winner = await step.race("first", [
+        async ({ step }) =>
+          step.run(
+            "charge",
+            () => {
+              bodies += 1;
+              return world.foreign();
+            },
+            { timeout: "1 hour" },
+          ),
+        async ({ step }) => {
+          await step.sleep("nap", "10s");
+          return "quick";
+        },
+      ]);
+      world.crash();
+      await step.run("next", () => 0);
+      await step.sleep("pause", "1 hour");
+      return winner;
+    });
+    expect(view).toMatchObject({ status: "completed", result: "quick" });
+    expect(bodies).toBe(1);
+    expect((await world.history(run)).records.map(({ path }) => path)).toEqual(["first[1]/nap", "next", "pause"]);
+  });
+
+  test("within a race is released with it", async () => {
+    const { view, world, run } = await play(database, async ({ step }) => {
+      const winner = await step.race("outer", [
+        async ({ step }) =>
+          step.race("inner", [
+            async ({ step }) => step.sleep("nap", "1 hour"),
+            async ({ step }) => step.map("each", [1, 2], async (_, { step }) => step.waitForSignal("go")),
+          ]),
+        async ({ step }) => {
+          await step.sleep("nap", "1 minute");
+          return "won";
+        },
+      ]);
+      await step.sleep("pause", "2 hours");
+      return winner;
+    });
+    expect(view.result).toBe("won");
+    expect((await world.history(run)).records.map(({ path }) => path)).toEqual(["outer[1]/nap", "pause"]);
+  });
+
+  test("without branches waits for ever, as Promise.race does", async () => {
+    const { view } = await play(database, async ({ step }) => step.race("none", []));
+    expect(view).toMatchObject({ status: "blocked", blocked: "the handler awaits something that is no step" });
+  });
+});
+
+describe("map", () => {
+  const items = [3, 1, 2];
+
+  test("gives the results in the items' order, whatever the order in which they came", async () => {
+    const { view } = await play(database, async ({ step }) =>
+      step.map("each", items, async (minutes, { step, index }) => {
+        await step.sleep("nap", minutes * 60_000);
+        return [index, await step.run("it", () => minutes)];
+      }),
+    );
+    expect(view.result).toEqual([
+      [0, 3],
+      [1, 1],
+      [2, 2],
+    ]);
+  });
+
+  test("of no items gives none", async () => {
+    const { view } = await play(database, async ({ step }) => step.map("each", [], async () => 1));
+    expect(view.result).toEqual([]);
+  });
+
+  test.each([
+    [1, 6],
+    [2, 3],
+    [4, 2],
+    [undefined, 1],
+  ])("with a maxConcurrency of %s carries out no more bodies at a time", async (maxConcurrency, rounds) => {
+    let underWay = 0;
+    let most = 0;
+    const { view, world } = await play(database, async ({ step }, world) =>
+      step.map(
+        "each",
+        [1, 2, 3, 4, 5, 6],
+        async (item, { step }) =>
+          step.run("it", async () => {
+            underWay += 1;
+            most = Math.max(most, underWay);
+            await world.foreign("10s");
+            underWay -= 1;
+            return item;
+          }),
+        maxConcurrency === undefined ? {} : { maxConcurrency },
+      ),
+    );
+    expect(view.result).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(most).toBe(maxConcurrency ?? 6);
+    expect(world.time).toBeGreaterThanOrEqual(rounds * 10_000);
+    expect(world.time).toBeLessThan(rounds * 10_000 + 1_000);
+  });
+
+  test("keeps to its maxConcurrency over several steps an item, and where items fail or are tried again", async () => {
+    let underWay = 0;
+    let most = 0;
+    const { view } = await play(
+      database,
+      async ({ step }, world) =>
+        step.mapSettled(
+          "each",
+          Array.from({ length: 8 }, (_, index) => index),
+          async (item, { step }) => {
+            const work = async ({ attempt }: { attempt: number }) => {
+              underWay += 1;
+              most = Math.max(most, underWay);
+              await world.foreign(1_000 * (1 + (item % 3)));
+              underWay -= 1;
+              if (item % 4 === 1 && attempt < 3) throw new Error("again");
+              if (item === 6) throw new Error("for good");
+              return item;
+            };
+            await step.run("first", work, { retry: { maxAttempts: 4, delay: "30s", jitter: false } });
+            await step.sleep("nap", "1 minute");
+            return step.run("second", work, { retry: { maxAttempts: 4, delay: "3s", jitter: false } });
+          },
+          { maxConcurrency: 3 },
+        ),
+      { isShuffled: true },
+    );
+    expect(view.status).toBe("completed");
+    expect(view.result).toMatchObject(
+      [0, 1, 2, 3, 4, 5, 6, 7].map((value) => (value === 6 ? { status: "rejected" } : { status: "fulfilled", value })),
+    );
+    expect(most).toBe(3);
+  });
+
+  test("of one-step items is continued once", async () => {
+    const { view, world } = await play(database, async ({ step }) =>
+      step.map(
+        "each",
+        Array.from({ length: 30 }, (_, index) => index),
+        async (item, { step }) => step.run("it", () => item),
+        {
+          maxConcurrency: 7,
+        },
+      ),
+    );
+    expect(view.result).toHaveLength(30);
+    expect(view.turn).toBe(3); // the first, which demands; the second, which ends; and the one that would come
+    expect(world.calls.filter(({ port, what }) => port === "dispatch" && what.includes("run@"))).toHaveLength(2);
+  });
+
+  test("readies the next item with the result of the one before, without the scheduler", async () => {
+    const { world } = await play(database, async ({ step }) =>
+      step.map("each", [1, 2, 3, 4, 5], async (item, { step }) => step.run("it", () => item), { maxConcurrency: 1 }),
+    );
+    expect(world.time).toBe(0);
+    expect(world.statements("list_due")).toBe(0);
+    expect(world.statements()).toBe(2 + 2 * 5 + 4); // start, a claim and a finish for each item, and two of the run
+  });
+
+  test("rejects at the first failure, before the others are done", async () => {
+    const times: number[] = [];
+    const { view } = await play(database, async ({ step }, world) => {
+      const failure = await step
+        .map("each", [1, 2, 3], async (item, { step }) =>
+          step.run(
+            "it",
+            async () => {
+              if (item === 2) throw new Error("bad");
+              await world.foreign("50s");
+            },
+            once,
+          ),
+        )
+        .catch(String);
+      times.push(world.time);
+      return failure;
+    });
+    expect(view.result).toContain('step "each[1]/it" failed');
+    expect(times[0]).toBeLessThan(1_000);
+  });
+
+  test("is not held back by an item that is tried again much later", async () => {
+    const done: [item: number, time: number][] = [];
+    const { view, world } = await play(database, async ({ step }, world) =>
+      step.map("each", [1, 2, 3], async (item, { step }) => {
+        await step.run(
+          "it",
+          ({ attempt }) => {
+            if (item === 1 && attempt === 1) throw new Error("much later");
+          },
+          { retry: { delay: "1 hour", jitter: false } },
+        );
+        await step.run("then", () => done.push([item, world.time]));
+        return item;
+      }),
+    );
+    expect(view.result).toEqual([1, 2, 3]);
+    expect(done).toEqual([
+      [2, 0],
+      [3, 0],
+      [1, 3_600_000],
+    ]);
+    expect(world.time).toBe(3_600_000);
+  });
+
+  test("within a map counts its own bodies", async () => {
+    const { view } = await play(database, async ({ step }) =>
+      step.map(
+        "outer",
+        ["a", "b", "c"],
+        async (letter, { step }) => {
+          const inner = await step.map(
+            "inner",
+            [1, 2, 3],
+            async (n, { step }) => step.run("it", () => `${letter}${n}`),
+            {
+              maxConcurrency: 2,
+            },
+          );
+          return step.run("join", () => inner.join(""));
+        },
+        { maxConcurrency: 2 },
+      ),
+    );
+    expect(view.result).toEqual(["a1a2a3", "b1b2b3", "c1c2c3"]);
+  });
+
+  test.each([
+    ["items that are no array", { items: new Set([1]) as unknown as number[], each: async () => 1, options: {} }],
+    ["a function that is none", { items: [1], each: 7 as unknown as () => Promise<number>, options: {} }],
+    ["a maxConcurrency of 0", { items: [1], each: async () => 1, options: { maxConcurrency: 0 } }],
+    ["a maxConcurrency of a half", { items: [1], each: async () => 1, options: { maxConcurrency: 0.5 } }],
+  ])("refuses %s", async (_, { items, each, options }) => {
+    const { view } = await play(database, async ({ step }) => step.map("each", items, each, options));
+    expect(view).toMatchObject({ status: "failed", error: { code: "invalid_request" } });
+  });
+});
+
+describe("mapSettled", () => {
+  test("waits for every item, and tells how each ended", async () => {
+    const { view } = await play(database, async ({ step }) =>
+      step.mapSettled("each", [1, 2, 3], async (item, { step }) =>
+        step.run(
+          "it",
+          () => {
+            if (item === 2) throw new Error("bad");
+            return item;
+          },
+          once,
+        ),
+      ),
+    );
+    expect(view.result).toMatchObject([
+      { status: "fulfilled", value: 1 },
+      { status: "rejected", reason: { name: "StepError", step: "each[1]/it" } },
+      { status: "fulfilled", value: 3 },
+    ]);
+  });
+});
+
+describe("plain JavaScript", () => {
+  test("Promise.all, any and allSettled work", async () => {
+    const { view } = await play(database, async ({ step }) => [
+      await Promise.all([step.run("a", () => 1), step.run("b", () => 2)]),
+      await Promise.any([step.run("c", failing("c"), once), step.run("d", () => 3)]),
+      await Promise.any([step.run("e", failing("e"), once), step.run("f", failing("f"), once)]).catch(
+        (error: unknown) => Object(error).errors.length,
+      ),
+      (await Promise.allSettled([step.run("g", failing("g"), once), step.run("h", () => 4)])).map(
+        ({ status }) => status,
+      ),
+    ]);
+    expect(view.result).toEqual([[1, 2], 3, 2, ["rejected", "fulfilled"]]);
+  });
+
+  test("Promise.race works; its losers stay until the run is over", async () => {
+    const world = await worldOf(database, async ({ step }) => {
+      const winner = await Promise.race([
+        step.sleep("short", "1 minute").then(() => "short"),
+        step.waitForSignal("go"),
+      ]);
+      await step.sleep("pause", "1 hour");
+      return [winner, await step.waitForSignal("other")];
+    });
+    const run = await world.start(tested);
+    await world.pass("2 minutes");
+    expect((await world.history(run)).pending.map(({ path }) => path)).toEqual(["go", "pause"]);
+    await world.signal(run, tested, "go", "taken by the loser");
+    await world.pass("2 hours");
+    await world.signal(run, tested, "other", "o");
+    expect((await world.run(run)).result).toEqual(["short", "o"]);
+  });
+
+  test("try, catch and finally, loops and branches work", async () => {
+    const { view } = await play(
+      database,
+      async ({ step }) => {
+        const seen: unknown[] = [];
+        for (let round = 1; ; round += 1) {
+          try {
+            const value = await step.run(
+              "roll",
+              () => {
+                if (round % 2 === 0) throw new Error(`round ${round}`);
+                return round;
+              },
+              once,
+            );
+            if (value > 4) return seen;
+            seen.push(value);
+          } catch (error) {
+            seen.push(error instanceof Error && error.message);
+          } finally {
+            seen.push(await step.run("always", () => "finally"));
+          }
+        }
+      },
+      { warmRuns: 0 },
+    );
+    expect(view.result).toEqual([
+      1,
+      "finally",
+      'step "roll#2" failed after 1 attempt: Error: round 2',
+      "finally",
+      3,
+      "finally",
+      'step "roll#4" failed after 1 attempt: Error: round 4',
+      "finally",
+    ]);
+  });
+
+  test("a step that nobody awaits is carried out while the run lasts", async () => {
+    let bodies = 0;
+    const { view } = await play(database, async ({ step }) => {
+      void step.run("aside", () => {
+        bodies += 1;
+      });
+      await step.run("main", () => 1);
+      await step.sleep("nap", "1 minute");
+      return 1;
+    });
+    expect(view.status).toBe("completed");
+    expect(bodies).toBe(1);
+  });
+});
+
+test("a process that shares its runs with another carries out no step that is under way there", async () => {
+  const bodies: string[] = [];
+  const { view } = await play(
+    database,
+    async ({ step }, world) => {
+      const body = (name: string, seconds: number) => async () => {
+        bodies.push(name);
+        await world.foreign(seconds * 1_000);
+        return name;
+      };
+      const first = step.run("first", body("first", 1));
+      const second = (async () => {
+        await step.run("second", body("second", 2));
+        return step.run("third", body("third", 30));
+      })();
+      await first;
+      return [await step.run("fourth", body("fourth", 5)), await second];
+    },
+    { processes: 2 },
+  );
+  expect(view).toMatchObject({ status: "completed", result: ["fourth", "third"] });
+  expect(bodies.toSorted()).toEqual(["first", "fourth", "second", "third"]);
+});

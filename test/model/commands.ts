@@ -1,0 +1,307 @@
+/**
+ * The random commands. Each is a wish that is made concrete by the state in which it is carried out ("the third lease
+ * that stands"), so that leaving one out of a sequence leaves the others meaningful: sequences shrink well.
+ */
+import fc from "fast-check";
+import { day, hour, minute, second } from "./world.ts";
+
+export interface StartWish {
+  readonly kind: "start";
+  readonly run: number;
+  readonly userId: string | undefined;
+  readonly input: string;
+  readonly isCarried: boolean;
+  readonly delayMs: number;
+  readonly timeoutMs: number | undefined;
+  readonly isElsewhere: boolean;
+  readonly isBare: boolean;
+  readonly isLate: boolean;
+}
+export interface ClaimItem {
+  readonly of: "claimable" | "run" | "branch";
+  readonly index: number;
+  readonly turn: "right" | "stale" | "future";
+  readonly alone: "as needed" | "always" | "never";
+  readonly token: "fresh" | "again";
+  readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
+}
+export interface ClaimWish {
+  readonly kind: "claim";
+  readonly items: readonly ClaimItem[];
+  readonly isElsewhere: boolean;
+  readonly carries: "all" | "some" | "nothing";
+  readonly environment: "ours" | "another";
+  readonly isLate: boolean;
+}
+export type DemandWish =
+  | { readonly what: "branch" }
+  | { readonly what: "sleep"; readonly ms: number }
+  | { readonly what: "signal"; readonly name: string; readonly ms: number | undefined }
+  | { readonly what: "callback"; readonly ms: number | undefined }
+  | {
+      readonly what: "map";
+      readonly items: number;
+      readonly slots: number | null;
+      readonly failsFast: boolean;
+      readonly isOfRaces: boolean;
+    }
+  | { readonly what: "more of a map"; readonly index: number }
+  | { readonly what: "race"; readonly branches: number; readonly ms: number | undefined }
+  | { readonly what: "again"; readonly index: number };
+export interface FinishItem {
+  /** Of leases that stand, or of any that ever stood. */
+  readonly of: "standing" | "any";
+  readonly index: number;
+  readonly isRepeat: boolean;
+  readonly takes: number;
+  readonly step: "success" | "failure" | "retry soon" | "retry late";
+  readonly retryMs: number;
+  readonly next: "park" | "go on" | "complete" | "fail" | "block";
+  readonly demands: readonly DemandWish[];
+  /** Demanded before the turn's own records. */
+  readonly isEarly: boolean;
+  readonly releases: boolean;
+  readonly sawLess: boolean;
+  readonly chains: boolean;
+  readonly isNonsense: boolean;
+}
+export interface FinishWish {
+  readonly kind: "finish";
+  readonly items: readonly FinishItem[];
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
+export interface TurnWish {
+  readonly kind: "turn";
+  readonly index: number;
+  readonly finish: FinishItem;
+}
+export interface SignalWish {
+  readonly kind: "signal";
+  readonly run: number;
+  readonly name: string;
+  readonly dedupeId: string | undefined;
+  readonly isRepeat: boolean;
+  readonly byUserId: boolean;
+  readonly isElsewhere: boolean;
+  readonly isBare: boolean;
+  readonly isLate: boolean;
+}
+export interface AnswerWish {
+  readonly kind: "answer";
+  readonly run: number;
+  readonly which: "waiting" | "next" | "answered";
+  readonly index: number;
+  readonly outcome: "resolved" | "rejected";
+  readonly value: string;
+  readonly isOtherEpoch: boolean;
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
+export interface RenewWish {
+  readonly kind: "renew";
+  readonly items: readonly { readonly of: "standing" | "any"; readonly index: number }[];
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
+export interface ListWish {
+  readonly kind: "list";
+  readonly isElsewhere: boolean;
+  readonly isNew: boolean;
+  readonly carries: "all" | "some";
+  readonly limit: number;
+  readonly isNextPage: boolean;
+}
+export interface MoveWish {
+  readonly kind: "move";
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
+export interface AdvanceWish {
+  readonly kind: "advance";
+  /** Or to the next instant that means something, give or take. */
+  readonly ms: number | undefined;
+  readonly offset: number;
+}
+export interface HandWish {
+  readonly kind: "pause" | "resume" | "cancel";
+  readonly run: number;
+}
+export interface PlainWish {
+  readonly kind: "void" | "prune" | "tick";
+  readonly isElsewhere: boolean;
+}
+export type Wish =
+  | StartWish
+  | ClaimWish
+  | FinishWish
+  | TurnWish
+  | SignalWish
+  | AnswerWish
+  | RenewWish
+  | ListWish
+  | MoveWish
+  | AdvanceWish
+  | HandWish
+  | PlainWish;
+
+const index = fc.nat(9);
+const run = fc.nat(2);
+
+/** True once in so many times. */
+function seldom(times: number): fc.Arbitrary<boolean> {
+  return fc.nat(times - 1).map((n) => n === times - 1);
+}
+
+/** The first choice is the usual one. */
+function usually<const T>(times: number, usual: T, ...others: T[]): fc.Arbitrary<T> {
+  return fc.nat(times + others.length - 1).map((n) => others[n - times] ?? usual);
+}
+
+function optional<T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
+  return fc.option(value, { nil: undefined });
+}
+
+const deadline = optional(fc.constantFrom(0, second, 40 * second, 5 * minute, hour, 3 * day));
+const signalName = fc.constantFrom("red", "blue");
+
+const demand: fc.Arbitrary<DemandWish> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ what: "branch" as const }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("sleep" as const), ms: fc.constantFrom(0, second, 5 * minute, day) }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant("signal" as const), name: signalName, ms: deadline }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant("callback" as const), ms: deadline }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      what: fc.constant("map" as const),
+      items: fc.integer({ min: 1, max: 4 }),
+      slots: fc.constantFrom(null, 1, 2),
+      failsFast: fc.boolean(),
+      isOfRaces: seldom(3),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant("more of a map" as const), index }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant("race" as const), branches: fc.integer({ min: 1, max: 2 }), ms: deadline }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant("again" as const), index }) },
+);
+
+const finishItem: fc.Arbitrary<FinishItem> = fc.record({
+  of: usually(9, "standing" as const, "any"),
+  index,
+  isRepeat: seldom(10),
+  takes: fc.constantFrom(3, 1, 0),
+  step: usually(3, "success" as const, "failure", "retry soon", "retry late"),
+  retryMs: fc.constantFrom(0, second, 10 * second, 10 * second + 1, hour),
+  next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block"),
+  demands: fc.array(demand, { maxLength: 3, size: "max" }),
+  isEarly: fc.boolean(),
+  releases: fc.boolean(),
+  sawLess: seldom(30),
+  chains: seldom(4),
+  isNonsense: seldom(40),
+});
+
+const isElsewhere = seldom(25);
+const isLate = seldom(25);
+
+const starts: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("start" as const),
+  run,
+  userId: usually(1, undefined, "u1", "u2"),
+  input: usually(3, "x", "y"),
+  isCarried: usually(6, true, false),
+  delayMs: usually(3, 0, 5 * second, 10 * minute),
+  timeoutMs: usually(2, undefined, 20 * minute, 2 * day),
+  isElsewhere: seldom(6),
+  isBare: seldom(5),
+  isLate,
+});
+const claims: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("claim" as const),
+  items: fc.array(
+    fc.record({
+      of: usually(4, "claimable" as const, "run", "branch"),
+      index,
+      turn: usually(8, "right" as const, "stale", "future"),
+      alone: usually(6, "as needed" as const, "always", "never"),
+      token: usually(5, "fresh" as const, "again"),
+      have: usually(3, "nothing" as const, "all", "a part", "more than there is", "another epoch"),
+    }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  isElsewhere,
+  carries: usually(12, "all" as const, "some", "nothing"),
+  environment: usually(20, "ours" as const, "another"),
+  isLate,
+});
+const finishes: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("finish" as const),
+  items: fc.array(finishItem, { minLength: 1, maxLength: 3 }),
+  isElsewhere,
+  isLate,
+});
+const turns: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("turn" as const), index, finish: finishItem });
+const signals: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("signal" as const),
+  run,
+  name: signalName,
+  dedupeId: usually(4, undefined, "d"),
+  isRepeat: seldom(8),
+  byUserId: seldom(5),
+  isElsewhere,
+  isBare: seldom(6),
+  isLate,
+});
+const answers: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("answer" as const),
+  run,
+  which: usually(4, "waiting" as const, "next", "answered"),
+  index,
+  outcome: usually(3, "resolved" as const, "rejected"),
+  value: usually(3, "yes", "no"),
+  isOtherEpoch: seldom(20),
+  isElsewhere,
+  isLate,
+});
+const renewals: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("renew" as const),
+  items: fc.array(fc.record({ of: usually(4, "standing" as const, "any"), index }), { minLength: 1, maxLength: 2 }),
+  isElsewhere: seldom(6),
+  isLate,
+});
+const lists: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("list" as const),
+  isElsewhere,
+  isNew: seldom(4),
+  carries: usually(4, "all" as const, "some"),
+  limit: fc.constantFrom(100, 1, 2),
+  isNextPage: seldom(3),
+});
+const moves: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("move" as const), isElsewhere, isLate });
+const advances: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("advance" as const),
+  ms: fc.option(fc.constantFrom(1, second, 10 * second, minute, minute + 1, 5 * minute, hour, day, 40 * day), { nil: undefined, freq: 2 }),
+  offset: fc.constantFrom(0, 1, -1),
+});
+const hands: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("pause" as const, "resume", "resume", "cancel", "cancel"), run });
+const others: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("tick" as const, "tick", "tick", "void", "prune"), isElsewhere });
+
+const wish: fc.Arbitrary<Wish> = fc.oneof(
+  { weight: 4, arbitrary: starts },
+  { weight: 12, arbitrary: turns },
+  { weight: 14, arbitrary: claims },
+  { weight: 14, arbitrary: finishes },
+  { weight: 5, arbitrary: signals },
+  { weight: 3, arbitrary: answers },
+  { weight: 2, arbitrary: renewals },
+  { weight: 2, arbitrary: lists },
+  { weight: 2, arbitrary: moves },
+  { weight: 8, arbitrary: advances },
+  { weight: 2, arbitrary: hands },
+  { weight: 4, arbitrary: others },
+);
+
+/** A sequence begins with a run, or hardly anything would happen in it. */
+export const sequences: fc.Arbitrary<readonly Wish[]> = fc
+  .tuple(starts, fc.array(wish, { minLength: 1, maxLength: 40, size: "max" }))
+  .map(([first, rest]) => [first, ...rest]);

@@ -1,0 +1,165 @@
+/** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
+import { motionMinute } from "../../src/core/motion.ts";
+import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
+import {
+  type Answer,
+  earliest,
+  findRow,
+  findRun,
+  hour,
+  isAtWork,
+  isOver,
+  isReady,
+  isStill,
+  leaseMs,
+  type Listed,
+  type ListedRun,
+  type Listing,
+  minute,
+  type Row,
+  type Run,
+  type World,
+} from "./world.ts";
+
+export interface ListTerms {
+  readonly namespace: string;
+  readonly isNew: boolean;
+  readonly limit: number;
+  readonly carries: (run: Run) => boolean;
+  readonly after: { readonly dueAt: number | null; readonly runId: string } | undefined;
+}
+
+export function list(world: World, { namespace, isNew, limit, carries, after }: ListTerms): Listing {
+  const { now } = world;
+  const runs = world.runs
+    .filter((run) => run.namespace === namespace && carries(run) && (isNew ? isOfInterest(run, now) : isDue(run, now)))
+    .map((run) => look(run, now))
+    .filter((listed) => after === undefined || isBehind(listed, after))
+    .sort((one, other) => (isBehind(one, other) ? 1 : -1))
+    .slice(0, limit);
+  return { namespace, now, isNew, limit, runs };
+}
+
+export function nextDueAt(world: World, namespace: string): number | null {
+  const later = world.runs.flatMap(({ dueAt, namespace: its }) =>
+    its === namespace && dueAt !== undefined && dueAt > world.now ? [dueAt] : [],
+  );
+  return earliest(...later) ?? null;
+}
+
+function isDue(run: Run, now: number): boolean {
+  return run.dueAt !== undefined && run.dueAt <= now;
+}
+
+/** To a deployment that has just begun: what is ready or blocked, whenever it is due. */
+function isOfInterest(run: Run, now: number): boolean {
+  return !isOver(run) && !run.isPaused && (run.isBlocked || isReady(run, now) || isDue(run, now));
+}
+
+function isBehind(run: { dueAt: number | null; runId: string }, other: { dueAt: number | null; runId: string }): boolean {
+  const [at, otherAt] = [run.dueAt ?? Number.NEGATIVE_INFINITY, other.dueAt ?? Number.NEGATIVE_INFINITY];
+  return at > otherAt || (at === otherAt && run.runId > other.runId);
+}
+
+function look(run: Run, now: number): ListedRun {
+  const isFree = run.lease === undefined ? isReady(run, now) || run.isBlocked : run.lease.until <= now;
+  const work = run.rows.filter(isAtWork);
+  const instantOf = ({ lease, readyAt }: Row | Run) => lease?.until ?? readyAt;
+  const isNow = (row: Row) => (instantOf(row) ?? Number.POSITIVE_INFINITY) <= now;
+  const timeoutAt = run.timeoutAt !== undefined && run.timeoutAt > now ? run.timeoutAt : undefined;
+  const later = work.filter((row) => !isNow(row)).map(instantOf);
+  return {
+    runId: run.id,
+    turn: run.turn,
+    dueAt: run.dueAt ?? null,
+    dispatches: run.dispatches,
+    isReady: isFree,
+    isUnfinished: run.status === "running",
+    nextAt: earliest(isFree ? undefined : instantOf(run), timeoutAt, ...later) ?? null,
+    branches: work.filter(isNow).map(({ path, occurrence, turn, dispatches, lease }) => ({
+      path,
+      occurrence,
+      turn,
+      dispatches,
+      isUnfinished: lease !== undefined,
+    })),
+  };
+}
+
+/** What a tick makes of what it saw: the next instant to look, which it has armed. */
+export function movesFor({ runs, now }: Listing): Move[] {
+  return runs.map(({ runId, dueAt, isReady, nextAt, branches, dispatches }) => {
+    const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
+    const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, 6 * hour) : undefined;
+    const next = earliest(nextAt ?? undefined, backoff);
+    return {
+      runId,
+      seenDueAt: dueAt,
+      dueAt: next === undefined ? null : Math.max(next, motionMinute(now)),
+      isDispatched: isReady,
+      branches: branches.map(({ path, occurrence }) => ({ path, occurrence })),
+    };
+  });
+}
+
+/** Answers how many were moved: those that nothing happened to since they were seen. */
+export function move(world: World, namespace: string, moves: readonly Move[]): number {
+  const moved = moves.filter((one) => {
+    const run = findRun(world, one.runId, namespace);
+    if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) return false;
+    if (isNeededBefore(run, one, world.now)) return false;
+    if (!run.isBlocked) run.dueAt = one.dueAt ?? undefined;
+    run.dispatches += Number(one.isDispatched);
+    for (const place of one.branches) {
+      const row = findRow(run, place);
+      if (row !== undefined) row.dispatches += 1;
+    }
+    return true;
+  });
+  return moved.length;
+}
+
+/**
+ * Whether something turned up since it was seen that cannot wait for the new instant: a signal, a branch that was
+ * recorded, a claim that may die. Within two minutes is soon enough.
+ */
+function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
+  const limit = dueAt ?? Number.POSITIVE_INFINITY;
+  if (isStill(run) || limit <= now + 2 * minute) return false;
+  const wasDispatched = (row: Row) =>
+    branches.some(({ path, occurrence }) => row.path === path && row.occurrence === occurrence);
+  const later = (at: number | undefined) => (at !== undefined && at > now ? at : undefined);
+  const own = run.lease?.until ?? run.readyAt;
+  const needs = run.rows.filter(isAtWork).map((row) => {
+    const at = row.lease?.until ?? row.readyAt;
+    return wasDispatched(row) ? later(at) : at;
+  });
+  const need = earliest(isDispatched ? later(own) : own, ...needs);
+  return need !== undefined && need < limit;
+}
+
+export function renew(world: World, namespace: string, { runId, path, occurrence, token }: RenewTurn): Answer {
+  const run = findRun(world, runId, namespace);
+  const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
+  if (row?.lease?.token !== token) return { outcome: "superseded" };
+  row.lease.until = world.now + leaseMs;
+  return { outcome: "renewed", leasedUntil: row.lease.until };
+}
+
+export function voidLeases(world: World, namespace: string): void {
+  for (const run of world.runs) {
+    if (run.namespace !== namespace) continue;
+    for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.min(lease.until, world.now);
+  }
+  world.wasVoided = true;
+}
+
+/** Answers how many runs are gone. */
+export function prune(world: World, namespace: string, keepMs: number, keepFailedMs: number): number {
+  const before = world.runs.length;
+  world.runs = world.runs.filter((run) => {
+    if (run.namespace !== namespace || run.endedAt === undefined) return true;
+    return run.endedAt > world.now - (run.status === "failed" ? keepFailedMs : keepMs);
+  });
+  return before - world.runs.length;
+}
