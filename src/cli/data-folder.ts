@@ -28,6 +28,7 @@ export async function openDataFolder(folder: string, { namespace }: { namespace:
     const secret = kept(join(folder, "secret"), () => randomBytes(32).toString("base64url"));
     const options = { name: "dev", namespace, scopes };
     const apiKey = kept(join(folder, "api-key"), () => createApiKey(new Secrets([secret]), options));
+    kept(join(folder, ".gitignore"), () => "*");
     return { embedded, secret, apiKey };
   } catch (error) {
     throw error instanceof SetupError ? error : unusable(folder, error);

@@ -24,9 +24,9 @@ export async function dev(args: string[]): Promise<void> {
   const options = optionsIn(args);
   const loaded = await loadWorkflows(options.module);
   const folder = await openDataFolder(options.data, { namespace });
-  // A promise that a handler forgot to await is not to end the server; the run itself is none the worse.
-  process.on("unhandledRejection", (error) => printError(error, "a promise that nobody awaits"));
   const server = await serve(loaded, folder, options);
+  // A promise that one handler forgot to await is not to end everybody's runs.
+  process.on("unhandledRejection", (error) => printError(error, "a promise that nobody awaits"));
   print(greeting(server, loaded, folder, options));
   await interrupted();
   await stop(server, folder);

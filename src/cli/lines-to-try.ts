@@ -1,5 +1,6 @@
 /** What to type after a development server has started: lines of curl for one of its workflows. */
 import type { Contract } from "../core/contract.ts";
+import type { Schema } from "../core/schema.ts";
 import { exampleOf } from "./example-of.ts";
 
 export interface LineToTry {
@@ -8,34 +9,35 @@ export interface LineToTry {
   readonly command: string;
 }
 
-const asKey = `-H "authorization: Bearer $KEY"`;
+const withKey = `-H "authorization: Bearer $KEY"`;
 const asJson = `-H "content-type: application/json"`;
 
 export function linesToTry(url: string, contract: Contract): readonly LineToTry[] {
-  const curl = (path: string, ...flags: string[]) => ["curl -s", `${url}${path}`, ...flags].join(" ");
-  const start = curl(`/v1/workflows/${encodeURIComponent(contract.name)}/runs`, asKey, asJson, body(inputOf(contract)));
+  const get = (path: string) => `curl -s "${url}${path}" ${withKey}`;
+  const post = (path: string, value: unknown) => `${get(path)} ${asJson} ${body(value)}`;
   const [signal] = Object.entries(contract.signals);
   const [callback] = Object.values(contract.callbacks);
+  const start = post(`/v1/workflows/${encodeURIComponent(contract.name)}/runs`, inputOf(contract));
   return [
     { purpose: "Start a run", command: `RUN=$(${start} | cut -d'"' -f4); echo $RUN` },
-    { purpose: "Look at it", command: curl("/v1/runs/$RUN", asKey) },
-    { purpose: "What it did", command: curl("/v1/runs/$RUN/history", asKey) },
-    ...(signal === undefined ? [] : [{ purpose: `Signal "${signal[0]}"`, command: signalCommand(signal) }]),
-    ...(callback === undefined
-      ? []
-      : [
-          {
-            purpose: "Answer its callback, at the URL it gave",
-            command: `curl -s "$URL" ${asJson} ${body(exampleOf(callback))}`,
-          },
-        ]),
-    { purpose: "Wait for its result", command: curl(`"/v1/runs/$RUN/result?wait=30s"`, asKey) },
+    { purpose: "Look at it", command: get("/v1/runs/$RUN") },
+    { purpose: "See what it did", command: get("/v1/runs/$RUN/history") },
+    ...(signal === undefined ? [] : [signalLine(signal)]),
+    ...(callback === undefined ? [] : [callbackLine(callback)]),
+    { purpose: "Wait for its result", command: get("/v1/runs/$RUN/result?wait=30s") },
   ];
 
-  function signalCommand([name, schema]: [string, Contract["signals"][string]]): string {
-    const payload = body({ payload: exampleOf(schema) });
-    return curl(`/v1/runs/$RUN/signals/${encodeURIComponent(name)}`, asKey, asJson, payload);
+  function signalLine([name, schema]: [string, Schema]): LineToTry {
+    const path = `/v1/runs/$RUN/signals/${encodeURIComponent(name)}`;
+    return { purpose: `Send it the signal "${name}"`, command: post(path, { payload: exampleOf(schema) }) };
   }
+}
+
+function callbackLine(schema: Schema): LineToTry {
+  return {
+    purpose: "Answer what it asks. It logs a URL here: open that in a browser, or put it into URL",
+    command: `curl -s "$URL" ${asJson} ${body(exampleOf(schema))}`,
+  };
 }
 
 function inputOf({ input }: Contract): unknown {

@@ -107,8 +107,16 @@ export class Execution {
       if (record.kind === "cancellation") return this.#cancel(record.value ?? "cancelled");
       this.#pending.delete(key);
       this.#losers.delete(key);
-      if (demand !== undefined) settle(demand, record);
+      if (demand !== undefined) this.#settle(demand, record);
     });
+  }
+
+  #settle(demand: Demand, record: HistoryRecord): void {
+    try {
+      settle(demand, record);
+    } catch (error) {
+      this.divergence = error instanceof Error ? error.message : String(error); // a value that cannot be decoded
+    }
   }
 
   /** Asks for something at a place; the promise is settled by a record. */

@@ -21,8 +21,10 @@ export class Flight {
   readonly workflow: Workflow;
   readonly execution: Execution;
   readonly createdAt: number;
-  /** Places whose pending row stands. */
+  /** Places whose pending row stands, of those demanded up to `rowsThrough`. */
   readonly rows = new Set<string>();
+  /** -1: none is known, as after the replay for a branch. */
+  rowsThrough = -1;
   /** How many attempts of the inline step failed. */
   readonly failedAttempts = new Map<string, number>();
   /** Bodies that run on this flight's closures right now; the handler rests meanwhile. */
@@ -39,9 +41,13 @@ export class Flight {
     this.handedPosition = handedPosition;
   }
 
-  /** Hands out the next records, in order. Stops where the code diverges. */
-  async replay(records: readonly WireRecord[]): Promise<void> {
+  /**
+   * Hands out the next records, in order. Stops where the code diverges. `patience`: up to a second for what the handler
+   * awaits of its own; it had that in the first pass too.
+   */
+  async replay(records: readonly WireRecord[], patience: () => Promise<void>): Promise<void> {
     for (const record of records) {
+      if (this.execution.isAdrift) await this.execution.drift(patience());
       await this.execution.hand(toRecord(record));
       if (this.execution.divergence !== undefined) return;
     }

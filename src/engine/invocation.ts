@@ -92,7 +92,7 @@ class Invocation {
       token: (this.#options.newToken ?? randomToken)(),
       alone: ref.alone ?? false,
       ...ref.branch,
-      ...(held !== undefined && { have: { epoch: held.epoch, position: held.execution.position } }),
+      ...(held !== undefined && { have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough } }),
     };
   }
 
@@ -114,14 +114,15 @@ class Invocation {
     let claimed = first;
     let claim = turn;
     for (let steps = 1; ; steps += 1) {
-      await flight.replay(claimed.records ?? []);
+      await flight.replay(claimed.records ?? [], this.#patience);
+      if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
       const isExhausted = claimed.claims > defaults.maxClaims;
       const { deadlines, ...plan } = await new RunTurn({
         flight,
         claimed,
-        patience: () => pause(this.#host, defaults.patienceMs),
+        patience: this.#patience,
         now: () => calls.clock.now(),
         attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lease),
       }).plan();
@@ -140,8 +141,10 @@ class Invocation {
           continue;
         }
         flight.handedPosition = flight.execution.position;
+        flight.rowsThrough = flight.execution.position;
         warm.keep(flight);
       }
+      if (plan.next === "blocked") return; // until a new deployment tries
       return this.#dispatchNext(claim.runId, answer);
     }
   }
@@ -197,7 +200,8 @@ class Invocation {
     }
     const flight = await this.#takeOff(turn, claimed);
     if (flight === undefined) return undefined;
-    await flight.replay(claimed.records ?? []);
+    await flight.replay(claimed.records ?? [], this.#patience);
+    if (flight.execution.isAdrift) await flight.execution.drift(this.#patience());
     if (flight.execution.divergence === undefined) warm.keep(flight);
     return flight;
   }
@@ -210,8 +214,10 @@ class Invocation {
     try {
       return await takeOff(this.#options, workflow, { runId: turn.runId, epoch: claimed.epoch, handedPosition: claimed.handedPosition, run });
     } catch (error) {
-      if (!(error instanceof LayoverError) || error.code !== "invalid_input") throw error;
-      await this.#finishes.send({ runId: turn.runId, token: turn.token, position: claimed.position, ...failed(error) }, []);
+      if (!(error instanceof LayoverError)) throw error;
+      if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
+      const ending = error.code === "invalid_input" ? failed(error) : { next: "blocked" as const, value: error.message };
+      await this.#finishes.send({ runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
       return undefined;
     }
   }
@@ -238,13 +244,16 @@ class Invocation {
     }
   }
 
+  /** How long a handler may await something of its own. */
+  readonly #patience = (): Promise<void> => pause(this.#host, defaults.patienceMs);
+
   #maySpend(steps: number): boolean {
     return steps < (this.#options.invocation?.maxSteps ?? defaults.maxSteps) && this.#host.monotonic() < this.#endsAt;
   }
 
   #nextClaim(flight: Flight, claim: ClaimTurn, plan: { readonly position: number; readonly records?: readonly unknown[] }): ClaimTurn {
     const position = plan.position + (plan.records?.length ?? 0);
-    return { ...this.#claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined), have: { epoch: flight.epoch, position } };
+    return { ...this.#claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined), have: { epoch: flight.epoch, position, rowsThrough: position } };
   }
 
   async #dispatchNext(runId: string, answer: FinishAnswer & { outcome: "finished" | "deferred" }): Promise<void> {
@@ -290,7 +299,7 @@ function branchResult(result: AttemptResult, number: number, requestId: string |
 }
 
 /** What the claim tells of the run's pending rows; a row that the code does not ask for is a divergence. */
-function recognise(flight: Flight, { have, pending }: ClaimedRun): void {
+function recognise(flight: Flight, { pending }: ClaimedRun): void {
   const { execution, rows, failedAttempts } = flight;
   if (execution.divergence !== undefined || execution.outcome !== undefined) return;
   const losers = new Set(execution.losers);
@@ -300,7 +309,7 @@ function recognise(flight: Flight, { have, pending }: ClaimedRun): void {
     const place = placeName(row);
     if (row.kind === "retry") failedAttempts.set(place, row.attempts);
     else if (row.position === null) rows.add(place);
-    if (have !== null || row.position !== null || row.isReleased || losers.has(place)) continue;
+    if (row.position !== null || row.isReleased || losers.has(place)) continue;
     if (!isAskedFor(flight, row)) execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
   }
 }

@@ -39,7 +39,12 @@ export interface ClaimTurn extends Partial<Place> {
   readonly token: string;
   readonly alone: boolean;
   /** The part of the history that this process holds. */
-  readonly have?: { readonly epoch: number; readonly position: number };
+  readonly have?: {
+    readonly epoch: number;
+    readonly position: number;
+    /** It knows the pending rows that were demanded up to there. Left out: up to `position`. */
+    readonly rowsThrough?: number;
+  };
 }
 export interface ClaimCall {
   readonly environment: string;

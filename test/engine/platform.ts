@@ -8,6 +8,8 @@ export interface StandingAlarm {
   ringsAt: number;
   /** Its tick is under way. It counts until that has ended. */
   isRinging: boolean;
+  /** Nobody armed it: somebody wants a tick now, for what no alarm was armed. */
+  readonly isUnarmed?: boolean;
 }
 
 export interface Delivery {
@@ -54,7 +56,8 @@ export class Platform {
   /** When something rings or is delivered next. */
   get next(): number | undefined {
     const rings = this.alarms.filter(({ isRinging }) => !isRinging).map(({ ringsAt }) => ringsAt);
-    const instants = [...rings, ...this.deliveries.map(({ at }) => at)];
+    const now = this.#options.time();
+    const instants = [...rings, ...this.deliveries.flatMap(({ at }) => (at > now ? [at] : []))];
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 

@@ -54,6 +54,10 @@ export class Process {
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
+  /** Invocations under way. */
+  invocations = 0;
+  /** The one under way is to be alone. */
+  isAlone = false;
   waiting: Waiting[] = [];
 
   constructor(options: ProcessOptions) {
@@ -92,6 +96,21 @@ export class Process {
     });
   }
 
+  carryOut(turns: readonly TurnRef[]): void {
+    const isAlone = turns.some(({ alone }) => alone);
+    this.invocations += 1;
+    this.isAlone ||= isAlone;
+    void this.engine.carryOut(turns).then(() => {
+      this.invocations -= 1;
+      if (isAlone) this.isAlone = false;
+    });
+  }
+
+  /** Whether an invocation may begin here: what killed its process before is to meet nobody. */
+  takes(turns: readonly TurnRef[]): boolean {
+    return !this.isDead && !this.isAlone && (this.invocations === 0 || !turns.some(({ alone }) => alone));
+  }
+
   die(): void {
     this.isDead = true;
     this.waiting = [];
@@ -111,6 +130,7 @@ export class Process {
   }
 
   #rest(): Promise<void> {
+    if (this.isDead) return new Promise(() => {});
     this.resting += 1;
     return new Promise((resolve) => {
       setImmediate(() => {

@@ -120,7 +120,7 @@ describe.each([
   });
 
   test.each([
-    ["a duration", () => "7s"],
+    ["a duration", () => "7s" as const],
     ["a date", (now: number) => new Date(now + 7_000)],
   ])("is tried again when a RetryAfterError says so, by %s", async (_kind, after) => {
     const times: number[] = [];

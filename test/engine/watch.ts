@@ -1,8 +1,9 @@
 /**
  * W (DESIGN.md §6): every run that is not over, paused or blocked, waits for nothing but signals, or has a due instant
- * for which an alarm stands that rings at or at most two minutes after it.
+ * for which an alarm stands that rings at or at most two minutes after it. Except versions that no deployment carries.
  */
 import type { Pool } from "pg";
+import type { Workflow } from "../../src/core/contract.ts";
 import type { StandingAlarm } from "./platform.ts";
 
 const twoMinutes = 120_000;
@@ -16,6 +17,16 @@ interface RunInMotion {
   readonly dispatches: number;
 }
 
+export interface Outlook {
+  readonly alarms: readonly StandingAlarm[];
+  /** That are carried here. */
+  readonly workflows: readonly Workflow[];
+  /** Since when they are. */
+  readonly since: number;
+  /** Each instant has an alarm of its own; otherwise the next tick arms what follows it. */
+  readonly isExact: boolean;
+}
+
 export class Watch {
   readonly #pool: Pool;
   readonly #namespace: string;
@@ -27,32 +38,29 @@ export class Watch {
     this.#namespace = namespace;
   }
 
-  /** `isExact`: each instant has an alarm of its own; otherwise the next tick arms what follows it. */
-  async look(alarms: readonly StandingAlarm[], isExact: boolean): Promise<void> {
-    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, [this.#namespace]);
+  async look({ alarms, workflows, ...rest }: Outlook): Promise<void> {
+    const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
+    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, [this.#namespace, carried]);
     for (const run of rows) {
       const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
       this.#dispatches.set(run.run_id, dispatches);
-      const wrong = objection(run, alarms, isExact, dispatches);
+      const wrong = objection({ ...run, dispatches }, { alarms, ...rest });
       if (wrong !== undefined) throw new Error(`W does not hold for run ${run.run_id}: ${wrong}`);
     }
   }
 }
 
-function objection(
-  { due, need }: RunInMotion,
-  alarms: readonly StandingAlarm[],
-  isExact: boolean,
-  dispatches: number,
-): string | undefined {
+function objection({ due, need, dispatches }: RunInMotion, outlook: Omit<Outlook, "workflows">): string | undefined {
+  const { alarms, isExact, since } = outlook;
   if (due === null) {
     return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
   }
-  const stands = alarms.some(({ at }) => at <= due + twoMinutes && (at >= due || !isExact));
+  const stands = alarms.some(({ at, isUnarmed }) => (at <= due + twoMinutes || isUnarmed) && (at >= due || !isExact));
   if (!stands) {
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }
-  const latest = need === null ? Number.POSITIVE_INFINITY : need + twoMinutes + 60_000 * 2 ** dispatches;
+  const latest =
+    need === null ? Number.POSITIVE_INFINITY : Math.max(need, since) + twoMinutes + 60_000 * 2 ** dispatches;
   return due <= latest ? undefined : `it may be claimed at ${time(need)}, but is due as late as ${time(due)}`;
 }
 
@@ -65,11 +73,11 @@ const runsInMotion = `
       layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8
         as need,
       greatest(s.dispatches, b.dispatches)::integer as dispatches
-    from layover.run_state s
+    from layover.run_state s join layover.run r on r.id = s.run_id
     left join lateral (
       select min(coalesce(c.leased_until, c.ready_at)) as need, max(c.dispatches) as dispatches
         from layover.pending c
        where c.run_id = s.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
          and not c.is_released
     ) as b on true
-   where s.namespace = $1 and s.ended_at is null and s.paused_at is null and s.blocked is null`;
+   where s.namespace = $1 and r.workflow || '/' || r.version = any($2) and s.ended_at is null and s.paused_at is null and s.blocked is null`;

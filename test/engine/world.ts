@@ -9,6 +9,7 @@
  * passes only when nothing else is left to happen. So the same seed plays the same story, however fast the machine is.
  * After each event, W must hold (see watch.ts).
  */
+import { onTestFinished } from "vitest";
 import { Client, type Run } from "../../src/client/client.ts";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
@@ -94,12 +95,18 @@ export class World {
   #turn = 0;
   #events = 0;
   #isBeginning = false;
+  #isOver = false;
+  #deployedAt = beginning;
 
   static async begin(database: TestDatabase, options: WorldOptions): Promise<World> {
     const clock = clocks.get(database) ?? database.turnClock();
     clocks.set(database, clock);
     const world = new World(database, await clock, options);
     await (await clock).set(beginning);
+    // A test that took too long must not turn the clock of the next one.
+    onTestFinished(() => {
+      world.#isOver = true;
+    });
     return world;
   }
 
@@ -191,7 +198,7 @@ export class World {
   async pass(duration: Duration): Promise<void> {
     const until = this.time + toMilliseconds(duration);
     while (await this.#moment(until));
-    await this.#turnTo(until);
+    if (!this.#isOver) await this.#turnTo(until);
   }
 
   /** Lets everything happen that takes no time. */
@@ -238,6 +245,7 @@ export class World {
   async deploy(options: Partial<WorldOptions>): Promise<void> {
     for (const process of this.#processes) process.die();
     this.#options = { ...this.#options, ...options };
+    this.#deployedAt = this.now;
     this.#processes = this.#processes.map(() => this.#newProcess());
     await this.tick({ isNew: true });
   }
@@ -245,15 +253,19 @@ export class World {
   /** A tick that nobody armed. */
   async tick(options: { readonly isNew?: boolean } = {}): Promise<void> {
     const process = this.#nextProcess();
-    let isOver = false;
+    const unarmed = { at: this.now, ringsAt: this.now, isRinging: true, isUnarmed: true };
+    this.platform.alarms.push(unarmed);
     const over = () => {
-      isOver = true;
+      this.platform.alarms = this.platform.alarms.filter((other) => other !== unarmed);
     };
     process.engine.tick(options).then(over, over);
-    while (!isOver && !process.isDead) {
+    while (this.platform.alarms.includes(unarmed) && !process.isDead) {
       await this.#rest();
-      if (!isOver && !(await this.#event(Number.POSITIVE_INFINITY))) throw this.#lost("a tick never ends");
+      if (this.platform.alarms.includes(unarmed) && !(await this.#event(Number.POSITIVE_INFINITY))) {
+        throw this.#lost("a tick never ends");
+      }
     }
+    over();
   }
 
   /** Nothing of it is left. */
@@ -286,6 +298,7 @@ export class World {
 
   /** The next event; time passes to it, if nothing is left to happen now. */
   async #event(until: number): Promise<boolean> {
+    if (this.#isOver) return false;
     await this.#rest();
     this.#respawn();
     const choices = this.#choices();
@@ -315,7 +328,9 @@ export class World {
               timers.fire(),
         ),
       ...this.platform.dueAlarms.map((alarm) => () => this.#ring(alarm)),
-      ...this.platform.dueDeliveries.map((delivery) => () => this.#deliver(delivery)),
+      ...this.platform.dueDeliveries
+        .filter(({ turns }) => alive.some((process) => process.takes(turns)))
+        .map((delivery) => () => this.#deliver(delivery)),
     ];
   }
 
@@ -365,9 +380,9 @@ export class World {
   }
 
   #deliver(delivery: Delivery): void {
-    const turns = this.platform.take(delivery, this.#options.batch ?? 1);
     this.invocations += 1;
-    void this.#nextProcess().engine.carryOut(turns);
+    const takers = this.#processes.filter((process) => process.takes(delivery.turns));
+    takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery, this.#options.batch ?? 1));
   }
 
   /** Waits until every handler is at rest and every process waits at a port, for a timer, or for nothing. */
@@ -437,7 +452,12 @@ export class World {
 
   async #look(): Promise<void> {
     if (this.#isBeginning) return; // a Node process arms again what died with the last one
-    await this.#watch.look(this.platform.alarms, this.#options.platform !== "node");
+    await this.#watch.look({
+      alarms: this.platform.alarms,
+      workflows: this.#options.workflows,
+      since: this.#deployedAt,
+      isExact: this.#options.platform !== "node",
+    });
   }
 
   #lost(why: string): Error {

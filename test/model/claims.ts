@@ -27,7 +27,7 @@ export interface ClaimTerms {
   readonly carries: (run: Run) => boolean;
 }
 
-export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): Answer | object {
+export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const { environments } = world;
   const ours = environments.get(terms.namespace) ?? terms.environment;
   environments.set(terms.namespace, ours);
@@ -37,7 +37,7 @@ export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): Answer
   return claimBranch(world, terms, asked, { path, occurrence });
 }
 
-function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): Answer | object {
+function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const { now } = world;
   const run = findRun(world, asked.runId, terms.namespace);
   if (run === undefined) return { outcome: "unknown" };
@@ -189,7 +189,7 @@ function listOrNull<T>(list: T[]): T[] | null {
   return list.length === 0 ? null : list;
 }
 
-function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): Answer | object {
+function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): unknown {
   const { now } = world;
   const run = world.runs.find(({ id }) => id === asked.runId);
   const row = run === undefined ? undefined : findRow(run, place);

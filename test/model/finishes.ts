@@ -1,5 +1,6 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
 import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
+import { inAnyOrder } from "./match.ts";
 import { block, type ClaimTerms, claim } from "./claims.ts";
 import {
   type Answer,
@@ -12,7 +13,6 @@ import {
   isAnswered,
   isAtWork,
   isLive,
-  isOver,
   isReady,
   isSamePlace,
   isStill,
@@ -22,6 +22,7 @@ import {
   type Run,
   soonMs,
   toRow,
+  use,
   waitedFor,
   type World,
 } from "./world.ts";
@@ -42,7 +43,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const run = findRun(world, f.runId, namespace);
   if (run === undefined) return { outcome: "unknown" };
   if (run.lastFinish?.token === f.token) {
-    return run.lastFinish.answer ?? { outcome: "finished", turn: run.turn, isReady: true };
+    return run.lastFinish.answer ?? plainAnswer(run);
   }
   if (run.lease?.token !== f.token) return superseded;
 
@@ -76,17 +77,23 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
         turn: run.turn,
         status: run.status,
         isReady: isReady(run, now) && !isStill(run),
-        branches: branches.length === 0 ? null : branches,
-        ...(isWhole && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
+        branches: branches.length === 0 ? null : inAnyOrder(branches),
+        ...(isWhole && !isStill(run) && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
       };
   run.lastFinish = { token: f.token, answer };
-  return answer ?? { outcome: "finished", turn: run.turn, isReady: true };
+  return answer ?? plainAnswer(run);
+}
+
+/** Whether a paused run is said to be ready does not matter: a claim will tell. */
+function plainAnswer(run: Run): Answer {
+  return { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) };
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
 function record(run: Run, { records = [] }: FinishRun): void {
   for (const { kind, path, occurrence, value = null, isFailure = false, at, attempts = 1, signal } of records) {
     run.history.push({ kind, path, occurrence, value, isFailure, at, attempts });
+    use(run, { path, occurrence });
     run.lastRecordAt = at;
     const position = run.history.length;
     run.rows = run.rows.filter((row) => !isSamePlace(row, { path, occurrence }) || row.position !== undefined);
@@ -105,6 +112,7 @@ function recordAttempt(run: Run, { attempt }: FinishRun, now: number): void {
   if (attempt === undefined) return;
   const { path, occurrence, number, demandedAfter, retryInMs } = attempt;
   run.attempts.push(`${path}#${occurrence}/${number}`);
+  use(run, { path, occurrence });
   if (retryInMs === undefined) return;
   const earlier = findRow(run, { path, occurrence });
   const row = earlier ?? { ...toRow({ path, occurrence, kind: "retry", demandedAfter, ordinal: 0 }, now) };
@@ -140,6 +148,7 @@ function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, n
     const row = toRow(demand, now);
     row.isQueued = row.map !== undefined && freeSlots(run, row.map) < 1;
     run.rows.push(row);
+    use(run, row);
     if (isAtWork(row)) added.push(row);
   }
   return added;
@@ -155,7 +164,7 @@ function park(run: Run, armed: readonly number[], now: number): void {
   if (!isStill(run)) run.dueAt = pickDue(armed, earliest(run.readyAt, timeoutAt, ...work));
 }
 
-function end(run: Run, { next, value = null }: FinishRun, now: number): void {
+function end(run: Run, { next, value = "" }: FinishRun, now: number): void {
   if (next !== "completed" && next !== "failed" && next !== "cancelled") return;
   run.status = next;
   run.endedAt = now;
@@ -224,8 +233,4 @@ function isContinued(run: Run, map: string | undefined, { record }: FinishBranch
   if (scope === undefined) return false;
   if (record?.isFailure && scope.failsFast) return true;
   return waitedFor(run, map).length === 0 && (record !== undefined || wasCounted);
-}
-
-export function isEndable(run: Run): boolean {
-  return !isOver(run);
 }

@@ -71,6 +71,7 @@ export function start(world: World, { namespace, armed }: Terms, call: StartCall
     signals: [],
     answers: [],
     attempts: [],
+    occurrences: new Map(),
   });
   return { answer: { outcome: "started", runId, turn: 1, readyAt, now }, hasEffect: true };
 }

@@ -1,47 +1,57 @@
 /** Compares what was expected with what was said. What is not expected by name is not looked at. */
 
-class AnyOf {
-  readonly choices: readonly unknown[];
-  constructor(choices: readonly unknown[]) {
-    this.choices = choices;
-  }
+/** Plain objects, so that what was expected may be copied. */
+interface AnyOf {
+  readonly anyOf: readonly unknown[];
 }
-class InAnyOrder {
-  readonly items: readonly unknown[];
-  constructor(items: readonly unknown[]) {
-    this.items = items;
-  }
+interface InAnyOrder {
+  readonly inAnyOrder: readonly unknown[];
 }
 
-export function anyOf(...choices: readonly unknown[]): object {
-  return choices.length === 1 ? (choices[0] as object) : new AnyOf(choices);
+export function anyOf(...choices: readonly unknown[]): unknown {
+  return choices.length === 1 ? choices[0] : ({ anyOf: choices } satisfies AnyOf);
 }
 
-export function inAnyOrder(items: readonly unknown[]): object {
-  return new InAnyOrder(items);
+export function inAnyOrder(items: readonly unknown[]): unknown {
+  return { inAnyOrder: items } satisfies InAnyOrder;
 }
 
 /** Where the two differ, in words; undefined: nowhere. */
 export function difference(expected: unknown, actual: unknown, at = ""): string | undefined {
-  if (expected instanceof AnyOf) {
-    const isMet = expected.choices.some((choice) => difference(choice, actual) === undefined);
-    return isMet ? undefined : `${at}: expected one of ${text(expected.choices)}, got ${text(actual)}`;
-  }
-  if (expected instanceof InAnyOrder) {
-    if (!Array.isArray(actual)) return `${at}: expected ${text(expected.items)}, got ${text(actual)}`;
-    return difference(sorted(expected.items), sorted(actual), at);
-  }
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual) || actual.length !== expected.length) {
       return `${at}: expected ${text(expected)}, got ${text(actual)}`;
     }
     return first(expected.keys(), (index) => difference(expected[index], actual[index], `${at}[${index}]`));
   }
+  if (isAnyOf(expected)) {
+    const isMet = expected.anyOf.some((choice) => difference(choice, actual) === undefined);
+    return isMet ? undefined : `${at}: expected one of ${text(expected.anyOf)}, got ${text(actual)}`;
+  }
+  if (isInAnyOrder(expected)) {
+    const { inAnyOrder: items } = expected;
+    if (!Array.isArray(actual)) return `${at}: expected ${text(items)}, got ${text(actual)}`;
+    return difference(sorted(items), sorted(actual), at);
+  }
   if (isObject(expected)) {
     if (!isObject(actual)) return `${at}: expected ${text(expected)}, got ${text(actual)}`;
     return first(Object.keys(expected), (key) => difference(expected[key], actual[key], at ? `${at}.${key}` : key));
   }
-  return expected === actual ? undefined : `${at}: expected ${text(expected)}, got ${text(actual)}`;
+  const isMet = expected === actual || (isNothing(expected) && isNothing(actual));
+  return isMet ? undefined : `${at}: expected ${text(expected)}, got ${text(actual)}`;
+}
+
+/** An answer may leave out what is null or false. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === undefined || value === false;
+}
+
+function isAnyOf(value: unknown): value is AnyOf {
+  return isObject(value) && "anyOf" in value;
+}
+
+function isInAnyOrder(value: unknown): value is InAnyOrder {
+  return isObject(value) && "inAnyOrder" in value;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -63,7 +73,5 @@ function sorted(items: readonly unknown[]): unknown[] {
 }
 
 export function text(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner instanceof AnyOf ? { anyOf: inner.choices } : inner instanceof InAnyOrder ? inner.items : inner,
-  );
+  return JSON.stringify(value) ?? "nothing";
 }

@@ -53,7 +53,9 @@ function isDue(run: Run, now: number): boolean {
 
 /** To a deployment that has just begun: what is ready or blocked, whenever it is due. */
 function isOfInterest(run: Run, now: number): boolean {
-  return !isOver(run) && !run.isPaused && (run.isBlocked || isReady(run, now) || isDue(run, now));
+  if (isOver(run) || run.isPaused) return false;
+  const hasWork = run.rows.some((row) => isAtWork(row) && (row.lease?.until ?? row.readyAt ?? 0) <= now);
+  return run.isBlocked || isReady(run, now) || isDue(run, now) || hasWork;
 }
 
 function isBehind(run: { dueAt: number | null; runId: string }, other: { dueAt: number | null; runId: string }): boolean {
@@ -65,9 +67,8 @@ function look(run: Run, now: number): ListedRun {
   const isFree = run.lease === undefined ? isReady(run, now) || run.isBlocked : run.lease.until <= now;
   const work = run.rows.filter(isAtWork);
   const instantOf = ({ lease, readyAt }: Row | Run) => lease?.until ?? readyAt;
-  const isNow = (row: Row) => (instantOf(row) ?? Number.POSITIVE_INFINITY) <= now;
   const timeoutAt = run.timeoutAt !== undefined && run.timeoutAt > now ? run.timeoutAt : undefined;
-  const later = work.filter((row) => !isNow(row)).map(instantOf);
+  const later = work.filter((row) => !isNow(row, now)).map(instantOf);
   return {
     runId: run.id,
     turn: run.turn,
@@ -76,7 +77,7 @@ function look(run: Run, now: number): ListedRun {
     isReady: isFree,
     isUnfinished: run.status === "running",
     nextAt: earliest(isFree ? undefined : instantOf(run), timeoutAt, ...later) ?? null,
-    branches: work.filter(isNow).map(({ path, occurrence, turn, dispatches, lease }) => ({
+    branches: work.filter((row) => isNow(row, now)).map(({ path, occurrence, turn, dispatches, lease }) => ({
       path,
       occurrence,
       turn,
@@ -102,30 +103,35 @@ export function movesFor({ runs, now }: Listing): Move[] {
   });
 }
 
-/** Answers how many were moved: those that nothing happened to since they were seen. */
-export function move(world: World, namespace: string, moves: readonly Move[]): number {
+/**
+ * Answers how many were moved: those whose due instant is as it was seen. If something turned up since that cannot wait
+ * for the new instant, `soonAt` is the new one.
+ */
+export function move(world: World, namespace: string, moves: readonly Move[], soonAt: number): number {
   const moved = moves.filter((one) => {
     const run = findRun(world, one.runId, namespace);
     if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) return false;
-    if (isNeededBefore(run, one, world.now)) return false;
-    if (!run.isBlocked) run.dueAt = one.dueAt ?? undefined;
-    run.dispatches += Number(one.isDispatched);
+    const isSoon = isNeededBefore(run, one, world.now);
+    if (!run.isBlocked) run.dueAt = isSoon ? Math.min(soonAt, one.dueAt ?? Infinity) : (one.dueAt ?? undefined);
+    run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
-      if (row !== undefined) row.dispatches += 1;
+      if (row !== undefined && isNow(row, world.now)) row.dispatches += 1;
     }
     return true;
   });
   return moved.length;
 }
 
-/**
- * Whether something turned up since it was seen that cannot wait for the new instant: a signal, a branch that was
- * recorded, a claim that may die. Within two minutes is soon enough.
- */
+/** Whether a claim may succeed now. */
+function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
+  return (lease?.until ?? readyAt ?? Number.POSITIVE_INFINITY) <= now;
+}
+
+/** Whether it must be looked at before the new instant: a signal came since, a branch was recorded, somebody claimed. */
 function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
   const limit = dueAt ?? Number.POSITIVE_INFINITY;
-  if (isStill(run) || limit <= now + 2 * minute) return false;
+  if (isStill(run)) return false;
   const wasDispatched = (row: Row) =>
     branches.some(({ path, occurrence }) => row.path === path && row.occurrence === occurrence);
   const later = (at: number | undefined) => (at !== undefined && at > now ? at : undefined);

@@ -113,6 +113,8 @@ export interface Run {
   answers: CallbackAnswer[];
   /** Of attempts that failed: place and number. */
   attempts: string[];
+  /** How often the handler has asked for something at each path. */
+  occurrences: Map<string, number>;
 }
 
 /** Who got a lease and what the claim told them; enough to finish, now or much too late. */
@@ -281,15 +283,13 @@ export function earliest(...instants: readonly (number | undefined)[]): number |
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
+export function use(run: Run, { path, occurrence }: Place): void {
+  run.occurrences.set(path, Math.max(occurrence, run.occurrences.get(path) ?? 0));
+}
+
 export function freshToken(world: World): string {
   world.numbers.token += 1;
   return `10000000-0000-4000-8000-${world.numbers.token.toString(16).padStart(12, "0")}`;
-}
-
-/** Drops rows; the slots that fall free go to the head of their map's queue. Answers who got them. */
-export function dropRows(run: Run, isDropped: (row: Row) => boolean): Row[] {
-  run.rows = run.rows.filter((row) => !isDropped(row));
-  return [];
 }
 
 /** Free slots go to the head of the queue. Answers who got them. */

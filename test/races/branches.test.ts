@@ -74,8 +74,9 @@ describeEachPostgres(
         const [soon, last] = await stage.collide({ first: retry(run, "a", second), second: record(run, "b") });
         expect([soon, last]).toMatchObject([{ continues: null }, { continues: null }]);
         await stage.clock.advance(second);
-        await run.claimBranch(stage.onlooker, "a", { token: "a", turn: 2 });
-        expect(await record(run, "a")(stage.onlooker)).toMatchObject({ continues: 2 });
+        await run.claimBranch(stage.onlooker, "a", { token: "again", turn: 2 });
+        const again = { token: "again", turn: 2 };
+        expect(await run.finishBranch(stage.onlooker, "a", again)).toMatchObject({ continues: 2 });
       });
 
       test("makes the run ready at the first failure, once", async () => {

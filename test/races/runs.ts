@@ -37,6 +37,9 @@ interface ClaimOptions {
 interface Late {
   readonly notAfter?: number;
 }
+interface Armed {
+  readonly armed?: readonly number[];
+}
 
 interface FinishOptions extends Partial<Omit<wire.FinishRun, "runId" | "token" | "claim">> {
   readonly token: string;
@@ -87,7 +90,7 @@ export class Run {
   signal(
     by: Session,
     name: string,
-    options: { dedupeId?: string; signalId?: string; payload?: string } & Late = {},
+    options: { dedupeId?: string; signalId?: string; payload?: string } & Late & Armed = {},
   ): Promise<wire.SignalAnswer> {
     const { payload = '0"here"', ...more } = options;
     const call = { runId: this.id, signalId: randomUUID(), name, encodedPayload: payload, armed: [soon], ...more };
@@ -97,7 +100,7 @@ export class Run {
   answer(
     by: Session,
     path: string,
-    options: { value?: string; outcome?: "resolved" | "rejected" } & Late = {},
+    options: { value?: string; outcome?: "resolved" | "rejected" } & Late & Armed = {},
   ): Promise<wire.CallbackAnswer> {
     const call = {
       runId: this.id,

@@ -139,7 +139,8 @@ export class Stage {
 
   /** It is noon on 1 January 2026 until a test turns it. */
   get clock(): Clock {
-    if (this.#clock === undefined) throw new Error("The clock stands still within tests only.");
+    if (this.#clock === undefined)
+      throw new Error("The clock stands still within tests only, and not in those in real time.");
     return this.#clock;
   }
 
@@ -191,8 +192,8 @@ export class Stage {
     return gate;
   }
 
-  async open(): Promise<void> {
-    this.#clock = await this.#database.turnClock();
+  async open({ isInRealTime = false } = {}): Promise<void> {
+    if (!isInRealTime) this.#clock = await this.#database.turnClock();
     this.#onlooker = await this.session("onlooker");
   }
 
@@ -206,9 +207,9 @@ export class Stage {
 }
 
 /** Call it in a suite that has a database for each test. */
-export function stageOn(database: TestDatabase): Stage {
+export function stageOn(database: TestDatabase, options: { readonly isInRealTime?: boolean } = {}): Stage {
   const stage = new Stage(database);
-  beforeEach(async () => await stage.open());
+  beforeEach(async () => await stage.open(options));
   afterEach(() => stage.close());
   return stage;
 }

@@ -164,7 +164,7 @@ describeEachPostgres(
         const run = await aRunNearItsTimeout();
         await run.claimBranch(stage.onlooker, "a", { token: "a" });
         await run.finishBranch(stage.onlooker, "a", { token: "a" });
-        const hold = (session: Session) => session.query("select from layover.run_state for update");
+        const hold = (session: Session) => run.signal(session, "unrelated");
         const [, recorded] = await stage.collide({ first: hold, second: claimRun(run), meanwhile: pass });
         expect(recorded).toMatchObject({ outcome: "claimed", position: 2 });
         expect(await run.history()).toEqual(["a", ""]);

@@ -17,13 +17,15 @@ begin
   if v_alone then -- may have to block the run, which is locked first
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
-  select q.turn, q.token, q.leased_until, q.ready_at, q.position, q.is_queued, q.is_released, q.claims, q.attempts,
+  -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
+  select q.turn, q.token, q.leased_until, q.ready_at, q.is_queued, q.is_released, q.claims, q.attempts,
       q.demanded_after
     into b
     from layover.pending q
    where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer and q.kind = 'branch'
+     and q.position is null
      for update;
-  if not found or b.position is not null then
+  if not found then
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();

@@ -8,6 +8,7 @@ declare
   v_seen     constant integer := (f->>'position')::integer;
   v_now      constant timestamptz := layover.now();
   v_branches json;
+  v_freed    json;
   v_answer   json;
   s          record;
 begin
@@ -24,8 +25,12 @@ begin
   end if;
   delete from layover.pending b where b.run_id = v_run and b.position <= v_seen;
   perform layover.release_losers(v_run, v_seen, f->'released');
+  v_freed := case when f ? 'released' then layover.ready_freed(v_run) end;
   if f ? 'demands' then
     v_branches := layover.record_demands(v_run, v_seen, f->'demands');
+  end if;
+  if v_freed is not null then
+    v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
   end if;
   update layover.run_state t
      set finished_answer = json_build_object('outcome', 'deferred', 'turn', t.turn, 'status', t.status,

@@ -1,4 +1,5 @@
--- Callbacks whose wait timed out: whoever answers now is told so.
+-- Callbacks whose wait timed out: whoever answers now is told so. (One may have been answered after the wait's deadline
+-- and before the wait was recorded: it was too late all the same.)
 create or replace function layover.expire_callbacks(run uuid, epoch integer, after integer, records jsonb) returns void
 language plpgsql volatile as $$
 begin
@@ -6,5 +7,7 @@ begin
     select run, expire_callbacks.epoch, h.item->>'path', (h.item->>'occurrence')::integer, 'expired',
         layover.from_ms((h.item->>'at')::bigint), after + h.place
       from jsonb_array_elements(coalesce(records, '[]')) with ordinality as h (item, place)
-     where h.item->>'kind' = 'callback' and not h.item ? 'value';
+     where h.item->>'kind' = 'callback' and not h.item ? 'value'
+    on conflict on constraint callback_pkey do update
+      set outcome = excluded.outcome, value = null, answered_at = excluded.answered_at, position = excluded.position;
 end $$;

@@ -6,6 +6,7 @@ declare
   v_next     constant text := f->>'next';
   v_now      constant timestamptz := layover.now();
   v_branches json;
+  v_freed    json;
   s          record;
 begin
   with moved as (
@@ -46,7 +47,12 @@ begin
 
   if s.has_pending then
     perform layover.settle_pending(s.run_id, (f->>'position')::integer, f->'records');
-    perform layover.release_losers(s.run_id, null, f->'released');
+    if v_next in ('completed', 'failed', 'cancelled') then
+      perform from layover.pending b where b.run_id = s.run_id order by b.path, b.occurrence for update;
+    else
+      perform layover.release_losers(s.run_id, null, f->'released');
+      v_freed := case when f ? 'released' then layover.ready_freed(s.run_id) end;
+    end if;
   end if;
   if s.has_mail then
     perform layover.take_mail(s.run_id, s.epoch, (f->>'position')::integer, f->'records');
@@ -60,6 +66,9 @@ begin
     delete from layover.map m where m.run_id = s.run_id;
   elsif f ? 'demands' then
     v_branches := layover.record_demands(s.run_id, null, f->'demands');
+  end if;
+  if v_freed is not null then
+    v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
   end if;
   return layover.park_run(s.run_id, v_next, v_branches, f->'armed');
 end $$;

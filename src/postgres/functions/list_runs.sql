@@ -42,7 +42,8 @@ begin
     v_found := v_found || v_run;
   end loop;
   close c;
-  return json_build_object('runs', (
-    select coalesce(json_agg(layover.describe(f.run, 16384, 16384) order by f.place), '[]')
-      from unnest(v_found) with ordinality as f (run, place)));
+  return json_build_object('runs', ( -- without those that were pruned since they were found
+    select coalesce(json_agg(d.run order by d.place) filter (where d.run is not null), '[]')
+      from (select layover.describe(f.run, 16384, 16384) as run, f.place
+              from unnest(v_found) with ordinality as f (run, place)) as d));
 end $$;

@@ -1,10 +1,15 @@
 -- The scheduler has looked and armed: the next instant to look, and one more dispatch for what it is about to dispatch.
--- A run that moved since it was listed is left alone.
+-- A run that moved since it was listed is left alone. One that was woken or claimed since has to be looked at earlier
+-- than the scheduler knows: at `soonAt`, armed too.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
+  v_soon  constant timestamptz := layover.from_ms((p->>'soonAt')::bigint);
+  v_now   timestamptz;
+  v_need  timestamptz;
   v_moved integer := 0;
   v_item  record;
+  s       record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
@@ -12,21 +17,40 @@ begin
   for v_item in
     select (m->>'runId')::uuid as run_id, layover.from_ms((m->>'seenDueAt')::bigint) as seen_due_at,
         layover.from_ms((m->>'dueAt')::bigint) as due_at, coalesce((m->>'isDispatched')::boolean, false) as is_dispatched,
-        m->'branches' as branches
+        array(select b->>'path' || '#' || (b->>'occurrence') from jsonb_array_elements(m->'branches') as b) as branches
       from jsonb_array_elements(p->'moves') as m order by (m->>'runId')::uuid
   loop
-    update layover.run_state t
-       set due_at = case when t.blocked is null then v_item.due_at end,
-           dispatches = least(t.dispatches + v_item.is_dispatched::integer, 100)
+    select t.blocked, t.has_pending, coalesce(t.leased_until, t.ready_at) as at into s
+      from layover.run_state t
      where t.run_id = v_item.run_id and t.namespace = p->>'namespace' and t.ended_at is null and t.paused_at is null
-       and t.due_at is not distinct from v_item.seen_due_at;
-    if found then
-      v_moved := v_moved + 1;
-      update layover.pending b set dispatches = least(b.dispatches + 1, 100)
-        from jsonb_array_elements(v_item.branches) as q (branch)
-       where b.run_id = v_item.run_id and b.path = q.branch->>'path'
-         and b.occurrence = (q.branch->>'occurrence')::integer;
+       and t.due_at is not distinct from v_item.seen_due_at
+       for update;
+    continue when not found;
+    v_moved := v_moved + 1;
+    if s.has_pending then
+      perform from layover.pending b
+        where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
+        order by b.path, b.occurrence for update;
     end if;
+    v_now := layover.now();
+    v_need := case when s.at > v_now or not v_item.is_dispatched then s.at end;
+    if s.has_pending then
+      update layover.pending b set dispatches = least(b.dispatches + 1, 100)
+       where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
+         and coalesce(b.leased_until, b.ready_at) <= v_now;
+      select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
+        from layover.pending b
+       where b.run_id = v_item.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
+         and not b.is_released and (coalesce(b.leased_until, b.ready_at) > v_now
+           or b.path || '#' || b.occurrence <> all (v_item.branches));
+    end if;
+    update layover.run_state t
+       set due_at = case when s.blocked is not null then null
+             when v_need < v_item.due_at or v_item.due_at is null and v_need is not null then least(v_soon, v_item.due_at)
+             else v_item.due_at end,
+           dispatches = least(t.dispatches
+             + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100)
+     where t.run_id = v_item.run_id;
   end loop;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();

@@ -31,7 +31,7 @@ begin
    where t.run_id = run;
   update layover.run_state t
      set finished_answer = json_build_object('outcome', 'finished', 'turn', t.turn, 'status', t.status,
-       'isReady', t.ready_at <= v_now and t.due_at is not null, 'readyAt', layover.to_ms(t.ready_at),
+       'isReady', coalesce(t.ready_at <= v_now, false) and t.due_at is not null, 'readyAt', layover.to_ms(t.ready_at),
        'branches', branches)::text
    where t.run_id = run
    returning t.finished_answer::json into v_answer;

@@ -1,6 +1,6 @@
--- What a run waits for; of what its process knows already, only what may have changed. Voids the leases of losers
--- that are over: they cannot record any more.
-create or replace function layover.read_pending(run uuid, is_whole boolean) returns json
+-- What a run waits for; of what its process knows already (the rows demanded up to a position), only what may have
+-- changed. Voids the leases of losers that are over: they cannot record any more.
+create or replace function layover.read_pending(run uuid, known_through integer) returns json
 language plpgsql volatile as $$
 declare
   v_now     constant timestamptz := layover.now();
@@ -14,8 +14,9 @@ begin
         bool_or(b.is_released and (b.leased_until is null or b.leased_until <= v_now))
       into v_pending, v_voids
       from layover.pending b
-     where b.run_id = run and (is_whole or b.kind = 'retry' or b.is_released);
+     where b.run_id = run and (b.kind = 'retry' or b.is_released or b.demanded_after > known_through);
     exit when v_voids is not true;
+    perform from layover.pending b where b.run_id = run and b.is_released order by b.path, b.occurrence for update;
     delete from layover.pending b
      where b.run_id = run and b.is_released and (b.leased_until is null or b.leased_until <= v_now);
   end loop;

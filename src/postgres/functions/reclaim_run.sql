@@ -75,7 +75,8 @@ begin
      set status = 'running', token = v_token,
          leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
          claims = case when t.status = 'running' then t.claims else 0 end + v_alone::integer,
-         dispatches = 0, blocked = null
+         dispatches = 0, blocked = null,
+         due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have') into v_answer;
   return v_answer;

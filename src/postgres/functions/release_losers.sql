@@ -1,5 +1,6 @@
 -- Races are decided, each at a position: what is pending below its branches' prefix is released. No new claim, no
--- signal; but a live lease may still record its result (what was charged must be known to be refunded).
+-- signal; but a live lease may still record its result (what was charged must be known to be refunded). What lost has
+-- left the map that its race is in: nobody waits for it there, and its slot is free (see ready_freed).
 create or replace function layover.release_losers(run uuid, through integer, races jsonb) returns void
 language plpgsql volatile as $$
 declare
@@ -13,10 +14,18 @@ begin
   perform from layover.pending b
     where b.run_id = run and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix))
     order by b.path, b.occurrence for update;
+  update layover.map m set counted = m.counted - l.counted, slots = m.slots + l.slots
+    from (select b.map, count(*) filter (where b.is_counted)::integer as counted,
+              count(*) filter (where not b.is_queued)::integer as slots
+            from layover.pending b
+           where b.run_id = run and b.position is null and b.map is not null
+             and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix))
+           group by b.map) as l
+   where m.run_id = run and m.path = l.map;
   delete from layover.pending b
    where b.run_id = run and (b.leased_until is null or b.leased_until <= v_now) and b.position is null
      and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix));
-  update layover.pending b set is_released = true, is_queued = false, is_counted = false
+  update layover.pending b set is_released = true, is_queued = false, is_counted = false, map = null
    where b.run_id = run and b.position is null
      and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix));
   delete from layover.map m

@@ -16,6 +16,7 @@ begin
       update layover.pending b set leased_until = layover.now() + v_lease
        where b.run_id = (v_item.turn->>'runId')::uuid and b.path = v_item.turn->>'path'
          and b.occurrence = (v_item.turn->>'occurrence')::integer and b.token = (v_item.turn->>'token')::uuid
+         and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace')
        returning b.leased_until into v_until;
     else
       update layover.run_state t set leased_until = layover.now() + v_lease

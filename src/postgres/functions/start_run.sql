@@ -19,23 +19,26 @@ begin
     raise exception 'start_run needs a workflow and its version' using errcode = 'LO003',
       hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
   end if;
-  insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, traceparent, created_at,
-      commit_by)
-    values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
-      v_input, p ? 'encodedInput', p->>'traceparent', v_now,
-      v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
-    on conflict do nothing;
-  if not found then
+  loop
+    insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, traceparent, created_at,
+        commit_by)
+      values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
+        v_input, p ? 'encodedInput', p->>'traceparent', v_now,
+        v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
+      on conflict do nothing;
+    exit when found;
     select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow' and r.version = (p->>'version')::integer
         and r.input = v_input
       into v_existing, v_same
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
      order by (r.id = v_run) desc limit 1;
-    return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
-        when v_same then 'exists' else 'conflict' end,
-      'runId', case when v_same or v_existing <> v_run then v_existing end, 'now', layover.to_ms(v_now));
-  end if;
+    if found then -- otherwise it was pruned since
+      return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
+          when v_same then 'exists' else 'conflict' end,
+        'runId', case when v_same or v_existing <> v_run then v_existing end, 'now', layover.to_ms(v_now));
+    end if;
+  end loop;
   insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
     values (v_run, v_namespace, 'parked', v_timeout, v_now, v_ready, layover.pick_due(p->'armed', v_ready));
   insert into layover.tag (run_id, namespace, name, value)

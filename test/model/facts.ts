@@ -1,0 +1,80 @@
+/** The world as it should be found in the tables after a command; `play.sql` reads the same from there. */
+import { freeSlots, isLive, type Place, type Row, type Run, waitedFor, type World } from "./world.ts";
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+export function factsOf(world: World): Facts {
+  return Object.fromEntries(world.runs.map((run) => [run.id, factsOfRun(run, world.now)]));
+}
+
+function factsOfRun(run: Run, now: number): Facts {
+  return {
+    status: run.status,
+    turn: run.turn,
+    handed: run.handed,
+    claims: run.loneClaims,
+    dispatches: run.dispatches,
+    lastRecordAt: run.lastRecordAt,
+    token: run.lease?.token ?? null,
+    leasedUntil: run.lease?.until ?? null,
+    readyAt: readiness(run.readyAt, now),
+    dueAt: run.dueAt ?? null,
+    isBlocked: run.isBlocked,
+    cancelledPosition: run.cancelledPosition ?? null,
+    endedAt: run.endedAt ?? null,
+    result: run.result,
+    error: run.error,
+    records: run.history.map(({ kind, path, occurrence, value, isFailure, at, attempts }) => [
+      kind,
+      path,
+      occurrence,
+      value,
+      isFailure,
+      at,
+      attempts,
+    ]),
+    rows: byName(run.rows.filter((row) => !row.isReleased || isLive(row.lease, now)).map((row) => [nameOf(row), factsOfRow(row, now)])),
+    maps: byName([...run.maps.keys()].map((path) => [path, [waitedFor(run, path).length, finite(freeSlots(run, path))]])),
+    signals: run.signals.map(({ number, takenAt }) => [number, takenAt ?? null]),
+    callbacks: byName(run.answers.map((answer) => [nameOf(answer), [answer.outcome, answer.value, answer.takenAt ?? null]])),
+    attempts: [...run.attempts].sort(),
+  };
+}
+
+function factsOfRow(row: Row, now: number): unknown[] {
+  return [
+    row.kind,
+    row.demandedAfter,
+    row.signal ?? null,
+    row.until ?? null,
+    row.turn,
+    row.attempts,
+    row.loneClaims,
+    row.dispatches,
+    row.isQueued,
+    row.isCounted,
+    row.isReleased,
+    row.position === undefined ? readiness(row.readyAt, now) : null,
+    row.lease?.token ?? null,
+    row.lease?.until ?? null,
+    row.position ?? null,
+  ];
+}
+
+/** Since when something is ready makes no difference. */
+function readiness(at: number | undefined, now: number): number | null {
+  return at === undefined ? null : Math.max(at, now);
+}
+
+function finite(count: number): number | null {
+  return Number.isFinite(count) ? count : null;
+}
+
+export function nameOf({ path, occurrence }: Place): string {
+  return `${path}#${occurrence}`;
+}
+
+/** An object whose keys are all looked at, on both sides. */
+function byName(entries: [string, unknown][]): unknown[] {
+  return entries.sort(([one], [other]) => (one < other ? -1 : 1));
+}

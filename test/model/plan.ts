@@ -1,0 +1,308 @@
+/**
+ * What a handler does with its turn: takes what came, carries out a step if that is all it waits for, demands more,
+ * ends. Any handler, so long as it could exist: it goes by what its claim told it.
+ */
+import type { FinishBranch, FinishRun, NewDemand, NewRecord } from "../../src/postgres/wire.ts";
+import type { DemandWish, FinishItem } from "./commands.ts";
+import {
+  type BranchHolder,
+  freshToken,
+  isLive,
+  isSamePlace,
+  type Row,
+  type Run,
+  type RunHolder,
+  type Signal,
+  signalsOffered,
+  soonMs,
+  type World,
+} from "./world.ts";
+
+export interface Plan<Turn> {
+  readonly turn: Turn;
+  /** Instants at which the scheduler may have to look. */
+  readonly deadlines: readonly number[];
+}
+
+export function planBranch(world: World, holder: BranchHolder, item: FinishItem): Plan<Omit<FinishBranch, "armed">> {
+  const { now } = world;
+  const { runId, path, occurrence, turn, token } = holder;
+  const finish = { runId, path, occurrence, turn, token };
+  const number = holder.attempts + 1;
+  if (item.next === "block") return { turn: { ...finish, blocked: "the code asks for something else" }, deadlines: [] };
+  const attempt = { number, beganAt: now, endedAt: now, error: "no luck" };
+  if (item.step.startsWith("retry")) {
+    const retryInMs = toRetryMs(item);
+    return { turn: { ...finish, attempt: { ...attempt, retryInMs } }, deadlines: [now + retryInMs] };
+  }
+  const isFailure = item.step === "failure";
+  // Branches end side by side: one may report a time before that of a record ahead of it.
+  const record = { value: `result ${token.slice(-4)}`, isFailure, at: now - 5 * item.index, beganAt: now, attempts: number };
+  return { turn: { ...finish, ...(isFailure && { attempt }), record }, deadlines: [] };
+}
+
+function toRetryMs({ step, retryMs }: FinishItem): number {
+  return step === "retry soon" ? Math.min(retryMs, soonMs) : Math.max(retryMs, soonMs + 1);
+}
+
+export function planRun(
+  world: World,
+  run: Run,
+  holder: RunHolder,
+  item: FinishItem,
+): Plan<Omit<FinishRun, "armed">> {
+  const handler = new Handler(world, run, holder);
+  handler.take(item.takes);
+  const released = item.releases ? handler.decideRaces() : [];
+  const retryMs = toRetryMs(item);
+  const step = handler.mayStep(item) ? handler.carryOut(item.step, retryMs) : undefined;
+
+  let { next } = { next: toNext(item, run) };
+  const mustRetry = step?.retryInMs !== undefined;
+  if (mustRetry) next = "parked";
+  else if (next === "ready" && (step === undefined || handler.waiting.length > 0)) next = "parked";
+  const demands = next === "parked" && !mustRetry ? handler.demand(item) : [];
+  if (next === "parked" && !mustRetry && demands.length === 0 && handler.waiting.length === 0) next = "ready";
+
+  const position = item.sawLess && step === undefined ? Math.max(0, holder.seen - 1) : holder.seen;
+  const { records } = handler;
+  const turn = {
+    runId: run.id,
+    token: holder.token,
+    position,
+    next,
+    ...(next !== "ready" && next !== "parked" && { value: `${next} by ${holder.token.slice(-4)}` }),
+    ...(records.length > 0 && { records }),
+    ...(demands.length > 0 && { demands }),
+    ...(step !== undefined && step.number !== undefined && { attempt: attemptOf(world, step) }),
+    ...(released.length > 0 && { released }),
+    ...(item.chains && next === "ready" && { claim: nextClaim(world, run, holder, position + records.length) }),
+  };
+  const untils = [...handler.waiting, ...demands].flatMap(({ until }) => (until === undefined ? [] : [until]));
+  const retryAt = mustRetry ? [world.now + retryMs] : [];
+  const timeoutAt = holder.timeoutAt === undefined ? [] : [holder.timeoutAt];
+  return { turn, deadlines: [...untils, ...retryAt, ...timeoutAt] };
+}
+
+function toNext({ next }: FinishItem, run: Run): FinishRun["next"] {
+  switch (next) {
+    case "park":
+      return "parked";
+    case "go on":
+      return "ready";
+    case "complete":
+      return "completed";
+    case "fail":
+      return run.isCancelAsked && run.cancelledPosition !== undefined ? "cancelled" : "failed";
+    case "block":
+      return "blocked";
+  }
+}
+
+interface CarriedOut {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly demandedAfter: number;
+  /** Of the attempt that failed. */
+  readonly number: number | undefined;
+  readonly retryInMs: number | undefined;
+}
+
+function attemptOf(world: World, { number = 1, retryInMs, ...place }: CarriedOut): NonNullable<FinishRun["attempt"]> {
+  const { now } = world;
+  const attempt = { ...place, number, beganAt: now, endedAt: now, error: "no luck" };
+  return retryInMs === undefined ? attempt : { ...attempt, retryInMs };
+}
+
+function nextClaim(world: World, run: Run, { turn }: RunHolder, position: number): NonNullable<FinishRun["claim"]> {
+  return { runId: run.id, turn: turn + 1, token: freshToken(world), alone: false, have: { epoch: 0, position } };
+}
+
+class Handler {
+  readonly records: NewRecord[] = [];
+  waiting: readonly Row[];
+  readonly #world: World;
+  readonly #run: Run;
+  readonly #holder: RunHolder;
+  #hasLosers: boolean;
+  #signals: readonly Signal[];
+  #at: number;
+
+  constructor(world: World, run: Run, holder: RunHolder) {
+    this.#world = world;
+    this.#run = run;
+    this.#holder = holder;
+    this.waiting = holder.awaited;
+    this.#hasLosers = holder.hasLosers;
+    this.#signals = holder.signals;
+    this.#at = Math.max(world.now, holder.lastRecordAt);
+  }
+
+  take(most: number): void {
+    for (let count = 0; count < most; count += 1) {
+      const offer = this.#earliestOffer();
+      if (offer === undefined) return;
+      const { row, signal, value, isFailure } = offer;
+      const { path, occurrence, kind } = row;
+      if (kind === "branch" || kind === "retry") return;
+      this.records.push({
+        kind,
+        path,
+        occurrence,
+        at: this.#at,
+        ...(value !== undefined && { value }),
+        ...(isFailure && { isFailure }),
+        ...(signal !== undefined && { signal: signal.number }),
+      });
+      this.#signals = this.#signals.filter((other) => other !== signal);
+      this.waiting = this.waiting.filter((other) => other !== row);
+    }
+  }
+
+  #earliestOffer() {
+    const byName = new Map<string, number>();
+    const offers = this.waiting.toSorted((one, other) => one.ordinal - other.ordinal).flatMap((row) => this.#offer(row, byName));
+    return offers.toSorted((one, other) => one.at - other.at)[0];
+  }
+
+  #offer(row: Row, used: Map<string, number>): Offer[] {
+    const { claimedAt, answers } = this.#holder;
+    const { until, signal: name } = row;
+    const ended: Offer[] = until !== undefined && until <= claimedAt ? [{ row, at: until }] : [];
+    const isInTime = (at: number) => until === undefined || at <= until;
+    if (row.kind === "sleep") return ended;
+    if (row.kind === "callback") {
+      const answer = answers.find((other) => isSamePlace(other, row));
+      if (answer === undefined || answer.value === null || !isInTime(answer.answeredAt)) return ended;
+      return [{ row, at: answer.answeredAt, value: answer.value, isFailure: answer.outcome === "rejected" }];
+    }
+    if (row.kind !== "signal" || name === undefined) return [];
+    const named = this.#signals.filter((other) => other.name === name);
+    const place = used.get(name) ?? 0;
+    const signal = named[place];
+    if (signal === undefined) return named.length + this.#takenOf(name) >= signalsOffered ? [] : ended;
+    if (!isInTime(signal.receivedAt)) return ended;
+    used.set(name, place + 1);
+    return [{ row, at: signal.receivedAt, value: signal.payload, signal }];
+  }
+
+  #takenOf(name: string): number {
+    return this.#holder.signals.filter((signal) => signal.name === name && !this.#signals.includes(signal)).length;
+  }
+
+  /** Races of which a branch has a record: their other branches are let go. */
+  decideRaces(): { prefix: string; position: number }[] {
+    const { seen } = this.#holder;
+    const history = [...this.#run.history.slice(0, seen), ...this.records];
+    const prefixes = new Set(this.waiting.flatMap(({ path }) => path.match(/^.*r\d+\[/)?.slice(0, 1) ?? []));
+    return [...prefixes].flatMap((prefix) => {
+      const decidedBy = history.findIndex(({ path }) => path.startsWith(prefix));
+      if (decidedBy < 0) return [];
+      const losers = this.waiting.filter(({ path }) => path.startsWith(prefix));
+      this.#hasLosers ||= losers.some(({ lease }) => isLive(lease, this.#world.now));
+      this.waiting = this.waiting.filter((row) => !losers.includes(row));
+      return [{ prefix, position: decidedBy + 1 }];
+    });
+  }
+
+  /** A step is carried out in the turn itself if it is all that the handler waits for. */
+  mayStep({ next, step }: FinishItem): boolean {
+    const others = this.waiting.filter(({ kind }) => kind !== "retry");
+    if (others.length > 0 || this.#hasLosers) return false;
+    return this.waiting.length > 0 || next === "go on" || step !== "success";
+  }
+
+  carryOut(step: FinishItem["step"], retryMs: number): CarriedOut {
+    const [retry] = this.waiting;
+    const { path, occurrence } = retry ?? this.#freshPlace("s");
+    const number = (retry?.attempts ?? 0) + 1;
+    const demandedAfter = retry?.demandedAfter ?? this.#holder.seen + this.records.length;
+    const place = { path, occurrence, demandedAfter };
+    if (step.startsWith("retry")) return { ...place, number, retryInMs: retryMs };
+    const isFailure = step === "failure";
+    this.waiting = [];
+    this.records.push({ kind: "step", path, occurrence, value: "done", isFailure, at: this.#at, beganAt: this.#at, attempts: number });
+    return { ...place, number: isFailure ? number : undefined, retryInMs: undefined };
+  }
+
+  demand({ demands, isEarly }: FinishItem): NewDemand[] {
+    const { seen } = this.#holder;
+    const demandedAfter = isEarly ? seen : seen + this.records.length;
+    const made: NewDemand[] = [];
+    for (const wish of demands) {
+      for (const { until, ...demand } of this.#demandsFor(wish, made)) {
+        this.#world.numbers.token += 1;
+        made.push({ ...demand, demandedAfter, ordinal: this.#world.numbers.token, ...(until !== undefined && { until }) });
+      }
+    }
+    return made;
+  }
+
+  #demandsFor(wish: DemandWish, made: readonly NewDemand[]): NewPlace[] {
+    const until = "ms" in wish && wish.ms !== undefined ? this.#at + wish.ms : undefined;
+    const branch = (path: string): NewPlace => ({ ...this.#freshPlace(path, made), kind: "branch" });
+    const wait = (path: string, signal: string): NewPlace => ({ ...this.#freshPlace(path, made), kind: "signal", signal, until });
+    switch (wish.what) {
+      case "branch":
+        return [branch("b")];
+      case "sleep":
+        return [{ ...this.#freshPlace("z", made), kind: "sleep", until }];
+      case "signal":
+        return [wait("w", wish.name)];
+      case "callback":
+        return [{ ...this.#freshPlace("c", made), kind: "callback", until }];
+      case "race": {
+        const room = this.#freshRoom("r", made);
+        const steps = Array.from({ length: wish.branches }, (_, place) => branch(`${room}[${place}]/b`));
+        return wish.branches === 1 ? [...steps, wait(`${room}[1]/w`, "red")] : steps;
+      }
+      case "map": {
+        const { slots, failsFast } = wish;
+        const map = { path: this.#freshRoom("m", made), slots, failsFast };
+        return Array.from({ length: wish.items }, (_, place) => `${map.path}[${place}]`).flatMap((item, place) => {
+          if (!wish.isOfRaces) return [{ ...branch(`${item}/s`), map }];
+          const other = place % 2 === 0 ? wait(`${item}/r1[1]/w`, "red") : { ...branch(`${item}/r1[1]/b`), map };
+          return [{ ...branch(`${item}/r1[0]/b`), map }, other];
+        });
+      }
+      case "more of a map": {
+        const maps = [...this.#run.maps];
+        const chosen = maps[wish.index % Math.max(1, maps.length)];
+        if (chosen === undefined) return [branch("b")];
+        const [path, scope] = chosen;
+        return [{ ...branch(`${path}[${wish.index % 3}]/t`), map: { path, ...scope } }];
+      }
+      case "again": {
+        const row = this.waiting[wish.index % Math.max(1, this.waiting.length)];
+        if (row === undefined || made.some((other) => isSamePlace(other, row))) return [];
+        const { path, occurrence, kind, signal } = row;
+        const scope = row.map === undefined ? undefined : this.#run.maps.get(row.map);
+        const map = row.map === undefined || scope === undefined ? {} : { map: { path: row.map, ...scope } };
+        return [{ path, occurrence, kind, until: row.until, ...(signal !== undefined && { signal }), ...map }];
+      }
+    }
+  }
+
+  /** The next occurrence of the name. */
+  #freshPlace(path: string, made: readonly NewDemand[] = []): { path: string; occurrence: number } {
+    const known = made.flatMap((other) => (other.path === path ? [other.occurrence] : []));
+    return { path, occurrence: 1 + Math.max(this.#run.occurrences.get(path) ?? 0, ...known) };
+  }
+
+  #freshRoom(letter: string, made: readonly NewDemand[]): string {
+    const paths = [...this.#run.occurrences.keys(), ...made.map(({ path }) => path)];
+    const known = paths.flatMap((path) => (path.startsWith(letter) ? [Number.parseInt(path.slice(1), 10)] : []));
+    return `${letter}${1 + Math.max(0, ...known)}`;
+  }
+}
+
+interface Offer {
+  readonly row: Row;
+  readonly at: number;
+  /** Undefined: it timed out. */
+  readonly value?: string;
+  readonly isFailure?: boolean;
+  readonly signal?: Signal;
+}
+
+type NewPlace = Omit<NewDemand, "demandedAfter" | "ordinal" | "until"> & { readonly until?: number | undefined };

@@ -1,0 +1,199 @@
+-- Plays a sequence of commands against layover's own functions, in a session of its own and without leaving a trace:
+-- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "wasVoided"} …]}. Answers for each step what it was told,
+-- what is in the tables then, and which rules the rows break.
+
+create schema layover_test;
+
+-- The session's clock, and the number of its next signal. (Sequences are played side by side.)
+create or replace function layover.now() returns timestamptz
+language sql volatile as $$ select to_timestamp(current_setting('layover_test.now')::bigint / 1000.0) $$;
+
+alter table layover.signal alter number drop identity;
+alter table layover.signal alter number set default current_setting('layover_test.number')::bigint;
+
+create function layover_test.facts(runs uuid[]) returns json language plpgsql volatile as $$
+declare
+  v_now constant timestamptz := layover.now();
+begin
+  return (select coalesce(json_object_agg(s.run_id, json_build_object(
+      'status', s.status, 'turn', s.turn, 'handed', s.handed_position, 'claims', s.claims, 'dispatches', s.dispatches,
+      'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
+      'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
+      'isBlocked', s.blocked is not null, 'cancelledPosition', s.cancelled_position,
+      'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
+      'records', coalesce((
+        select json_agg(json_build_array(h.kind, h.path, h.occurrence, h.value, h.is_failure,
+            layover.to_ms(h.recorded_at), h.attempts) order by h.position)
+          from layover.record h where h.run_id = s.run_id), '[]'),
+      'rows', coalesce((
+        select json_agg(json_build_array(b.path || '#' || b.occurrence, json_build_array(b.kind, b.demanded_after,
+            b.signal, layover.to_ms(b.until), b.turn, b.attempts, b.claims, b.dispatches, b.is_queued, b.is_counted,
+            b.is_released, case when b.position is null and b.ready_at is not null
+              then layover.to_ms(greatest(b.ready_at, v_now)) end, b.token,
+            layover.to_ms(b.leased_until), b.position)) order by (b.path || '#' || b.occurrence) collate "C")
+          from layover.pending b
+         where b.run_id = s.run_id and (not b.is_released or coalesce(b.leased_until > v_now, false))), '[]'),
+      'maps', coalesce((
+        select json_agg(json_build_array(m.path, json_build_array(m.counted, m.slots)) order by m.path collate "C")
+          from layover.map m where m.run_id = s.run_id), '[]'),
+      'signals', coalesce((
+        select json_agg(json_build_array(g.number, g.position) order by g.number)
+          from layover.signal g where g.run_id = s.run_id), '[]'),
+      'callbacks', coalesce((
+        select json_agg(json_build_array(k.path || '#' || k.occurrence, json_build_array(k.outcome, k.value,
+            k.position)) order by (k.path || '#' || k.occurrence) collate "C")
+          from layover.callback k where k.run_id = s.run_id), '[]'),
+      'attempts', coalesce((
+        select json_agg(a.path || '#' || a.occurrence || '/' || a.number
+            order by (a.path || '#' || a.occurrence || '/' || a.number) collate "C")
+          from layover.attempt a where a.run_id = s.run_id), '[]'))), '{}')
+    from layover.run_state s where s.run_id = any(runs));
+end $$;
+
+-- What the rows of these runs may never be, whatever happened: each line is the rule that a row breaks.
+create function layover_test.violations(runs uuid[], was_voided boolean) returns text[]
+language plpgsql volatile as $$
+declare
+  v_now  constant timestamptz := layover.now();
+  v_soon constant timestamptz := v_now + interval '2 minutes';
+begin
+  return (with state as (
+    select s.run_id, s.status, s.last_position, s.handed_position, s.token, s.leased_until, s.ready_at, s.due_at,
+        s.ended_at is not null as is_over, s.cancelled_position is null as may_be_cancelled, s.timeout_at,
+        s.ended_at is null and s.paused_at is null and s.blocked is null as is_live
+      from layover.run_state s where s.run_id = any(runs)
+  ), row as (
+    select b.run_id, b.path, b.occurrence, b.kind, b.signal, b.until, b.map, b.is_queued, b.is_counted, b.is_released,
+        b.ready_at, b.token, b.leased_until, b.position
+      from layover.pending b where b.run_id = any(runs)
+  ), history as (
+    select s.run_id, count(h.position) as count, min(h.position) as first, max(h.position) as last,
+        bool_or(h.is_before) as is_before
+      from state s left join (
+        select r.run_id, r.position,
+            r.recorded_at < lag(r.recorded_at) over (partition by r.run_id order by r.position) as is_before
+          from layover.record r where r.run_id = any(runs)) as h on h.run_id = s.run_id
+     group by s.run_id
+  ), need as (
+    select s.run_id, least(case when s.status = 'running' then s.leased_until else s.ready_at end,
+        case when s.may_be_cancelled then s.timeout_at end, (
+          select min(coalesce(b.leased_until, b.ready_at)) from row b
+           where b.run_id = s.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
+             and not b.is_released)) as at
+      from state s
+  ), broken as (
+    select s.run_id, 'positions are dense from 1, and last_position is the last' as rule
+      from state s join history h on h.run_id = s.run_id
+     where h.count <> s.last_position or h.count > 0 and (h.first <> 1 or h.last <> h.count)
+    union all
+    select h.run_id, 'no record is older than the one ahead of it' from history h where h.is_before
+    union all
+    select s.run_id, 'a run that is over has neither leases, nor pending rows, nor a due instant' from state s
+     where s.is_over and (s.token is not null or s.ready_at is not null or s.due_at is not null
+       or exists (select from row b where b.run_id = s.run_id)
+       or exists (select from layover.map m where m.run_id = s.run_id))
+    union all
+    select s.run_id, 'what is not over, paused or blocked and needs to be looked at has a due instant'
+      from state s join need n on n.run_id = s.run_id where s.is_live and n.at is not null and s.due_at is null
+    union all
+    select s.run_id, 'due may be early, never late (by more than two minutes)'
+      from state s join need n on n.run_id = s.run_id
+     where s.is_live and s.due_at > greatest(n.at, v_soon) and not was_voided
+    union all
+    select m.run_id, 'a map counts the branches that it waits for' from layover.map m
+     where m.run_id = any(runs) and m.counted <> (
+       select count(*) from row b where b.run_id = m.run_id and b.map = m.path and b.is_counted)
+    union all
+    select m.run_id, 'a map that has a queue has no free slot' from layover.map m
+     where m.run_id = any(runs) and m.slots <> 0
+       and (m.slots < 0 or exists (select from row b where b.run_id = m.run_id and b.map = m.path and b.is_queued))
+    union all
+    select b.run_id, 'what is queued has somebody ahead in its map' from row b
+     where b.is_queued and not exists (select from row o
+       where o.run_id = b.run_id and o.map = b.map and not o.is_queued and o.position is null)
+    union all
+    select g.run_id, 'a signal is taken once, by a record of its kind with its payload' from layover.signal g
+      left join layover.record h on h.run_id = g.run_id and h.position = g.position
+     where g.run_id = any(runs) and g.position is not null and (h.kind, h.value) is distinct from ('signal', g.payload)
+    union all
+    select g.run_id, 'signals of a name are taken in order' from layover.signal g join layover.signal o
+        on o.run_id = g.run_id and o.name = g.name and o.number < g.number
+     where g.run_id = any(runs) and g.position is not null and coalesce(o.position >= g.position, true)
+    union all
+    select s.run_id, 'a parked run that a signal or an answer waits for is ready' from state s
+     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and (
+       exists (select from row b join layover.signal g on g.run_id = b.run_id and g.name = b.signal
+         where b.run_id = s.run_id and not b.is_released and g.position is null
+           and (b.until is null or g.received_at <= b.until))
+       or exists (select from row b join layover.callback k
+           on k.run_id = b.run_id and k.path = b.path and k.occurrence = b.occurrence
+         where b.run_id = s.run_id and b.kind = 'callback' and not b.is_released and k.position is null))
+    union all
+    select s.run_id, 'a parked run of which a sleep, a wait or a retry is over is ready' from state s
+     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and exists (
+       select from row b where b.run_id = s.run_id and not b.is_released
+         and (b.kind <> 'branch' and b.until <= v_now or b.kind = 'retry' and b.ready_at <= v_now))
+    union all
+    select s.run_id, 'a parked run with a record that its handler has not seen is ready, unless its map waits for more'
+      from state s
+     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and exists (
+       select from row b left join layover.map m on m.run_id = b.run_id and m.path = b.map
+        where b.run_id = s.run_id and b.position > s.handed_position and not b.is_released
+          and (b.map is null or m.counted = 0))
+    union all
+    select s.run_id, 'a parked run is ready at its timeout' from state s
+     where s.status = 'parked' and s.may_be_cancelled and s.timeout_at <= v_now
+       and coalesce(s.ready_at > v_now, true)
+    union all
+    select x.run_id, 'nothing is left of a run that is gone' from (
+        select r.id as run_id from layover.run r union all select t.run_id from layover.record t
+        union all select t.run_id from layover.pending t union all select t.run_id from layover.map t
+        union all select t.run_id from layover.attempt t union all select t.run_id from layover.signal t
+        union all select t.run_id from layover.callback t) as x
+     where x.run_id = any(runs) and not exists (select from state s where s.run_id = x.run_id)
+  )
+  select coalesce(array_agg(distinct b.rule), '{}') from broken b);
+end $$;
+
+create function layover_test.hand(fn text, run uuid) returns void language plpgsql volatile as $$
+begin
+  case fn
+    when 'pause' then
+      update layover.run_state s set paused_at = layover.now(), due_at = null where s.run_id = run;
+    when 'resume' then
+      update layover.run_state s
+         set paused_at = null, due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
+    when 'cancel' then
+      update layover.run_state s
+         set cancel_requested_at = layover.now(), ready_at = least(s.ready_at, layover.now()),
+             due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
+  end case;
+end $$;
+
+create function layover_test.play(script jsonb) returns json language plpgsql volatile as $$
+declare
+  v_runs    constant uuid[] := array(select jsonb_array_elements_text(script->'runs')::uuid);
+  v_answers json[] := '{}';
+  v_answer  json;
+  v_step    jsonb;
+begin
+  for v_step in select s from jsonb_array_elements(script->'steps') as s loop
+    perform set_config('layover_test.now', v_step->>'now', false),
+      set_config('layover_test.number', v_step->>'number', false);
+    begin
+      if v_step->>'fn' in ('pause', 'resume', 'cancel') then
+        perform layover_test.hand(v_step->>'fn', (v_step->'p'->>'runId')::uuid);
+        v_answer := null;
+      else
+        execute format('select layover.%I($1)', v_step->>'fn') into v_answer using v_step->'p';
+      end if;
+    exception when others then
+      v_answer := json_build_object('sqlState', sqlstate, 'message', sqlerrm);
+    end;
+    v_answers := v_answers || json_build_object('answer', v_answer, 'facts', layover_test.facts(v_runs),
+      'violations', layover_test.violations(v_runs, (v_step->>'wasVoided')::boolean));
+  end loop;
+  raise exception using errcode = 'LT001';
+exception when sqlstate 'LT001' then
+  return array_to_json(v_answers);
+end $$;

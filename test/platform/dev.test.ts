@@ -1,0 +1,177 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { dev } from "../../src/cli/dev.ts";
+import { openEmbedded } from "../../src/postgres/embedded.ts";
+import { DevServer } from "./dev-server.ts";
+
+let folder: string;
+let servers: DevServer[];
+
+/** The first start takes two seconds, a copy of what it made a quarter of one. */
+let made: string;
+
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), "layover-dev-"));
+  await (await openEmbedded(made)).close();
+});
+afterAll(() => {
+  rmSync(made, { recursive: true });
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "layover-dev-"));
+  servers = [];
+});
+afterEach(async () => {
+  for (const server of servers) if (server.isRunning) await server.kill();
+  rmSync(folder, { recursive: true });
+});
+
+async function aServer(port = 0): Promise<DevServer> {
+  if (!existsSync(join(folder, "data"))) cpSync(made, join(folder, "data"), { recursive: true });
+  const server = await DevServer.start({
+    data: join(folder, "data"),
+    port,
+    module: "test/platform/states.ts",
+    env: { LAYOVER_TEST_BODIES: bodies() },
+  });
+  servers.push(server);
+  return server;
+}
+
+const bodies = () => join(folder, "bodies");
+
+/** How often a body ran. */
+function ran(body: string): number {
+  if (!existsSync(bodies())) return 0;
+  return readFileSync(bodies(), "utf8")
+    .split("\n")
+    .filter((line) => line === body).length;
+}
+
+async function start(server: DevServer, workflow: string, name: string = workflow): Promise<string> {
+  const { status, body } = await server.api("POST", `/v1/workflows/${workflow}/runs`, { id: name, input: { name } });
+  expect(status).toBe(201);
+  return String(body["runId"]);
+}
+
+async function statusOf(server: DevServer, runId: string): Promise<unknown> {
+  return (await server.api("GET", `/v1/runs/${runId}`)).body["status"];
+}
+
+async function resultOf(server: DevServer, runId: string): Promise<unknown> {
+  const { body } = await server.api("GET", `/v1/runs/${runId}/result?wait=15s`);
+  expect(body).toMatchObject({ status: "completed" });
+  return body["result"];
+}
+
+const patience = { timeout: 20_000, interval: 50 };
+
+describe("a development server", { timeout: 60_000 }, () => {
+  test("that is killed goes on with every run as it was, when it is started again on its folder", async () => {
+    const first = await aServer();
+    const parked = {
+      sleeping: await start(first, "sleeping"),
+      retrying: await start(first, "retrying"),
+      waiting: await start(first, "waiting"),
+    };
+    for (const [status, runId] of Object.entries(parked)) {
+      await expect.poll(() => statusOf(first, runId), patience).toBe(status);
+    }
+    // Eight invocations are under way at most: one for each of these, so that what comes after them is queued.
+    const branching = await start(first, "branching");
+    await expect.poll(() => ran("branching-slow") + ran("branching-retried"), patience).toBe(2);
+    const slow: string[] = [];
+    for (let number = 1; number <= 7; number += 1) slow.push(await start(first, "slow", `slow-${number}`));
+    await expect.poll(() => ran("slow-7"), patience).toBe(1);
+    const queued = await start(first, "quick");
+    expect(await statusOf(first, queued)).toBe("queued");
+    expect(await statusOf(first, branching)).toBe("running");
+    await first.kill();
+
+    const second = await aServer(first.port);
+    await second.api("POST", `/v1/runs/${parked.waiting}/signals/go`, { payload: "gone" });
+    expect(await resultOf(second, queued)).toBe("quick, time 1");
+    expect(await resultOf(second, branching)).toBe("1, branching-slow, branching-retried");
+    for (const [index, runId] of slow.entries()) expect(await resultOf(second, runId)).toBe(`slow-${index + 1}`);
+    expect(await resultOf(second, parked.waiting)).toBe("gone");
+    expect(await resultOf(second, parked.retrying)).toBe("retrying");
+    expect(await resultOf(second, parked.sleeping)).toBe("sleeping, time 1");
+    // Only what was cut off ran again.
+    expect(["sleeping-before", "waiting-before", "branching-quick", "slow-1", "branching-slow"].map(ran)).toEqual([
+      1, 1, 1, 2, 2,
+    ]);
+  });
+
+  test("survives a promise that a handler forgot, and ends what is under way when it is asked to stop", async () => {
+    const server = await aServer();
+    expect(await resultOf(server, await start(server, "careless"))).toBe("careless, time 1");
+    await server.untilSaid(/error, a promise that nobody awaits: Error: forgotten/);
+    expect(await server.kill("SIGTERM")).toBe(0);
+  });
+
+  test("keeps its key and its secret to itself, from start to start, and its folder from other processes", async () => {
+    const server = await aServer();
+    const data = join(folder, "data");
+    const secrets = ["secret", "api-key"].map((file) => join(data, file));
+    expect(secrets.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+    expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
+    await expect(dev(["test/platform/states.ts", "--data", data])).rejects.toThrow(
+      `The process ${server.pid} has the data folder ${data} open. Only one can at a time: end the other one, or use another folder.`,
+    );
+    await expect(
+      dev(["test/platform/states.ts", "--data", join(folder, "other"), "--port", String(server.port)]),
+    ).rejects.toMatchObject({
+      message: `The port ${server.port} is in use.`,
+      hint: `Use another one: layover dev --port ${server.port + 1}`,
+    });
+    const before = secrets.map((file) => readFileSync(file, "utf8"));
+    await server.kill();
+    await aServer();
+    expect(secrets.map((file) => readFileSync(file, "utf8"))).toEqual(before);
+  });
+});
+
+describe("layover dev says what is wrong and what to do", () => {
+  const usage = "Usage: layover dev [MODULE] [--port 3000] [--data .layover/data]";
+  const modules = "Name the module that exports your workflows: layover dev src/workflows.ts";
+
+  test.each([
+    [["--port", "web"], 'The port "web" is no number from 0 to 65535.', usage],
+    [["--port", "65536"], 'The port "65536" is no number from 0 to 65535.', usage],
+    [["--data", ""], "The data folder has no name.", usage],
+    [["a.ts", "b.ts"], "There is one module too many: b.ts", usage],
+    [["nowhere.ts"], `There is no nowhere.ts in ${process.cwd()}.`, modules],
+    [["src/core"], `There is no src/core/index.ts in ${process.cwd()}.`, modules],
+    [
+      ["src/core/limits.ts"],
+      "src/core/limits.ts exports no workflow.",
+      "Export what `contract.handler(…)` answers, or an array of these.",
+    ],
+  ])("%j", async (args, message, hint) => {
+    await expect(dev(args)).rejects.toMatchObject({ message, hint });
+  });
+
+  test("of an option that there is not", async () => {
+    await expect(dev(["--prot", "1"])).rejects.toMatchObject({
+      message: expect.stringContaining("'--prot'"),
+      hint: usage,
+    });
+  });
+
+  test("of a module that throws, with its error", async () => {
+    const file = join(folder, "broken.ts");
+    writeFileSync(file, 'throw new Error("no such setting");');
+    await expect(dev([file])).rejects.toThrow(/broken\.ts could not be loaded: Error: no such setting\n {4}at /);
+  });
+
+  test("of a data folder that cannot be made", async () => {
+    writeFileSync(join(folder, "file"), "");
+    await expect(dev(["test/platform/states.ts", "--data", join(folder, "file", "data")])).rejects.toMatchObject({
+      message: expect.stringContaining("cannot be used: ENOTDIR"),
+      hint: "Choose a folder that you may write to: layover dev --data FOLDER",
+    });
+  });
+});

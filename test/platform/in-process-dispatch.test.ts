@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { TurnRef } from "../../src/core/ports.ts";
+import { InProcessDispatch } from "../../src/platform/in-process-dispatch.ts";
+
+interface Invocation {
+  readonly runs: readonly string[];
+  end(): void;
+}
+
+function aDispatch({ concurrency = 1, batch = 10 } = {}): { dispatch: InProcessDispatch; invocations: Invocation[] } {
+  const invocations: Invocation[] = [];
+  const carryOut = (turns: readonly TurnRef[]) =>
+    new Promise<void>((end) => invocations.push({ runs: turns.map(({ runId }) => runId), end }));
+  return { dispatch: new InProcessDispatch({ carryOut, concurrency, batch }), invocations };
+}
+
+function turns(...runIds: string[]): TurnRef[] {
+  return runIds.map((runId) => ({ runId, turn: 1 }));
+}
+
+const runsOf = (invocations: readonly Invocation[]) => invocations.map(({ runs }) => runs);
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe("what is dispatched in process", () => {
+  test("begins at once, and what comes meanwhile goes together in the next invocation", async () => {
+    const { dispatch, invocations } = aDispatch();
+    await dispatch.dispatch(turns("a"), 0);
+    await dispatch.dispatch(turns("b"), 0);
+    await dispatch.dispatch(turns("c", "d"), 0);
+    expect(runsOf(invocations)).toEqual([["a"]]);
+    invocations[0]?.end();
+    await settled();
+    expect(runsOf(invocations)).toEqual([["a"], ["b", "c", "d"]]);
+  });
+
+  test("goes in invocations of at most so many turns, and of these at most so many at a time", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 2, batch: 2 });
+    await dispatch.dispatch(turns("a", "b", "c", "d", "e"), 0);
+    expect(runsOf(invocations)).toEqual([
+      ["a", "b"],
+      ["c", "d"],
+    ]);
+    invocations[1]?.end();
+    await settled();
+    expect(runsOf(invocations).slice(2)).toEqual([["e"]]);
+  });
+
+  test("goes alone where it may have killed its process before, in its turn", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 9 });
+    const [a, b, c, d, e] = turns("a", "b", "c", "d", "e").map((turn, index) =>
+      index === 1 || index === 2 ? { ...turn, alone: true } : turn,
+    );
+    await dispatch.dispatch(
+      [a, b, c, d, e].filter((turn) => turn !== undefined),
+      0,
+    );
+    expect(runsOf(invocations)).toEqual([["a"], ["b"], ["c"], ["d", "e"]]);
+  });
+
+  test("is idle when nothing is under way, whatever is delayed", async () => {
+    const { dispatch, invocations } = aDispatch();
+    await dispatch.dispatch(turns("a"), 0);
+    await dispatch.dispatch(turns("b"), 0);
+    await dispatch.dispatch(turns("z"), 60_000);
+    let isIdle = false;
+    const idle = dispatch.idle().then(() => {
+      isIdle = true;
+    });
+    invocations[0]?.end();
+    await settled();
+    expect(isIdle).toBe(false);
+    invocations[1]?.end();
+    await idle;
+    await dispatch.close();
+  });
+
+  test("ends what is under way when it is closed, and begins nothing that was queued, delayed, or comes later", async () => {
+    const { dispatch, invocations } = aDispatch();
+    await dispatch.dispatch(turns("a"), 0);
+    await dispatch.dispatch(turns("queued"), 0);
+    await dispatch.dispatch(turns("delayed"), 1);
+    let isClosed = false;
+    const closed = dispatch.close().then(() => {
+      isClosed = true;
+    });
+    await dispatch.dispatch(turns("later"), 0);
+    await settled();
+    expect(isClosed).toBe(false);
+    invocations[0]?.end();
+    await closed;
+    expect(runsOf(invocations)).toEqual([["a"]]);
+  });
+});
+
+describe("a delayed dispatch", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("begins after its delay, beside what is ready before", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 9 });
+    await dispatch.dispatch(turns("late"), 5_000);
+    await dispatch.dispatch(turns("now"), 0);
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(runsOf(invocations)).toEqual([["now"]]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(runsOf(invocations)).toEqual([["now"], ["late"]]);
+  });
+});

@@ -1,0 +1,334 @@
+/**
+ * A crowd of sessions that play the whole protocol on the same few runs, all at once and as carelessly as a network
+ * allows: sets in any order, dispatches lost and doubled, finishes sent again, leases that end under their holders.
+ */
+import { randomUUID } from "node:crypto";
+import { motionMinute } from "../../src/core/motion.ts";
+import type * as wire from "../../src/postgres/wire.ts";
+import { aDemand, aRecord, at, terms } from "./runs.ts";
+import type { Session, Stage } from "./stage.ts";
+
+interface Ref extends Partial<wire.Place> {
+  readonly runId: string;
+  readonly turn: number;
+}
+interface Held {
+  readonly ref: Ref;
+  readonly token: string;
+  readonly claimed: wire.ClaimedRun | wire.ClaimedBranch;
+  /** The finish, once it was made up: what is sent again is the same. */
+  finish?: wire.FinishRun | wire.FinishBranch;
+}
+
+/** What the crowd was told, to be compared with what the tables say. */
+export interface Told {
+  /** By run or branch and turn: the tokens that were told that they finished it. */
+  readonly finished: Map<string, Set<string>>;
+  /** By run: paths of which it was told that they are recorded. */
+  readonly recorded: Map<string, Set<string>>;
+  /** By run: paths of records that were dropped. */
+  readonly dropped: Map<string, Set<string>>;
+  readonly errors: unknown[];
+  readonly outcomes: Map<string, number>;
+}
+
+/** What is listed more often happens more often. */
+const moves = [
+  ...["tick", "claim alone", "renew", "signal", "answer", "read", "start"],
+  ...["claim", "claim", "claim", "finish", "finish", "finish"],
+] as const;
+const longLeaseMs = 60_000;
+const shortLeaseMs = 40;
+
+export class Crowd {
+  readonly told: Told = {
+    finished: new Map(),
+    recorded: new Map(),
+    dropped: new Map(),
+    errors: [],
+    outcomes: new Map(),
+  };
+  readonly #stage: Stage;
+  readonly #runs: string[] = [];
+  readonly #names: number;
+  #dispatched: Ref[] = [];
+  #held: Held[] = [];
+  #count = 0;
+
+  constructor(stage: Stage, { runs }: { runs: number }) {
+    this.#stage = stage;
+    this.#names = runs;
+  }
+
+  async play({ players, rounds }: { players: number; rounds: number }): Promise<void> {
+    for (let run = 0; run < this.#names; run += 1) await this.#start(this.#stage.onlooker);
+    const sessions = await Promise.all(
+      Array.from({ length: players }, async (_, index) => {
+        const session = await this.#stage.session(`player ${index}`);
+        await session.query("set deadlock_timeout = '50ms'");
+        return session;
+      }),
+    );
+    await Promise.all(sessions.map((session) => this.#playOn(session, rounds)));
+  }
+
+  async #playOn(session: Session, rounds: number): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      try {
+        await this.#move(session, pick(moves));
+      } catch (error) {
+        this.told.errors.push(error);
+      }
+    }
+  }
+
+  async #move(session: Session, move: (typeof moves)[number] | undefined): Promise<void> {
+    switch (move) {
+      case "tick":
+        return await this.#tick(session);
+      case "claim":
+        return await this.#claim(session);
+      case "claim alone":
+        return await this.#claimAlone(session);
+      case "finish":
+        return await this.#finish(session);
+      case "renew":
+        return await this.#renew(session);
+      case "signal":
+        return await this.#signal(session);
+      case "answer":
+        return await this.#answer(session);
+      case "read":
+        return await this.#read(session);
+      default:
+        return await this.#start(session);
+    }
+  }
+
+  /** Half of the names are taken by runs that are not over yet. */
+  async #start(session: Session): Promise<void> {
+    const id = `o${Math.floor(Math.random() * this.#names)}`;
+    const runId = randomUUID();
+    const call = { runId, workflow: "flow", version: 1, encodedInput: "0{}", id, armed: armed() };
+    const timeoutMs = Math.random() < 0.2 ? 500 : undefined;
+    const answer = await session.call("start_run", { ...call, timeoutMs });
+    if (answer.outcome !== "started") return;
+    this.#runs.push(runId);
+    this.#dispatched.push({ runId, turn: 1 });
+  }
+
+  async #tick(session: Session): Promise<void> {
+    const { runs } = await session.call("list_due", { versions: terms.versions, limit: 100, isNew: true });
+    const listed = runs.map(({ runId, dueAt, isReady, branches }) => ({
+      runId,
+      seenDueAt: dueAt,
+      dueAt: motionMinute(Date.now()),
+      isDispatched: isReady,
+      branches: shuffled(branches ?? []),
+    }));
+    await session.call("move_due", { moves: shuffled(listed), soonAt: motionMinute(Date.now()) });
+    for (const { runId, turn, isReady, branches } of runs) {
+      if (isReady) this.#dispatched.push({ runId, turn });
+      for (const branch of branches ?? []) this.#dispatched.push({ runId, ...toRef(branch) });
+    }
+    await session.call("prune_runs", { keepMs: 200, keepFailedMs: 200, limit: 2 });
+  }
+
+  async #claim(session: Session): Promise<void> {
+    await this.#claimSet(session, this.#takeRefs(1 + Math.floor(Math.random() * 6)), false);
+  }
+
+  async #claimAlone(session: Session): Promise<void> {
+    await this.#claimSet(session, this.#takeRefs(1), true);
+  }
+
+  async #claimSet(session: Session, refs: readonly Ref[], alone: boolean): Promise<void> {
+    if (refs.length === 0) return;
+    const turns = refs.map((ref) => ({ ...ref, token: randomUUID(), alone }));
+    const leaseMs = Math.random() < 0.3 ? shortLeaseMs : longLeaseMs;
+    const answer = await session.call("claim_turns", { ...terms, leaseMs, turns });
+    for (const [index, claimed] of answer.turns.entries()) {
+      this.#heard(`claim ${claimed.outcome}`);
+      const [ref, turn] = [refs[index], turns[index]];
+      if (claimed.outcome === "claimed" && ref && turn) this.#held.push({ ref, token: turn.token, claimed });
+      if (claimed.outcome === "stale" && ref) this.#dispatched.push({ ...ref, turn: claimed.turn });
+    }
+  }
+
+  async #finish(session: Session): Promise<void> {
+    const held = shuffled(this.#held).slice(0, 1 + Math.floor(Math.random() * 5));
+    if (held.length === 0) return;
+    const turns = held.map((one) => {
+      one.finish ??= this.#makeUp(one);
+      return one.finish;
+    });
+    const answer = await session.call("finish_turns", { ...terms, leaseMs: longLeaseMs, turns });
+    for (const [index, told] of answer.turns.entries()) {
+      const one = held[index];
+      if (one !== undefined) this.#hear(one, told);
+    }
+    const sentAgain = (one: Held) => Math.random() < 0.2 && held.includes(one);
+    this.#held = this.#held.filter((one) => !held.includes(one) || sentAgain(one));
+  }
+
+  #hear({ ref, token, finish }: Held, told: wire.FinishAnswer): void {
+    this.#heard(`${ref.path === undefined ? "run" : "branch"} ${told.outcome}`);
+    if (told.outcome === "raised") this.told.errors.push(told);
+    if (told.outcome !== "finished" && told.outcome !== "deferred") return;
+    const { runId, path } = ref;
+    add(this.told.finished, `${runId} ${path ?? ""} ${ref.turn}`, token);
+    const [records, heard] = [recordsOf(finish), told.outcome === "finished" ? this.told.recorded : this.told.dropped];
+    for (const record of records) add(heard, runId, record);
+    if (Math.random() < 0.1) return; // its dispatches are lost
+    if (told.isReady) this.#dispatched.push({ runId, turn: told.turn });
+    if (told.continues != null) this.#dispatched.push({ runId, turn: told.continues });
+    if (path !== undefined && finish !== undefined && "attempt" in finish)
+      this.#dispatched.push({ ...ref, turn: told.turn });
+    for (const branch of told.branches ?? []) this.#dispatched.push({ runId, ...toRef(branch) });
+  }
+
+  #makeUp({ ref, token, claimed }: Held): wire.FinishRun | wire.FinishBranch {
+    const { runId, turn, path, occurrence } = ref;
+    if (path !== undefined && occurrence !== undefined) {
+      const finish = { runId, turn, token, path, occurrence, armed: armed() };
+      const times = { beganAt: Date.now(), at: Date.now() };
+      if (Math.random() < 0.8)
+        return { ...finish, record: { ...times, value: "0", isFailure: Math.random() < 0.2, attempts: 1 } };
+      return { ...finish, attempt: { number: turn, beganAt: times.at, endedAt: times.at, error: "0", retryInMs: 0 } };
+    }
+    const { position } = claimed;
+    const records = this.#makeRecords(claimed);
+    const finish = { runId, token, position, armed: armed(), ...(records.length > 0 && { records }) };
+    const chance = Math.random();
+    if (chance < 0.15) return { ...finish, next: "completed", value: "0" };
+    if (chance < 0.2) return { ...finish, next: "failed", value: "0" };
+    if (chance < 0.4) return { ...finish, next: "ready" };
+    const released = racesOf(claimed).map((prefix) => ({ prefix, position }));
+    const demands = this.#makeDemands(position + records.length);
+    return { ...finish, next: "parked", demands, ...(Math.random() < 0.5 && { released }) };
+  }
+
+  /** A step of its own, or what was offered to one of its waits. */
+  #makeRecords(claimed: Held["claimed"]): wire.NewRecord[] {
+    const pending = ("pending" in claimed ? claimed.pending : null) ?? [];
+    const signal = "signals" in claimed ? claimed.signals?.[0] : undefined;
+    const wait = pending.find(({ kind, isReleased }) => kind === "signal" && !isReleased);
+    if (signal && wait) return [aRecord("signal", wait.path, { signal: signal.number, at: Date.now() })];
+    const answers = ("callbacks" in claimed ? claimed.callbacks : null) ?? [];
+    const answer = answers.find(({ path }) => pending.some((row) => row.path === path && row.kind === "callback"));
+    if (answer) return [aRecord("callback", answer.path, { at: Date.now() })];
+    return Math.random() < 0.5 ? [aRecord("step", this.#name("s"), { at: Date.now() })] : [];
+  }
+
+  #makeDemands(demandedAfter: number): wire.NewDemand[] {
+    const count = 1 + Math.floor(Math.random() * 4);
+    const scope = pick(["", "race", "map"]);
+    const prefix = scope === "" ? "" : `${this.#name(scope ?? "")}/`;
+    const slots = pick([null, 1, 2]) ?? null;
+    const map = { path: `${prefix}${slots}`, slots, failsFast: Math.random() < 0.5 };
+    const branches = Array.from({ length: count }, () => {
+      const ordinal = this.#next();
+      const more = { demandedAfter, ordinal, ...(scope === "map" && { map }) };
+      return aDemand("branch", prefix + this.#name(pick(["a", "b", "c", "z"]) ?? ""), more);
+    });
+    const wait = { demandedAfter, ordinal: this.#next() };
+    const name = this.#name("w");
+    const waits = [
+      aDemand("signal", name, { ...wait, signal: "address" }),
+      aDemand("callback", `callback${Math.floor(Math.random() * 3)}`, wait),
+      aDemand("sleep", name, { ...wait, until: Date.now() + 20 }),
+    ];
+    const one = pick(waits);
+    return one !== undefined && Math.random() < 0.5 ? [...branches, one] : branches;
+  }
+
+  async #renew(session: Session): Promise<void> {
+    const turns = shuffled(this.#held)
+      .slice(0, 6)
+      .map(({ ref: { runId, path, occurrence }, token }) => ({ runId, path, occurrence, token }));
+    if (turns.length > 0) await session.call("renew_leases", { leaseMs: longLeaseMs, turns });
+  }
+
+  async #signal(session: Session): Promise<void> {
+    const dedupeId = Math.random() < 0.5 ? `d${Math.floor(Math.random() * 5)}` : undefined;
+    const call = { runId: this.#anyRun(), signalId: randomUUID(), name: "address", encodedPayload: "0" };
+    const answer = await session.call("send_signal", { ...call, dedupeId, armed: armed() });
+    if (answer.outcome === "sent" && answer.turn != null)
+      this.#dispatched.push({ runId: call.runId, turn: answer.turn });
+  }
+
+  async #answer(session: Session): Promise<void> {
+    const runId = this.#anyRun();
+    const place = at(`callback${Math.floor(Math.random() * 3)}`);
+    const call = { runId, epoch: 0, ...place, outcome: "resolved", value: pick(["1", "2"]), armed: armed() };
+    const answer = await session.call("answer_callback", call);
+    if (answer.outcome === "answered" && answer.turn != null) this.#dispatched.push({ runId, turn: answer.turn });
+  }
+
+  async #read(session: Session): Promise<void> {
+    const runId = this.#anyRun();
+    await session.call("get_run", { runId });
+    await session.call("get_history", { runId });
+    const { runs } = await session.call("list_runs", { limit: 10 });
+    if (runs.some((run) => run === null)) this.told.errors.push(new Error("a list holds a run that is not there"));
+  }
+
+  #takeRefs(count: number): readonly Ref[] {
+    const refs = shuffled(this.#dispatched).slice(0, count);
+    const delivered = new Set(refs.filter(() => Math.random() < 0.8));
+    this.#dispatched = this.#dispatched.filter((ref) => !delivered.has(ref)).slice(-200);
+    return refs;
+  }
+
+  #anyRun(): string {
+    return pick(this.#runs.slice(-this.#names)) ?? "";
+  }
+
+  #name(kind: string): string {
+    return `${kind}${this.#next()}`;
+  }
+
+  #next(): number {
+    this.#count += 1;
+    return this.#count;
+  }
+
+  #heard(outcome: string): void {
+    this.told.outcomes.set(outcome, (this.told.outcomes.get(outcome) ?? 0) + 1);
+  }
+}
+
+function recordsOf(finish: Held["finish"]): string[] {
+  if (finish === undefined) return [];
+  if ("path" in finish) return finish.record === undefined ? [] : [finish.path];
+  return (finish.records ?? []).map(({ path }) => path);
+}
+
+function racesOf(claimed: Held["claimed"]): string[] {
+  const pending = ("pending" in claimed ? claimed.pending : null) ?? [];
+  return pending.flatMap(({ path }) => /^race\d+\//.exec(path)?.[0] ?? []);
+}
+
+function toRef({ path, occurrence, turn }: wire.BranchRef): wire.BranchRef {
+  return { path, occurrence, turn };
+}
+
+function armed(): number[] {
+  return [motionMinute(Date.now())];
+}
+
+function add(sets: Map<string, Set<string>>, key: string, member: string): void {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set.add(member));
+}
+
+function pick<Item>(items: readonly Item[]): Item | undefined {
+  return items[Math.floor(Math.random() * items.length)];
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,229 @@
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import {
+  aFanOut,
+  aParkedRun,
+  aRun,
+  aRunAtWork,
+  at,
+  branches,
+  minute,
+  type Run,
+  second,
+  soon,
+  terms,
+  tokenOf,
+} from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+/**
+ * The one order of locks: runs by id; within a run its own row, then its pending rows by path. Each test holds the
+ * first row, lets a call run into it that needs the second one too, and finds that the call has not locked that yet.
+ */
+type Calls = Readonly<Record<string, () => Promise<(session: Session) => Promise<unknown>>>>;
+
+const ids = ["00000000-0000-7000-8000-00000000000a", "00000000-0000-7000-8000-00000000000b"] as const;
+
+describeEachPostgres(
+  "locks are taken in one order",
+  (database) => {
+    const stage = stageOn(database);
+    const isFree = async (row: string) => (await stage.look(`select ${row} for update skip locked`)).length === 1;
+
+    describe("by run id, whatever the order of the items:", () => {
+      const holdTheFirst = (session: Session) =>
+        session.query("select from layover.run_state where run_id = $1 for update", [ids[0]]);
+      const isTheSecondFree = () => isFree(`from layover.run_state where run_id = '${ids[1]}'`);
+      const both = async (make: (runId: string) => Promise<Run>): Promise<readonly Run[]> => [
+        await make(ids[1]),
+        await make(ids[0]),
+      ];
+      const calls: Calls = {
+        claims: async () => {
+          const runs = await both((runId) => aRun(stage, { runId }));
+          const turns = runs.map((run) => run.toClaim({ token: run.id }));
+          return (session: Session) => session.call("claim_turns", { ...terms, turns });
+        },
+        finishes: async () => {
+          const runs = await both((runId) => aRunAtWork(stage, { runId }));
+          const turns = runs.map((run) => run.toFinish({ token: "first", next: "ready" }));
+          return (session: Session) => session.call("finish_turns", { turns });
+        },
+        renewals: async () => {
+          const runs = await both((runId) => aRunAtWork(stage, { runId }));
+          const turns = runs.map(({ id }) => ({ runId: id, token: tokenOf("first") }));
+          return (session: Session) => session.call("renew_leases", { leaseMs: minute, turns });
+        },
+        moves: async () => {
+          const runs = await both((runId) => aRun(stage, { runId }));
+          const moves = runs.map(({ id }) => ({ runId: id, seenDueAt: soon, dueAt: soon + minute, branches: [] }));
+          return (session: Session) => session.call("move_due", { moves });
+        },
+      };
+
+      test.each(Object.entries(calls))("%s", async (_, arrange) => {
+        const call = await arrange();
+        let wasFree = false;
+        await stage.collide({
+          first: holdTheFirst,
+          second: call,
+          meanwhile: async () => {
+            wasFree = await isTheSecondFree();
+          },
+        });
+        expect(wasFree).toBe(true);
+      });
+    });
+
+    describe("by path within a run, whatever the order of the items, of the rows or of the plan:", () => {
+      const paths = ["race/b", "race/a"] as const;
+      const lease = async (run: Run) => {
+        for (const path of paths) await run.claimBranch(stage.onlooker, path, { token: path });
+      };
+      /** The other branch is recorded, and the continuation over it is under way. */
+      const aContinuation = async () => {
+        const run = await aParkedRun(stage, branches(["other", ...paths]));
+        await run.claimBranch(stage.onlooker, "other", { token: "other" });
+        await run.finishBranch(stage.onlooker, "other", { token: "other" });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        return run;
+      };
+      const calls: Calls = {
+        claims: async () => {
+          const run = await aParkedRun(stage, branches(paths));
+          const turns = paths.map((path) => ({ ...run.toClaim({ token: path }), ...at(path) }));
+          return (session: Session) => session.call("claim_turns", { ...terms, turns });
+        },
+        finishes: async () => {
+          const run = await aFanOut(stage, paths);
+          const turns = paths.map((path) => run.toFinishBranch(path, { token: path }));
+          return (session: Session) => session.call("finish_turns", { turns });
+        },
+        renewals: async () => {
+          const run = await aFanOut(stage, paths);
+          const turns = paths.map((path) => ({ runId: run.id, token: tokenOf(path), ...at(path) }));
+          return (session: Session) => session.call("renew_leases", { leaseMs: minute, turns });
+        },
+        "a tick's moves": async () => {
+          const run = await aParkedRun(stage, branches(paths));
+          const move = { runId: run.id, seenDueAt: soon, dueAt: soon + minute, isDispatched: false };
+          return (session: Session) => session.call("move_due", { moves: [{ ...move, branches: paths.map(at) }] });
+        },
+        "the release of a race's losers": async () => {
+          const run = await aContinuation();
+          const released = [{ prefix: "race/", position: 1 }];
+          return (session: Session) => run.finish(session, { token: "second", position: 1, released });
+        },
+        "the release of a race's losers by a finish that is deferred": async () => {
+          const run = await aContinuation();
+          const released = [{ prefix: "race/", position: 0 }];
+          return (session: Session) => run.finish(session, { token: "second", position: 0, released });
+        },
+        "the end of the run": async () => {
+          const run = await aContinuation();
+          const end = { token: "second", position: 1, next: "completed", value: "0null" } as const;
+          return (session: Session) => run.finish(session, end);
+        },
+        "the end of the run, with a race decided by it": async () => {
+          const run = await aContinuation();
+          const end = { token: "second", position: 1, next: "completed", value: "0null" } as const;
+          const released = [{ prefix: "race/b", position: 1 }];
+          return (session: Session) => run.finish(session, { ...end, released });
+        },
+        "the timeout of the run": async () => {
+          const run = await aParkedRun(stage, branches(paths), { timeoutMs: second });
+          await stage.clock.advance(second);
+          return (session: Session) => run.claim(session, { token: "second", turn: 2 });
+        },
+        "the claim that voids what losers hold": async () => {
+          const run = await aContinuation();
+          await lease(run);
+          await run.finish(stage.onlooker, {
+            token: "second",
+            position: 1,
+            released: [{ prefix: "race/", position: 1 }],
+          });
+          await stage.clock.advance(2 * minute);
+          await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where ready_at is null");
+          return (session: Session) => run.claim(session, { token: "third", turn: 3 });
+        },
+      };
+
+      test.each(Object.entries(calls))("%s", async (_, arrange) => {
+        const call = await arrange();
+        let wasFree = false;
+        await stage.collide({
+          first: (session) => session.query("select from layover.pending where path = 'race/a' for update"),
+          second: async (session) => {
+            await session.query("set enable_indexscan = off");
+            await session.query("set enable_bitmapscan = off");
+            return await call(session);
+          },
+          meanwhile: async () => {
+            wasFree = await isFree("from layover.pending where path = 'race/b'");
+          },
+        });
+        expect(wasFree).toBe(true);
+      });
+    });
+
+    describe("on the run before its pending rows, also by those who may not need the run:", () => {
+      const calls: Calls = {
+        "the finish of a branch": async () => {
+          const run = await aFanOut(stage, ["a"]);
+          return (session) => run.finishBranch(session, "a", { token: "a" });
+        },
+        "the lone claim of a branch": async () => {
+          const run = await aParkedRun(stage, branches(["a"]));
+          return (session) => run.claimBranch(session, "a", { token: "a", alone: true });
+        },
+        "a tick's move": async () => {
+          const run = await aParkedRun(stage, branches(["a"]));
+          const move = { runId: run.id, seenDueAt: soon, dueAt: soon + minute, branches: [at("a")] };
+          return (session) => session.call("move_due", { moves: [move] });
+        },
+      };
+
+      test.each(Object.entries(calls))("%s", async (_, arrange) => {
+        const call = await arrange();
+        let wasFree = false;
+        await stage.collide({
+          first: (session) => session.query("select from layover.run_state for update"),
+          second: call,
+          meanwhile: async () => {
+            wasFree = await isFree("from layover.pending where path = 'a'");
+          },
+        });
+        expect(wasFree).toBe(true);
+      });
+    });
+
+    describe("and not taken at all:", () => {
+      test("on branches that are recorded, by a claim that comes late", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        await run.finishBranch(stage.onlooker, "a", { token: "a" });
+        const holder = await stage.session("holder");
+        await holder.begin();
+        await holder.query("select from layover.pending where path = 'a' for update");
+        const late = await run.claimBranch(stage.onlooker, "a", { token: "late" });
+        expect(late).toEqual({ outcome: "superseded" });
+      });
+
+      test("by those who only read", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        const holder = await stage.session("holder");
+        await holder.begin();
+        await holder.query("update layover.run_state set turn = turn");
+        await holder.query("update layover.pending set turn = turn");
+        const { onlooker } = stage;
+        expect(await onlooker.call("get_run", { runId: run.id })).toMatchObject({ runId: run.id });
+        expect(await onlooker.call("get_history", { runId: run.id })).toMatchObject({ runId: run.id });
+        expect(await onlooker.call("list_runs", { limit: 10 })).toHaveProperty("runs.length", 1);
+        await stage.clock.set(soon);
+        const due = await onlooker.call("list_due", { versions: terms.versions, limit: 10 });
+        expect(due).toHaveProperty("runs.length", 1);
+      });
+    });
+  },
+  { perTest: true },
+);
