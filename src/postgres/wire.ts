@@ -42,7 +42,7 @@ export interface ClaimTurn extends Partial<Place> {
   readonly have?: {
     readonly epoch: number;
     readonly position: number;
-    /** It knows the pending rows that were demanded up to there. Left out: up to `position`. */
+    /** It knows the pending rows that were demanded up to there. Left out: all of them. */
     readonly rowsThrough?: number;
   };
 }

@@ -535,3 +535,31 @@ test("a process that shares its runs with another carries out no step that is un
   expect(view).toMatchObject({ status: "completed", result: ["fourth", "third"] });
   expect(bodies.toSorted()).toEqual(["first", "fourth", "second", "third"]);
 });
+
+test("a branch keeps to its own pace and attempts after a restart: no other turn carries it out", async () => {
+  const attempts: [name: string, attempt: number, time: number][] = [];
+  const world = await worldOf(database, async ({ step }) => {
+    const flaky = (name: string, delay: "1 minute" | "30 minutes") =>
+      step.run(
+        name,
+        ({ attempt }) => {
+          attempts.push([name, attempt, world.time]);
+          if (attempt === 1) throw new Error("again");
+          return name;
+        },
+        { retry: { delay, maxDelay: delay, jitter: false } },
+      );
+    return Promise.all([flaky("left", "1 minute"), flaky("right", "30 minutes")]);
+  });
+  const run = await world.start(tested);
+  await world.pass("10s");
+  world.crash();
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["left", "right"] });
+  expect(attempts.map(([name, attempt]) => [name, attempt])).toEqual([
+    ["left", 1],
+    ["right", 1],
+    ["left", 2],
+    ["right", 2],
+  ]);
+  expect(attempts[3]?.[2]).toBeGreaterThanOrEqual(1_800_000);
+});

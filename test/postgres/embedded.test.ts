@@ -49,8 +49,8 @@ async function open(): Promise<Embedded> {
   return embedded;
 }
 
-function run(script: string): { child: Child; said: string[] } {
-  const child = spawn(process.execPath, [join(import.meta.dirname, script), folder], {
+function run(script: string, ...more: string[]): { child: Child; said: string[] } {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), folder, ...more], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
@@ -147,17 +147,23 @@ describe("a data folder", () => {
 
 describe("the lock of a folder", () => {
   test("is taken by exactly one of many processes, also from one that died", async () => {
-    for (let round = 0; round < 3; round++) {
-      const takers = Array.from({ length: 6 }, () => run("folder-taker.ts"));
-      await expect.poll(() => takers.map(({ said }) => said.length), { timeout: 20_000 }).toEqual([1, 1, 1, 1, 1, 1]);
-      const winners = takers.filter(({ said }) => said[0] === "mine");
+    const whistle = `${folder}.whistle`;
+    for (let round = 0; round < 4; round++) {
+      const takers = Array.from({ length: 6 }, () => run("folder-taker.ts", whistle));
+      const haveSaid = async (lines: number) =>
+        await expect.poll(() => takers.every(({ said }) => said.length === lines), { timeout: 20_000 }).toBe(true);
+      await haveSaid(1);
+      writeFileSync(whistle, "");
+      await haveSaid(2);
+      rmSync(whistle);
+      const winners = takers.filter(({ said }) => said[1] === "mine");
       expect(winners).toHaveLength(1);
       for (const { said } of takers) {
-        if (said[0] !== "mine") expect(said[0]).toContain(`The process ${winners[0]?.child.pid} has the data folder`);
+        if (said[1] !== "mine") expect(said[1]).toContain(`The process ${winners[0]?.child.pid} has the data folder`);
       }
       for (const { child } of takers) await kill(child);
     }
-    expect(readdirSync(folder)).toEqual(["lock-3"]);
+    expect(readdirSync(folder)).toEqual(["lock-4"]);
   });
 
   test("counts numbers up, so that a slow taker never takes an old one", () => {

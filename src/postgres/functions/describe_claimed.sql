@@ -12,7 +12,7 @@ begin
     'records', case when s.last_position > coalesce(v_have, 0)
       then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position) end,
     'pending', case when s.has_pending then layover.read_pending(s.run_id, case when v_have is null then -1
-      else coalesce((have->>'rowsThrough')::integer, v_have) end) end,
+      else coalesce((have->>'rowsThrough')::integer, 2147483647) end) end,
     'signals', case when s.has_mail then layover.read_signals(s.run_id) end,
     'callbacks', case when s.has_mail then layover.read_answers(s.run_id, s.epoch) end,
     'run', case when v_have is null then layover.read_run(s.run_id) end);
