@@ -13,7 +13,7 @@ const withKey = `-H "authorization: Bearer $KEY"`;
 const asJson = `-H "content-type: application/json"`;
 
 export function linesToTry(url: string, contract: Contract): readonly LineToTry[] {
-  const get = (path: string) => `curl -s "${url}${path}" ${withKey}`;
+  const get = (path: string) => `curl -sw "\\n" "${url}${path}" ${withKey}`;
   const post = (path: string, value: unknown) => `${get(path)} ${asJson} ${body(value)}`;
   const [signal] = Object.entries(contract.signals);
   const [callback] = Object.values(contract.callbacks);
@@ -36,7 +36,7 @@ export function linesToTry(url: string, contract: Contract): readonly LineToTry[
 function callbackLine(schema: Schema): LineToTry {
   return {
     purpose: "Answer what it asks. It logs a URL here: open that in a browser, or put it into URL",
-    command: `curl -s "$URL" ${asJson} ${body(exampleOf(schema))}`,
+    command: `curl -sw "\\n" "$URL" ${asJson} ${body(exampleOf(schema))}`,
   };
 }
 

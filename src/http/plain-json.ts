@@ -20,7 +20,7 @@ export function toJson(value: unknown): Json | undefined {
     case "boolean":
       return value;
     case "number":
-      return Number.isFinite(value) ? value + 0 : null;
+      return Number.isFinite(value) ? value : null;
     case "bigint":
       return String(value);
     case "object":

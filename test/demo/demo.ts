@@ -21,17 +21,17 @@ const screen = new Screen();
 /** Each time that a server was there. */
 const lives: Bar[] = [];
 let server: DevServer | undefined;
+let leaving: Promise<never> | undefined;
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.once(signal, () => void leave(130));
+  process.on(signal, () => void leave(130));
 }
 
 try {
   await play();
   await leave(0);
 } catch (error) {
-  const said = server?.output.slice(-2_000) ?? "nothing";
-  console.error(`\n${paint("red", "This is not as told:")} ${String(error)}\n\nThe server said: …${said}`);
+  if (leaving === undefined) complain(error);
   await leave(1);
 }
 
@@ -104,8 +104,9 @@ async function begin(before?: Life): Promise<Life> {
   const at = Date.now();
   screen.say("do", `layover dev --data ${data}`);
   const port = before?.server.port ?? 0;
-  const begun = await DevServer.start({ data, port, env: { LAYOVER_EFFECTS: books } });
+  const begun = new DevServer({ data, port, env: { LAYOVER_EFFECTS: books } });
   server = begun;
+  await begun.listening();
   screen.say("note", `ready at ${begun.url} after ${((Date.now() - at) / 1_000).toFixed(1)} s`);
   return { server: begun, beganAt: Date.now() };
 }
@@ -183,9 +184,17 @@ function check(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(what);
 }
 
-/** Leaves no process and no folder behind. */
-async function leave(code: number): Promise<never> {
-  if (server?.isRunning) await server.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
-  process.exit(code);
+function complain(error: unknown): void {
+  const said = server?.output.slice(-2_000) ?? "nothing";
+  console.error(`\n${paint("red", "This is not as told:")} ${String(error)}\n\nThe server said: …${said}`);
+}
+
+/** Leaves no process and no folder behind, once, whoever asks. */
+function leave(code: number): Promise<never> {
+  leaving ??= (async () => {
+    if (server?.isRunning) await server.kill("SIGKILL");
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(code);
+  })();
+  return leaving;
 }

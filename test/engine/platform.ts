@@ -21,6 +21,8 @@ export interface PlatformOptions {
   readonly time: () => number;
   /** How late an alarm rings, in milliseconds. At most two minutes. */
   readonly lateness: () => number;
+  /** How many turns one invocation takes. Undefined: those that were dispatched together. */
+  readonly batch: number | undefined;
 }
 
 export class Platform {
@@ -40,7 +42,9 @@ export class Platform {
   };
 
   readonly dispatch: Dispatch = async (turns, delayMs) => {
-    this.deliveries.push({ turns, at: Math.ceil(this.#options.time() + delayMs) });
+    const at = Math.ceil(this.#options.time() + delayMs);
+    if (this.#options.batch === undefined) this.deliveries.push({ turns, at });
+    else this.deliveries.push(...turns.map((turn) => ({ turns: [turn], at })));
   };
 
   get dueAlarms(): readonly StandingAlarm[] {
@@ -62,13 +66,12 @@ export class Platform {
   }
 
   /** Takes a delivery out, and of what else is due as much as one invocation takes. */
-  take(delivery: Delivery, batch: number): readonly TurnRef[] {
+  take(delivery: Delivery): readonly TurnRef[] {
     const taken = [delivery];
     if (!delivery.turns.some(({ alone }) => alone)) {
       for (const other of this.dueDeliveries) {
-        const count = taken.reduce((sum, { turns }) => sum + turns.length, 0);
-        if (other === delivery || other.turns.some(({ alone }) => alone)) continue;
-        if (count + other.turns.length <= batch) taken.push(other);
+        if (taken.length === (this.#options.batch ?? 1)) break;
+        if (other !== delivery && !other.turns.some(({ alone }) => alone)) taken.push(other);
       }
     }
     this.deliveries = this.deliveries.filter((other) => !taken.includes(other));

@@ -151,7 +151,7 @@ function functionIn(text: string): string {
 }
 
 /** Tokens that a test can read. How real ones are made is tested with them. */
-const seal: SealCallback = (ref) => {
+export const seal: SealCallback = (ref) => {
   const token = Buffer.from(JSON.stringify(ref)).toString("base64url");
   return { token, url: `https://example.com/callbacks/${token}` };
 };

@@ -128,7 +128,7 @@ describe("a tick", () => {
       },
       { keepMs: 10 * 86_400_000, keepFailedMs: 20 * 86_400_000 },
     );
-    const runs = [];
+    const runs: { readonly runId: string }[] = [];
     for (const id of ["completed", "failed", "lasting"]) runs.push(await world.start(tested, undefined, { id }));
     const left = async () => {
       await world.tick();
@@ -183,7 +183,7 @@ describe("a call whose fate nobody knows", () => {
           isLate = true;
           await database.query("update layover_test.clock set now_at = now_at + interval '30 seconds'");
         }
-        return "passes";
+        return "passes" as const;
       };
       return step.run("a", () => ++bodies);
     });

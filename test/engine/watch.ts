@@ -23,6 +23,7 @@ export interface Outlook {
   readonly workflows: readonly Workflow[];
   /** Since when they are. */
   readonly since: number;
+  readonly now: number;
   /** Each instant has an alarm of its own; otherwise the next tick arms what follows it. */
   readonly isExact: boolean;
 }
@@ -51,7 +52,7 @@ export class Watch {
 }
 
 function objection({ due, need, dispatches }: RunInMotion, outlook: Omit<Outlook, "workflows">): string | undefined {
-  const { alarms, isExact, since } = outlook;
+  const { alarms, isExact, since, now } = outlook;
   if (due === null) {
     return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
   }
@@ -59,8 +60,9 @@ function objection({ due, need, dispatches }: RunInMotion, outlook: Omit<Outlook
   if (!stands) {
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }
-  const latest =
-    need === null ? Number.POSITIVE_INFINITY : Math.max(need, since) + twoMinutes + 60_000 * 2 ** dispatches;
+  // What the scheduler dispatched, it looks at again a minute later; what nobody claims, less and less often.
+  const from = dispatches > 0 ? Math.max(need ?? 0, now) : Math.max(need ?? 0, since);
+  const latest = need === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
   return due <= latest ? undefined : `it may be claimed at ${time(need)}, but is due as late as ${time(due)}`;
 }
 

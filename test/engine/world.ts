@@ -7,9 +7,8 @@
  *
  * One thing happens at a time: a call passes its port, a timer fires, an alarm rings, a dispatch is delivered. Time
  * passes only when nothing else is left to happen. So the same seed plays the same story, however fast the machine is.
- * After each event, W must hold (see watch.ts).
+ * After each statement that wrote and whenever time passes, W must hold (see watch.ts).
  */
-import { onTestFinished } from "vitest";
 import { Client, type Run } from "../../src/client/client.ts";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
@@ -50,7 +49,7 @@ export interface WorldOptions
   readonly platform?: "cloud" | "node";
   /** How many processes share the work, in turns. */
   readonly processes?: number;
-  /** How many turns one invocation takes. Default: those of one dispatch. */
+  /** How many turns one invocation takes. Default: those that were dispatched together. */
   readonly batch?: number;
   readonly endpoint?: string;
   /** Two worlds of the same number and seed have the same ids; so one must have ended before. */
@@ -61,7 +60,10 @@ const beginning = Date.UTC(2026, 0, 1, 12);
 const mostEvents = 50_000;
 const tickAgainMs = 2_000;
 const mostLatencyMs = 40;
+/** SQL functions after which everything stands as before. */
+const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 const clocks = new WeakMap<TestDatabase, Promise<Clock>>();
+const lastWorlds = new WeakMap<TestDatabase, World>();
 let worlds = 0;
 
 export class World {
@@ -104,9 +106,9 @@ export class World {
     const world = new World(database, await clock, options);
     await (await clock).set(beginning);
     // A test that took too long must not turn the clock of the next one.
-    onTestFinished(() => {
-      world.#isOver = true;
-    });
+    const last = lastWorlds.get(database);
+    if (last !== undefined) last.#isOver = true;
+    lastWorlds.set(database, world);
     return world;
   }
 
@@ -118,7 +120,7 @@ export class World {
     this.namespace = `world-${number}`;
     this.chance = new Chance(options.seed ?? 1, number);
     const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
-    this.platform = new Platform({ time: () => this.now, lateness });
+    this.platform = new Platform({ time: () => this.now, lateness, batch: options.batch });
     this.#watch = new Watch(database.pool, this.namespace);
     this.#reader = new Client({
       calls: new Calls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
@@ -228,8 +230,10 @@ export class World {
     this.deaths += 1;
     process.die();
     this.platform.deliveries = [];
-    const isCloud = this.#options.platform !== "node";
-    if (!isCloud) this.platform.alarms = [];
+    if (this.#options.platform === "node") {
+      this.platform.alarms = [];
+      this.#isBeginning = true;
+    }
     for (const [alarm, owner] of this.#ringing) {
       if (owner === process) this.#ringAgain(alarm);
     }
@@ -306,12 +310,12 @@ export class World {
     if (choice === undefined) {
       const next = this.#nextTime();
       if (next === undefined || next > until) return false;
+      await this.#look();
       await this.#turnTo(next);
       return true;
     }
     if (++this.#events > mostEvents) throw this.#lost(`after ${mostEvents} events`);
     await choice();
-    await this.#look();
     return true;
   }
 
@@ -345,6 +349,7 @@ export class World {
     // A statement takes time, which the database sees pass before it answers.
     if (port === "query" && this.#options.isShuffled) await this.#turnTo(this.time + this.chance.below(mostLatencyMs));
     const tell = await call.act();
+    if (port === "query" && !reading.has(what)) await this.#look();
     if (fate === "dies after") return this.crash(owner);
     if (fate === "fails after") return call.reject(lost(false));
     tell();
@@ -382,7 +387,7 @@ export class World {
   #deliver(delivery: Delivery): void {
     this.invocations += 1;
     const takers = this.#processes.filter((process) => process.takes(delivery.turns));
-    takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery, this.#options.batch ?? 1));
+    takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery));
   }
 
   /** Waits until every handler is at rest and every process waits at a port, for a timer, or for nothing. */
@@ -409,7 +414,6 @@ export class World {
       if (!process.isDead) return process;
       const next = this.#newProcess();
       if (platform === "node") {
-        this.#isBeginning = true;
         const begun = () => {
           this.#isBeginning = false;
         };
@@ -456,6 +460,7 @@ export class World {
       alarms: this.platform.alarms,
       workflows: this.#options.workflows,
       since: this.#deployedAt,
+      now: this.now,
       isExact: this.#options.platform !== "node",
     });
   }

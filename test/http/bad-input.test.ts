@@ -178,13 +178,13 @@ describe("bad input", () => {
     expect(await answerTo(start, post("{"))).toBe("400 invalid_json");
     expect(await answerTo(start, post("{'input': 1}"))).toBe("400 invalid_json");
     expect(await answerTo(start, post("undefined"))).toBe("400 invalid_json");
-    expect(await answerTo(start, post(new Uint8Array([0x22, 0xff, 0xfe, 0x22])))).toBe("400 invalid_request");
+    expect(await answerTo(start, post(Buffer.from('{"input":{"id":"\xff"}}', "latin1")))).toBe("400 invalid_request");
     expect(await answerTo(start, post("[".repeat(100_000)))).toBe("422 too_deep");
     const deep = (levels: number) => `{"input":${"[".repeat(levels)}${"]".repeat(levels)}}`;
     expect(await answerTo("/v1/workflows/anything/runs", post(deep(100_000)))).toBe("422 too_deep");
     expect(await answerTo("/v1/workflows/anything/runs", post(deep(1_001)))).toBe("422 too_deep");
     expect(await answerTo("/v1/workflows/anything/runs", post(deep(1_000)))).toBe("201");
-    expect(await answerTo("/v1/workflows/anything/runs", post(`{"input":"${"[".repeat(10_000)}\\"["}`))).toBe("201");
+    expect(await answerTo("/v1/workflows/anything/runs", post(`{"input":"\\"${"[".repeat(10_000)}"}`))).toBe("201");
   });
 
   it("stops reading a body that is too large, announced or not", async () => {

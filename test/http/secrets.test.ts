@@ -33,6 +33,7 @@ describe("Secrets", () => {
     const rotated = new Secrets([other, undefined]);
     const mac = old.sign("callback", "text");
     expect(rotating.verify("callback", "text", mac)).toBe(true);
+    expect(rotating.verify("callback", "text", rotating.sign("callback", "text"))).toBe(true);
     expect(rotated.verify("callback", "text", mac)).toBe(false);
     expect(rotated.verify("callback", "text", rotating.sign("callback", "text"))).toBe(true);
   });

@@ -116,7 +116,8 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer
   };
   world.holders = [...world.holders.filter((other) => other.token !== token), holder];
   const known = heldPrefix(have, run.history.length);
-  const pending = run.rows.filter((row) => known === null || row.kind === "retry" || row.isReleased);
+  const rowsThrough = known === null ? -1 : (have?.rowsThrough ?? Number.POSITIVE_INFINITY);
+  const pending = run.rows.filter((row) => row.kind === "retry" || row.isReleased || row.demandedAfter > rowsThrough);
   return {
     outcome: "claimed",
     now,

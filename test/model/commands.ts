@@ -167,7 +167,10 @@ const signalName = fc.constantFrom("red", "blue");
 
 const demand: fc.Arbitrary<DemandWish> = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ what: "branch" as const }) },
-  { weight: 1, arbitrary: fc.record({ what: fc.constant("sleep" as const), ms: fc.constantFrom(0, second, 5 * minute, day) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ what: fc.constant("sleep" as const), ms: fc.constantFrom(0, second, 5 * minute, day) }),
+  },
   { weight: 3, arbitrary: fc.record({ what: fc.constant("signal" as const), name: signalName, ms: deadline }) },
   { weight: 2, arbitrary: fc.record({ what: fc.constant("callback" as const), ms: deadline }) },
   {
@@ -181,7 +184,14 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ what: fc.constant("more of a map" as const), index }) },
-  { weight: 2, arbitrary: fc.record({ what: fc.constant("race" as const), branches: fc.integer({ min: 1, max: 2 }), ms: deadline }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant("race" as const),
+      branches: fc.integer({ min: 1, max: 2 }),
+      ms: deadline,
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ what: fc.constant("again" as const), index }) },
 );
 
@@ -280,11 +290,20 @@ const lists: fc.Arbitrary<Wish> = fc.record({
 const moves: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("move" as const), isElsewhere, isLate });
 const advances: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("advance" as const),
-  ms: fc.option(fc.constantFrom(1, second, 10 * second, minute, minute + 1, 5 * minute, hour, day, 40 * day), { nil: undefined, freq: 2 }),
+  ms: fc.option(fc.constantFrom(1, second, 10 * second, minute, minute + 1, 5 * minute, hour, day, 40 * day), {
+    nil: undefined,
+    freq: 2,
+  }),
   offset: fc.constantFrom(0, 1, -1),
 });
-const hands: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("pause" as const, "resume", "resume", "cancel", "cancel"), run });
-const others: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("tick" as const, "tick", "tick", "void", "prune"), isElsewhere });
+const hands: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constantFrom("pause" as const, "resume", "resume", "cancel", "cancel"),
+  run,
+});
+const others: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constantFrom("tick" as const, "tick", "tick", "void", "prune"),
+  isElsewhere,
+});
 
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 4, arbitrary: starts },

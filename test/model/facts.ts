@@ -1,5 +1,5 @@
 /** The world as it should be found in the tables after a command; `play.sql` reads the same from there. */
-import { freeSlots, isLive, type Place, type Row, type Run, waitedFor, type World } from "./world.ts";
+import { freeSlots, isLive, type Place, type Row, type Run, type World, waitedFor } from "./world.ts";
 
 export type Facts = Readonly<Record<string, unknown>>;
 
@@ -33,10 +33,18 @@ function factsOfRun(run: Run, now: number): Facts {
       at,
       attempts,
     ]),
-    rows: byName(run.rows.filter((row) => !row.isReleased || isLive(row.lease, now)).map((row) => [nameOf(row), factsOfRow(row, now)])),
-    maps: byName([...run.maps.keys()].map((path) => [path, [waitedFor(run, path).length, finite(freeSlots(run, path))]])),
+    rows: byName(
+      run.rows
+        .filter((row) => !row.isReleased || isLive(row.lease, now))
+        .map((row) => [nameOf(row), factsOfRow(row, now)]),
+    ),
+    maps: byName(
+      [...run.maps.keys()].map((path) => [path, [waitedFor(run, path).length, finite(freeSlots(run, path))]]),
+    ),
     signals: run.signals.map(({ number, takenAt }) => [number, takenAt ?? null]),
-    callbacks: byName(run.answers.map((answer) => [nameOf(answer), [answer.outcome, answer.value, answer.takenAt ?? null]])),
+    callbacks: byName(
+      run.answers.map((answer) => [nameOf(answer), [answer.outcome, answer.value, answer.takenAt ?? null]]),
+    ),
     attempts: [...run.attempts].sort(),
   };
 }

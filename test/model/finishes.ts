@@ -1,11 +1,11 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
 import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
-import { inAnyOrder } from "./match.ts";
 import { block, type ClaimTerms, claim } from "./claims.ts";
+import { inAnyOrder } from "./match.ts";
 import {
   type Answer,
-  earliest,
   type Entry,
+  earliest,
   fillSlots,
   findRow,
   findRun,
@@ -16,6 +16,7 @@ import {
   isReady,
   isSamePlace,
   isStill,
+  isToBeCancelled,
   type Place,
   pickDue,
   type Row,
@@ -23,8 +24,8 @@ import {
   soonMs,
   toRow,
   use,
-  waitedFor,
   type World,
+  waitedFor,
 } from "./world.ts";
 
 const superseded = { outcome: "superseded" };
@@ -158,7 +159,7 @@ function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, n
 function park(run: Run, armed: readonly number[], now: number): void {
   const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
   const instants = run.rows.map((row) => (row.kind === "retry" ? row.readyAt : row.until));
-  const isMet = run.rows.some((row) => isAnswered(run, row));
+  const isMet = isToBeCancelled(run, now) || run.rows.some((row) => isAnswered(run, row));
   run.readyAt = isMet ? now : earliest(...instants, timeoutAt);
   const work = run.rows.filter(isAtWork).map(({ lease, readyAt }) => lease?.until ?? readyAt);
   if (!isStill(run)) run.dueAt = pickDue(armed, earliest(run.readyAt, timeoutAt, ...work));
@@ -214,8 +215,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
     outcome: "finished",
     turn: f.turn + 1,
     continues: continues && !wasReady && run.status === "parked" && !isStill(run) ? run.turn : null,
-    branches:
-      next.length === 0 ? null : next.map(({ path, occurrence, turn }) => ({ path, occurrence, turn })),
+    branches: next.length === 0 ? null : next.map(({ path, occurrence, turn }) => ({ path, occurrence, turn })),
   };
   row.lastFinish = { token: f.token, answer };
   return answer;

@@ -5,7 +5,17 @@
 import { motionMinute } from "../../src/core/motion.ts";
 import type { ClaimTurn, FinishBranch, FinishRun, StartCall } from "../../src/postgres/wire.ts";
 import { type ClaimTerms, claim, claimable } from "./claims.ts";
-import type { AnswerWish, ClaimItem, ClaimWish, FinishItem, FinishWish, ListWish, SignalWish, StartWish, Wish } from "./commands.ts";
+import type {
+  AnswerWish,
+  ClaimItem,
+  ClaimWish,
+  FinishItem,
+  FinishWish,
+  ListWish,
+  SignalWish,
+  StartWish,
+  Wish,
+} from "./commands.ts";
 import { type Facts, factsOf, nameOf } from "./facts.ts";
 import { finish } from "./finishes.ts";
 import { answerCallback, type Called, findByUserId, signal, start } from "./mail.ts";
@@ -13,8 +23,8 @@ import { anyOf, inAnyOrder, text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
 import { list, move, movesFor, nextDueAt, prune, renew, voidLeases } from "./scheduler.ts";
 import {
-  aWorld,
   armedFor,
+  aWorld,
   callMs,
   day,
   earliest,
@@ -24,8 +34,8 @@ import {
   type Holder,
   isOver,
   isStill,
-  leaseMs,
   type Listing,
+  leaseMs,
   maxClaims,
   type Run,
   type World,
@@ -92,7 +102,14 @@ export class Game {
       case "move":
         return this.#move(wish.isElsewhere, wish.isLate);
       case "tick":
-        this.#list({ kind: "list", isElsewhere: wish.isElsewhere, isNew: false, carries: "all", limit: 100, isNextPage: false });
+        this.#list({
+          kind: "list",
+          isElsewhere: wish.isElsewhere,
+          isNew: false,
+          carries: "all",
+          limit: 100,
+          isNextPage: false,
+        });
         return this.#move(false, false);
       case "void":
         return this.#void(this.#namespace(wish.isElsewhere));
@@ -119,10 +136,16 @@ export class Game {
       ...(timeoutMs !== undefined && { timeoutMs }),
     };
     const readyAt = this.#world.now + delayMs;
-    const armed = isBare ? undefined : armedFor(this.#world, timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + timeoutMs]);
+    const armed = isBare
+      ? undefined
+      : armedFor(this.#world, timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + timeoutMs]);
     const words = `start ${this.#letter(runId)}${wish.isElsewhere ? " in the other namespace" : ""}: ${text(call)}`;
-    this.#call("start_run", { ...call, namespace, ...(armed !== undefined && { armed }) }, words, wish.isLate, (world) =>
-      start(world, { namespace, armed }, call),
+    this.#call(
+      "start_run",
+      { ...call, namespace, ...(armed !== undefined && { armed }) },
+      words,
+      wish.isLate,
+      (world) => start(world, { namespace, armed }, call),
     );
   }
 
@@ -151,13 +174,14 @@ export class Game {
     if (wanted === undefined) return [];
     const { run, row } = wanted;
     const { turn, lease } = row ?? run;
-    const shift = { right: 0, stale: -1, future: 1 }[item.turn];
+    const token = item.token === "again" ? lease?.token : undefined;
+    const shift = token === undefined ? { right: 0, stale: -1, future: 1 }[item.turn] : 0;
     const alone = { "as needed": lease !== undefined, always: true, never: false }[item.alone];
     const length = row?.demandedAfter ?? run.history.length;
     const have = {
       nothing: undefined,
       all: { epoch: 0, position: length },
-      "a part": { epoch: 0, position: Math.floor(length / 2) },
+      "a part": { epoch: 0, position: Math.floor(length / 2), rowsThrough: Math.floor(length / 2) },
       "more than there is": { epoch: 0, position: length + 1 },
       "another epoch": { epoch: 1, position: 0 },
     }[item.have];
@@ -165,7 +189,7 @@ export class Game {
       {
         runId: run.id,
         turn: turn + shift,
-        token: item.token === "again" && lease !== undefined ? lease.token : freshToken(world),
+        token: token ?? freshToken(world),
         alone,
         ...(row !== undefined && { path: row.path, occurrence: row.occurrence }),
         ...(have !== undefined && { have }),
@@ -176,9 +200,13 @@ export class Game {
   #wanted({ of, index }: ClaimItem) {
     const { runs } = this.#world;
     const all = runs.map((run) => ({ run, row: undefined }));
-    const branches = runs.flatMap((run) => run.rows.filter(({ kind }) => kind === "branch").map((row) => ({ run, row })));
+    const branches = runs.flatMap((run) =>
+      run.rows.filter(({ kind }) => kind === "branch").map((row) => ({ run, row })),
+    );
     const ready = claimable(this.#world);
-    return { claimable: pick(ready, index), run: pick(all, index), branch: pick(branches, index) }[of] ?? pick(all, index);
+    return (
+      { claimable: pick(ready, index), run: pick(all, index), branch: pick(branches, index) }[of] ?? pick(all, index)
+    );
   }
 
   #finish({ items, isElsewhere, isLate }: FinishWish): void {
@@ -202,7 +230,8 @@ export class Game {
       isLate: false,
     });
     const holder = this.#world.holders.at(-1);
-    if (holder?.runId === wanted.run.id && this.#standing().includes(holder)) this.#send(this.#toFinish(holder, item), false, false);
+    if (holder?.runId === wanted.run.id && this.#standing().includes(holder))
+      this.#send(this.#toFinish(holder, item), false, false);
   }
 
   #standing(): Holder[] {
@@ -220,7 +249,8 @@ export class Game {
     if (run === undefined) return [];
     const said = world.sent.get(holder.token);
     if (said !== undefined && item.isRepeat) return [{ holder, ...(JSON.parse(said) as Omit<Finish, "holder">) }];
-    const { turn, deadlines } = holder.of === "run" ? planRun(world, run, holder, item) : planBranch(world, holder, item);
+    const { turn, deadlines } =
+      holder.of === "run" ? planRun(world, run, holder, item) : planBranch(world, holder, item);
     return [{ holder, turn, deadlines, isNonsense: item.isNonsense }];
   }
 
@@ -228,19 +258,34 @@ export class Game {
     const [first] = made;
     if (first === undefined) return;
     const { now } = this.#world;
-    const armed = armedFor(this.#world, made.flatMap(({ deadlines }) => deadlines));
+    const armed = armedFor(
+      this.#world,
+      made.flatMap(({ deadlines }) => deadlines),
+    );
     const namespace = this.#namespace(isElsewhere, first.holder.namespace);
     const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all };
     const turns = made.map(({ turn, isNonsense }) => {
       const whole = { ...turn, armed };
       return { whole, sent: isNonsense ? spoil(whole) : whole, isNonsense };
     });
-    for (const finish of made) this.#world.sent.set(finish.holder.token, JSON.stringify({ ...finish, holder: undefined }));
-    const p = { namespace, ...deployments.ours, versions: versions.all, leaseMs, maxClaims, turns: turns.map(({ sent }) => sent) };
+    for (const finish of made)
+      this.#world.sent.set(finish.holder.token, JSON.stringify({ ...finish, holder: undefined }));
+    const p = {
+      namespace,
+      ...deployments.ours,
+      versions: versions.all,
+      leaseMs,
+      maxClaims,
+      turns: turns.map(({ sent }) => sent),
+    };
     const words = `finish${isElsewhere ? " (wrong namespace)" : ""}: ${made.map((one) => this.#describeFinish(one)).join("; ")}`;
     this.#call("finish_turns", p, words, isLate, () => {
       let hasRaised = false;
-      const order = turns.map(({ whole, sent, isNonsense }) => ({ ...whole, whole, isSpoilt: isNonsense && sent !== whole }));
+      const order = turns.map(({ whole, sent, isNonsense }) => ({
+        ...whole,
+        whole,
+        isSpoilt: isNonsense && sent !== whole,
+      }));
       const answers = inLockOrder(order, ({ whole, isSpoilt }) => {
         if (!isSpoilt || !this.#wouldRaise(terms, whole)) return finish(this.#world, terms, whole);
         hasRaised = true;
@@ -275,7 +320,13 @@ export class Game {
     const key = isById ? { workflow: "order", id: userId } : { runId };
     const armed = wish.isBare ? undefined : armedFor(world, []);
     const { dedupeId } = wish;
-    const call = { ...key, signalId, name, encodedPayload: `payload ${number}`, ...(dedupeId !== undefined && { dedupeId }) };
+    const call = {
+      ...key,
+      signalId,
+      name,
+      encodedPayload: `payload ${number}`,
+      ...(dedupeId !== undefined && { dedupeId }),
+    };
     const target = isById ? findByUserId(world, namespace, "order", userId)?.id : runId;
     const words = `signal ${this.#letter(target)}${wish.isElsewhere ? " (wrong namespace)" : ""}: ${text(call)}`;
     this.#call(
@@ -290,9 +341,13 @@ export class Game {
 
   #answer(wish: AnswerWish): void {
     const world = this.#world;
-    const waits = world.runs.flatMap((run) => run.rows.filter(({ kind }) => kind === "callback").map((row) => ({ run, row })));
+    const waits = world.runs.flatMap((run) =>
+      run.rows.filter(({ kind }) => kind === "callback").map((row) => ({ run, row })),
+    );
     const answered = world.runs.flatMap((run) => run.answers.map((row) => ({ run, row })));
-    const chosen = { waiting: pick(waits, wish.index), answered: pick(answered, wish.index), next: undefined }[wish.which];
+    const chosen = { waiting: pick(waits, wish.index), answered: pick(answered, wish.index), next: undefined }[
+      wish.which
+    ];
     const run = chosen?.run ?? pick(world.runs, wish.run);
     if (run === undefined) return;
     const namespace = this.#namespace(wish.isElsewhere, run.namespace);
@@ -315,7 +370,9 @@ export class Game {
     const namespace = this.#namespace(isElsewhere, first.namespace);
     const turns = holders.map((holder) => {
       const { runId, token } = holder;
-      return holder.of === "run" ? { runId, token } : { runId, token, path: holder.path, occurrence: holder.occurrence };
+      return holder.of === "run"
+        ? { runId, token }
+        : { runId, token, path: holder.path, occurrence: holder.occurrence };
     });
     const words = `renew${isElsewhere ? " (wrong namespace)" : ""}: ${holders.map((holder) => this.#describeHolder(holder)).join("; ")}`;
     this.#call("renew_leases", { namespace, leaseMs, turns }, words, isLate, (now) => ({
@@ -447,10 +504,10 @@ function pick<Item>(items: readonly Item[], index: number): Item | undefined {
 }
 
 /** Carries items out in the order in which locks are taken; answers in the order of the call. */
-function inLockOrder<Item extends { readonly runId: string; readonly path?: string; readonly occurrence?: number }, Result>(
-  items: readonly Item[],
-  act: (item: Item) => Result,
-): Result[] {
+function inLockOrder<
+  Item extends { readonly runId: string; readonly path?: string; readonly occurrence?: number },
+  Result,
+>(items: readonly Item[], act: (item: Item) => Result): Result[] {
   const order = items.map((item, place) => ({ item, place }));
   order.sort((one, other) => compare(keyOf(one.item), keyOf(other.item)) || one.place - other.place);
   const results = new Map(order.map(({ item, place }) => [place, act(item)]));
@@ -466,5 +523,8 @@ function compare(one: string, other: string): number {
 }
 
 function expectedRuns({ runs }: Listing): unknown[] {
-  return runs.map(({ branches, ...run }) => ({ ...run, branches: branches.length === 0 ? null : inAnyOrder(branches) }));
+  return runs.map(({ branches, ...run }) => ({
+    ...run,
+    branches: branches.length === 0 ? null : inAnyOrder(branches),
+  }));
 }

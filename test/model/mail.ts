@@ -77,9 +77,7 @@ export function start(world: World, { namespace, armed }: Terms, call: StartCall
 }
 
 export function findByUserId(world: World, namespace: string, workflow: string, userId: string): Run | undefined {
-  return world.runs.find(
-    (run) => run.namespace === namespace && run.workflow === workflow && run.userId === userId,
-  );
+  return world.runs.find((run) => run.namespace === namespace && run.workflow === workflow && run.userId === userId);
 }
 
 /** `number`: its place in the order of arrival. */
@@ -89,7 +87,8 @@ export function signal(world: World, { namespace, armed }: Terms, call: SignalCa
     "runId" in call ? findRun(world, call.runId, namespace) : findByUserId(world, namespace, call.workflow, call.id);
   if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
   const { id: runId } = run;
-  if (run.signals.some(({ id }) => id === call.signalId)) return { answer: { outcome: "sent", runId }, hasEffect: false };
+  if (run.signals.some(({ id }) => id === call.signalId))
+    return { answer: { outcome: "sent", runId }, hasEffect: false };
   if (isOver(run)) return { answer: { outcome: "over", runId, status: run.status }, hasEffect: false };
   const { name, encodedPayload: payload, dedupeId } = call;
   if (dedupeId !== undefined && run.signals.some((other) => other.name === name && other.dedupeId === dedupeId)) {
@@ -123,7 +122,9 @@ export function answerCallback(world: World, { namespace, armed }: Terms, call: 
   }
   if (isOver(run) || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
   const wait = run.rows.find((row) => row.kind === "callback" && !row.isReleased && isSamePlace(row, call));
-  if (wait?.until !== undefined && wait.until < now) return { answer: { outcome: "expired" }, hasEffect: false };
+  const mayTimeOut = run.status === "running" ? now : now - 1; // a turn under way may be recording the timeout
+  if (wait?.until !== undefined && wait.until <= mayTimeOut)
+    return { answer: { outcome: "expired" }, hasEffect: false };
   run.answers.push({ path, occurrence, outcome, value, answeredAt: now, takenAt: undefined });
   const turn = wake(run, wait !== undefined, armed, now);
   return { answer: { outcome: "answered", now, turn }, hasEffect: true };

@@ -8,7 +8,7 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { sequences, type Wish } from "./commands.ts";
-import { Player, playSql, type Played } from "./player.ts";
+import { type Played, Player, playSql } from "./player.ts";
 
 const count = Number(process.env["MODEL_SEQUENCES"] ?? 3_000);
 const seed = Number(process.env["MODEL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
@@ -31,7 +31,9 @@ describe("the state machine in Postgres", () => {
     for (const client of clients) await client.end();
   });
 
-  test(`does what the reference model does, over ${count} sequences of random commands`, { timeout: 60_000 + 30 * count }, async () => {
+  test(`does what the reference model does, over ${count} sequences of random commands`, {
+    timeout: 60_000 + 30 * count,
+  }, async () => {
     const outcomes = new Map<string, number>();
     const failures = await Promise.all(
       sides.map(async (side, index) => {
@@ -43,8 +45,13 @@ describe("the state machine in Postgres", () => {
           for (const outcome of played.outcomes) outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
           return played.mismatch === undefined;
         });
-        const { counterexample } = await fc.check(property, { seed: seed + index, numRuns: Math.ceil(count / sides.length) });
-        return counterexample === null ? [] : [describeFailure(seed + index, counterexample[0], await player.play(counterexample[0]))];
+        const { counterexample } = await fc.check(property, {
+          seed: seed + index,
+          numRuns: Math.ceil(count / sides.length),
+        });
+        return counterexample === null
+          ? []
+          : [describeFailure(seed + index, counterexample[0], await player.play(counterexample[0]))];
       }),
     );
     if (process.env["MODEL_OUTCOMES"]) console.log([...outcomes].sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -56,5 +63,10 @@ function describeFailure(seed: number, wishes: readonly Wish[], { steps, mismatc
   const { index = steps.length - 1, reasons = [] } = mismatch ?? {};
   const start = steps[0]?.now ?? 0;
   const lines = steps.slice(0, index + 1).map(({ now, words }) => `  +${(now - start) / 1_000} s  ${words}`);
-  return [`MODEL_SEED=${seed}, shrunk to ${wishes.length} wishes:`, ...lines, "went otherwise than expected:", ...reasons.map((reason) => `  ${reason}`)].join("\n");
+  return [
+    `MODEL_SEED=${seed}, shrunk to ${wishes.length} wishes:`,
+    ...lines,
+    "went otherwise than expected:",
+    ...reasons.map((reason) => `  ${reason}`),
+  ].join("\n");
 }

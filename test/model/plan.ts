@@ -37,7 +37,13 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   }
   const isFailure = item.step === "failure";
   // Branches end side by side: one may report a time before that of a record ahead of it.
-  const record = { value: `result ${token.slice(-4)}`, isFailure, at: now - 5 * item.index, beganAt: now, attempts: number };
+  const record = {
+    value: `result ${token.slice(-4)}`,
+    isFailure,
+    at: now - 5 * item.index,
+    beganAt: now,
+    attempts: number,
+  };
   return { turn: { ...finish, ...(isFailure && { attempt }), record }, deadlines: [] };
 }
 
@@ -45,12 +51,7 @@ function toRetryMs({ step, retryMs }: FinishItem): number {
   return step === "retry soon" ? Math.min(retryMs, soonMs) : Math.max(retryMs, soonMs + 1);
 }
 
-export function planRun(
-  world: World,
-  run: Run,
-  holder: RunHolder,
-  item: FinishItem,
-): Plan<Omit<FinishRun, "armed">> {
+export function planRun(world: World, run: Run, holder: RunHolder, item: FinishItem): Plan<Omit<FinishRun, "armed">> {
   const handler = new Handler(world, run, holder);
   handler.take(item.takes);
   const released = item.releases ? handler.decideRaces() : [];
@@ -161,7 +162,9 @@ class Handler {
 
   #earliestOffer() {
     const byName = new Map<string, number>();
-    const offers = this.waiting.toSorted((one, other) => one.ordinal - other.ordinal).flatMap((row) => this.#offer(row, byName));
+    const offers = this.waiting
+      .toSorted((one, other) => one.ordinal - other.ordinal)
+      .flatMap((row) => this.#offer(row, byName));
     return offers.toSorted((one, other) => one.at - other.at)[0];
   }
 
@@ -221,7 +224,16 @@ class Handler {
     if (step.startsWith("retry")) return { ...place, number, retryInMs: retryMs };
     const isFailure = step === "failure";
     this.waiting = [];
-    this.records.push({ kind: "step", path, occurrence, value: "done", isFailure, at: this.#at, beganAt: this.#at, attempts: number });
+    this.records.push({
+      kind: "step",
+      path,
+      occurrence,
+      value: "done",
+      isFailure,
+      at: this.#at,
+      beganAt: this.#at,
+      attempts: number,
+    });
     return { ...place, number: isFailure ? number : undefined, retryInMs: undefined };
   }
 
@@ -232,7 +244,12 @@ class Handler {
     for (const wish of demands) {
       for (const { until, ...demand } of this.#demandsFor(wish, made)) {
         this.#world.numbers.token += 1;
-        made.push({ ...demand, demandedAfter, ordinal: this.#world.numbers.token, ...(until !== undefined && { until }) });
+        made.push({
+          ...demand,
+          demandedAfter,
+          ordinal: this.#world.numbers.token,
+          ...(until !== undefined && { until }),
+        });
       }
     }
     return made;
@@ -241,7 +258,12 @@ class Handler {
   #demandsFor(wish: DemandWish, made: readonly NewDemand[]): NewPlace[] {
     const until = "ms" in wish && wish.ms !== undefined ? this.#at + wish.ms : undefined;
     const branch = (path: string): NewPlace => ({ ...this.#freshPlace(path, made), kind: "branch" });
-    const wait = (path: string, signal: string): NewPlace => ({ ...this.#freshPlace(path, made), kind: "signal", signal, until });
+    const wait = (path: string, signal: string): NewPlace => ({
+      ...this.#freshPlace(path, made),
+      kind: "signal",
+      signal,
+      until,
+    });
     switch (wish.what) {
       case "branch":
         return [branch("b")];

@@ -51,7 +51,11 @@ export class Player {
       values: [JSON.stringify({ runs: ids, steps: script })],
     });
     const answers: readonly StepAnswer[] = rows[0]?.answers ?? [];
-    return { steps, mismatch: firstMismatch(steps, answers), outcomes: answers.flatMap(({ answer }, index) => outcomesOf(steps[index], answer)) };
+    return {
+      steps,
+      mismatch: firstMismatch(steps, answers),
+      outcomes: answers.flatMap(({ answer }, index) => outcomesOf(steps[index], answer)),
+    };
   }
 }
 
@@ -72,6 +76,12 @@ function firstMismatch(steps: readonly Step[], answers: readonly StepAnswer[]): 
 function outcomesOf(step: Step | undefined, answer: unknown): string[] {
   const { fn = "" } = step ?? {};
   if (typeof answer !== "object" || answer === null) return [fn];
-  const { turns, outcome, sqlState } = answer as { turns?: { outcome?: string }[]; outcome?: string; sqlState?: string };
-  return turns === undefined ? [`${fn}: ${outcome ?? sqlState ?? "done"}`] : turns.map((turn) => `${fn}: ${turn.outcome}`);
+  const { turns, outcome, sqlState } = answer as {
+    turns?: { outcome?: string }[];
+    outcome?: string;
+    sqlState?: string;
+  };
+  return turns === undefined
+    ? [`${fn}: ${outcome ?? sqlState ?? "done"}`]
+    : turns.map((turn) => `${fn}: ${turn.outcome}`);
 }

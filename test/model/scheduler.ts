@@ -11,10 +11,10 @@ import {
   isOver,
   isReady,
   isStill,
-  leaseMs,
   type Listed,
   type ListedRun,
   type Listing,
+  leaseMs,
   minute,
   type Row,
   type Run,
@@ -58,7 +58,10 @@ function isOfInterest(run: Run, now: number): boolean {
   return run.isBlocked || isReady(run, now) || isDue(run, now) || hasWork;
 }
 
-function isBehind(run: { dueAt: number | null; runId: string }, other: { dueAt: number | null; runId: string }): boolean {
+function isBehind(
+  run: { dueAt: number | null; runId: string },
+  other: { dueAt: number | null; runId: string },
+): boolean {
   const [at, otherAt] = [run.dueAt ?? Number.NEGATIVE_INFINITY, other.dueAt ?? Number.NEGATIVE_INFINITY];
   return at > otherAt || (at === otherAt && run.runId > other.runId);
 }
@@ -77,13 +80,15 @@ function look(run: Run, now: number): ListedRun {
     isReady: isFree,
     isUnfinished: run.status === "running",
     nextAt: earliest(isFree ? undefined : instantOf(run), timeoutAt, ...later) ?? null,
-    branches: work.filter((row) => isNow(row, now)).map(({ path, occurrence, turn, dispatches, lease }) => ({
-      path,
-      occurrence,
-      turn,
-      dispatches,
-      isUnfinished: lease !== undefined,
-    })),
+    branches: work
+      .filter((row) => isNow(row, now))
+      .map(({ path, occurrence, turn, dispatches, lease }) => ({
+        path,
+        occurrence,
+        turn,
+        dispatches,
+        isUnfinished: lease !== undefined,
+      })),
   };
 }
 

@@ -27,7 +27,7 @@ export class DevServer {
   url = "";
   #key = "";
 
-  private constructor(options: DevServerOptions) {
+  constructor(options: DevServerOptions) {
     const { data, port = 0, module, env } = options;
     const args = [
       "src/cli/main.ts",
@@ -53,13 +53,11 @@ export class DevServer {
   }
 
   /** Resolves when it listens; rejects with what it said if it ends before. */
-  static async start(options: DevServerOptions): Promise<DevServer> {
-    const server = new DevServer(options);
-    const [, url, key] = await server.untilSaid(/ at (http:\S+)\n[\s\S]*\nKEY=(\S+)\n/);
+  async listening(): Promise<void> {
+    const [, url, key] = await this.untilSaid(/ at (http:\S+)\n[\s\S]*\nKEY=(\S+)\n/);
     if (url === undefined || key === undefined) throw new Error("the pattern has two groups");
-    server.url = url;
-    server.#key = key;
-    return server;
+    this.url = url;
+    this.#key = key;
   }
 
   get pid(): number {

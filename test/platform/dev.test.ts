@@ -1,24 +1,16 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dev } from "../../src/cli/dev.ts";
-import { openEmbedded } from "../../src/postgres/embedded.ts";
+import { madeFolder } from "./databases.ts";
 import { DevServer } from "./dev-server.ts";
 
 let folder: string;
 let servers: DevServer[];
 
-/** The first start takes two seconds, a copy of what it made a quarter of one. */
-let made: string;
-
-beforeAll(async () => {
-  made = mkdtempSync(join(tmpdir(), "layover-dev-"));
-  await (await openEmbedded(made)).close();
-});
-afterAll(() => {
-  rmSync(made, { recursive: true });
-});
+const made = madeFolder();
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "layover-dev-"));
@@ -30,14 +22,15 @@ afterEach(async () => {
 });
 
 async function aServer(port = 0): Promise<DevServer> {
-  if (!existsSync(join(folder, "data"))) cpSync(made, join(folder, "data"), { recursive: true });
-  const server = await DevServer.start({
+  if (!existsSync(join(folder, "data"))) made.copyTo(join(folder, "data"));
+  const server = new DevServer({
     data: join(folder, "data"),
     port,
     module: "test/platform/states.ts",
     env: { LAYOVER_TEST_BODIES: bodies() },
   });
   servers.push(server);
+  await server.listening();
   return server;
 }
 
@@ -94,7 +87,7 @@ describe("a development server", { timeout: 60_000 }, () => {
     const second = await aServer(first.port);
     await second.api("POST", `/v1/runs/${parked.waiting}/signals/go`, { payload: "gone" });
     expect(await resultOf(second, queued)).toBe("quick, time 1");
-    expect(await resultOf(second, branching)).toBe("1, branching-slow, branching-retried");
+    expect(await resultOf(second, branching)).toBe("time 1, branching-slow, branching-retried");
     for (const [index, runId] of slow.entries()) expect(await resultOf(second, runId)).toBe(`slow-${index + 1}`);
     expect(await resultOf(second, parked.waiting)).toBe("gone");
     expect(await resultOf(second, parked.retrying)).toBe("retrying");
@@ -121,6 +114,7 @@ describe("a development server", { timeout: 60_000 }, () => {
     await expect(dev(["test/platform/states.ts", "--data", data])).rejects.toThrow(
       `The process ${server.pid} has the data folder ${data} open. Only one can at a time: end the other one, or use another folder.`,
     );
+    made.copyTo(join(folder, "other"));
     await expect(
       dev(["test/platform/states.ts", "--data", join(folder, "other"), "--port", String(server.port)]),
     ).rejects.toMatchObject({
@@ -133,6 +127,36 @@ describe("a development server", { timeout: 60_000 }, () => {
     expect(secrets.map((file) => readFileSync(file, "utf8"))).toEqual(before);
   });
 });
+
+const hasCurl = spawnSync("curl", ["--version"]).error === undefined;
+
+test.skipIf(!hasCurl)(
+  "the lines that a development server prints carry an order to its end, as they stand",
+  { timeout: 60_000 },
+  async () => {
+    made.copyTo(join(folder, "data"));
+    const server = new DevServer({ data: join(folder, "data") });
+    servers.push(server);
+    await server.listening();
+    const lines = server.output.split("\n").filter((line) => /^(KEY|RUN|curl)/.test(line));
+    const callback = lines.findIndex((line) => line.includes('"$URL"'));
+    const before = sh(lines.slice(0, callback).join("\n"));
+    const [runId, look, history, signal] = before.trim().split("\n");
+    expect(JSON.parse(look ?? "")).toMatchObject({ runId, workflow: "order" });
+    expect(JSON.parse(history ?? "")).toMatchObject({ runId });
+    expect(JSON.parse(signal ?? "")).toMatchObject({ outcome: "sent" });
+    const [url] = await server.untilSaid(/http:\S+\/callbacks\/[\w.-]+/);
+    const after = sh([lines[0], `RUN=${runId} URL=${url}`, ...lines.slice(callback)].join("\n"));
+    expect(JSON.parse(after.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      status: "completed",
+      result: { address: { city: "Turin" } },
+    });
+  },
+);
+
+function sh(script: string): string {
+  return execFileSync("sh", ["-c", script], { encoding: "utf8" });
+}
 
 describe("layover dev says what is wrong and what to do", () => {
   const usage = "Usage: layover dev [MODULE] [--port 3000] [--data .layover/data]";

@@ -38,7 +38,7 @@ const branching = workflow({ ...named, name: "branching" }).handler(async ({ inp
   const sides = await step.map("side", ["quick", "slow", "retried"] as const, (side, { step }) => {
     const name = `${input.name}-${side}`;
     const bodies = {
-      quick: () => note(name),
+      quick: () => `time ${note(name)}`,
       slow: () => hangOnce(name),
       retried: () => failOnce(name),
     };

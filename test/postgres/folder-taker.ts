@@ -1,15 +1,17 @@
-/** Waits for a file, tries to lock a folder, says how that went, and waits to be killed. For embedded.test.ts. */
+/** Waits for a file, tries to lock one folder after the other, says which it got, and waits. For embedded.test.ts. */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { lockFolder } from "../../src/postgres/folder-lock.ts";
 
-const [, , folder = "", whistle = ""] = process.argv;
-process.stdout.write("ready\n");
-while (!existsSync(whistle));
-try {
-  lockFolder(folder);
-  process.stdout.write("mine\n");
-} catch (error) {
-  process.stdout.write(`${error instanceof Error ? error.message : String(error)}\n`);
-}
+const [, , whistle = "", ...folders] = process.argv;
+while (!existsSync(whistle)) await delay(2);
+const mine = folders.filter((folder) => {
+  try {
+    lockFolder(folder);
+    return true;
+  } catch {
+    return false;
+  }
+});
+process.stdout.write(`${JSON.stringify({ pid: process.pid, mine })}\n`);
 await delay(60_000);

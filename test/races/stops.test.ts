@@ -103,6 +103,23 @@ describeEachPostgres(
       });
     });
 
+    test("that is cancelled, recorded by the claim of the run, waits until the branch is done whose claim came before", async () => {
+      const run = await aParkedRun(stage, branches(["a", "b"]));
+      const [claimed, busy] = await stage.collide({
+        first: async (session) => {
+          const answer = await run.claimBranch(session, "b", { token: "b" });
+          await stage.onlooker.query("update layover.run_state set cancel_requested_at = layover.now()");
+          return answer;
+        },
+        second: (session) => run.claim(session, { token: "second", turn: 2 }),
+      });
+      expect(claimed).toMatchObject({ outcome: "claimed" });
+      expect(busy).toEqual({ outcome: "busy", until: noon + minute });
+      expect(await run.finishBranch(stage.onlooker, "b", { token: "b" })).toMatchObject({ outcome: "finished" });
+      expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ position: 2 });
+      expect(await run.history()).toEqual(["b", ""]);
+    });
+
     describe("at its timeout, recorded by the claim of the run", () => {
       const timeoutMs = 10 * second;
       const aRunNearItsTimeout = async () => {

@@ -1,0 +1,73 @@
+/** Lets the process die at chosen calls, and checks what must hold whenever it dies. */
+import { expect } from "vitest";
+import type { Port } from "../engine/process.ts";
+import { endings } from "../engine/replaying.ts";
+import type { PortCall } from "../engine/world.ts";
+import type { TestDatabase } from "../postgres/database.ts";
+import type { Tell, TellOptions, Told } from "./story.ts";
+
+/** The process dies at this call of this port, before or after the call took effect. */
+export interface Death {
+  readonly port: Port;
+  readonly number: number;
+  readonly when: "before" | "after";
+}
+
+/**
+ * How much later a run may end for each death: a lease of a minute, two minutes until the scheduler looks (its motion
+ * minute), and as long again where the death took the scheduler's dispatch with it.
+ */
+export const latestMsPerDeath = 5 * 60_000;
+
+/** How many calls each port gets when nothing goes wrong. */
+export function countCalls({ world }: Told): Record<Port, number> {
+  const count = (port: Port) => world.calls.filter((call) => call.port === port).length;
+  return { query: count("query"), dispatch: count("dispatch"), alarm: count("alarm") };
+}
+
+export async function tellWithDeaths(
+  tell: Tell,
+  database: TestDatabase,
+  options: TellOptions,
+  deaths: readonly Death[],
+): Promise<Told> {
+  const isThis = (call: PortCall) => (death: Death) => death.port === call.port && death.number === call.number;
+  const told = await tell(database, options, (world) => {
+    world.fate = (call) => {
+      const death = deaths.find(isThis(call));
+      return death === undefined ? "passes" : `dies ${death.when}`;
+    };
+  });
+  expect(told.world.deaths).toBe(deaths.length);
+  return told;
+}
+
+/** Whatever died: the same end, each result once, each body at least once, each effect once, and soon. */
+export async function expectSameStory(told: Told, undisturbed: Told): Promise<void> {
+  const { world, view, effects, workflow } = told;
+  expect(view).toMatchObject({ status: "completed", result: undisturbed.view.result });
+  expect(recordsOf(told)).toEqual(recordsOf(undisturbed));
+  expect(effects.names).toEqual(undisturbed.effects.names);
+  const mostAttempts = Math.max(...undisturbed.effects.bodies.values());
+  for (const count of effects.bodies.values()) expect(count).toBeLessThanOrEqual(mostAttempts + world.deaths);
+  console.log(
+    "LATE",
+    Math.round((world.time - undisturbed.world.time) / world.deaths / 1000),
+    JSON.stringify(countCalls(undisturbed)),
+  );
+  expect(world.time - undisturbed.world.time).toBeLessThanOrEqual(world.deaths * latestMsPerDeath);
+  const { first, replayed } = await endings(world, workflow, view.runId);
+  expect(replayed).toEqual(first);
+}
+
+/** The history in an order of its own: side by side, either branch may be recorded first. */
+function recordsOf({ history }: Told): readonly string[] {
+  expect(history.records.map(({ position }) => position)).toEqual(history.records.map((_, index) => index + 1));
+  const times = history.records.map(({ recordedAt }) => recordedAt.getTime());
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  return history.records
+    .map(({ kind, path, occurrence, value, isFailure, attempts }) =>
+      JSON.stringify({ kind, path, occurrence, value, isFailure, attempts }),
+    )
+    .toSorted();
+}

@@ -1,0 +1,64 @@
+/**
+ * The process dies at the n-th call of each port, before and after the call took effect, for every n. On a cloud the
+ * alarms outlive it; on Node they die with it, and the next process begins with a tick. What was dispatched is lost
+ * either way.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import { Chance } from "../engine/chance.ts";
+import type { Port } from "../engine/process.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { countCalls, type Death, expectSameStory, tellWithDeaths } from "./deaths.ts";
+import type { Tell, TellOptions, Told } from "./story.ts";
+
+const ports: readonly Port[] = ["query", "dispatch", "alarm"];
+const moments = ["before", "after"] as const;
+const pairs = 25;
+
+const hosts: readonly [name: string, options: TellOptions][] = [
+  ["a cloud, one turn an invocation", { platform: "cloud", batch: 1 }],
+  ["Node, many turns an invocation", { platform: "node", batch: 100 }],
+  ["a cloud, several steps an invocation", { platform: "cloud", batch: 1, invocation: { maxSteps: 10 } }],
+];
+
+export function describeCrashes(name: string, tell: Tell): void {
+  describe.each(hosts)(`${name} on %s`, (_, options) => {
+    const database = testDatabase();
+    let undisturbed: Told;
+    beforeAll(async () => {
+      undisturbed = await tell(database, options, () => {});
+      expect(undisturbed.view.status).toBe("completed");
+    });
+
+    for (const port of ports) {
+      for (const when of moments) {
+        test(`ends well when its process dies ${when} any one call of ${port}`, { timeout: 180_000 }, async () => {
+          const count = countCalls(undisturbed)[port];
+          expect(count).toBeGreaterThan(0);
+          for (let number = 1; number <= count; number += 1) await survive([{ port, number, when }]);
+        });
+      }
+    }
+
+    test("ends well when its process dies at any two calls", { timeout: 180_000 }, async () => {
+      const chance = new Chance(2, 0);
+      const counts = countCalls(undisturbed);
+      const anyDeath = (): Death => {
+        const port = chance.pick(ports);
+        return { port, number: 1 + chance.below(counts[port]), when: chance.pick(moments) };
+      };
+      for (let pair = 0; pair < pairs; pair += 1) {
+        const [one, other] = [anyDeath(), anyDeath()];
+        if (one.port !== other.port || one.number !== other.number) await survive([one, other]);
+      }
+    });
+
+    async function survive(deaths: readonly Death[]): Promise<void> {
+      try {
+        await expectSameStory(await tellWithDeaths(tell, database, options, deaths), undisturbed);
+      } catch (error) {
+        const died = deaths.map(({ port, number, when }) => `${when} ${port} ${number}`).join(" and ");
+        throw new Error(`died ${died}: ${String(error)}`, { cause: error });
+      }
+    }
+  });
+}

@@ -1,0 +1,52 @@
+/** Replays a run's whole history on its code, far from any engine: it must end as it ended. */
+
+import { decode } from "../../src/core/codec.ts";
+import type { Workflow } from "../../src/core/contract.ts";
+import { describeEnd } from "../../src/engine/ending.ts";
+import { takeOff } from "../../src/engine/flight.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";
+import { seal } from "./process.ts";
+import type { World } from "./world.ts";
+
+interface StoredRun {
+  readonly run: WireRun;
+  readonly records: readonly WireRecord[] | null;
+  readonly epoch: number;
+  readonly status: string;
+  readonly value: string;
+}
+
+export interface End {
+  readonly status: string;
+  /** The result; of an error, its name and message. */
+  readonly value: unknown;
+}
+
+/** How the run ended, and how it ends when it is replayed. */
+export async function endings(world: World, workflow: Workflow, runId: string): Promise<{ first: End; replayed: End }> {
+  const { rows } = await world.database.pool.query<StoredRun>(storedRun, [runId]);
+  const [stored] = rows;
+  if (stored === undefined) throw new Error(`there is no run ${runId}`);
+  const { run, records, epoch, status, value } = stored;
+  const calls = new Calls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
+  const options = { calls, dispatch: async () => {}, workflows: [workflow], sealCallback: seal };
+  const flight = await takeOff(options, workflow, { runId, epoch, handedPosition: Number.POSITIVE_INFINITY, run });
+  await flight.replay(records ?? [], async () => {});
+  const { divergence, outcome } = flight.execution;
+  if (divergence !== undefined) throw new Error(`the replay diverged: ${divergence}`);
+  if (outcome === undefined) throw new Error("the replay did not end");
+  const replayed = await describeEnd(flight);
+  return { first: endOf(status, value), replayed: endOf(replayed.next, replayed.value) };
+}
+
+function endOf(status: string, text: string): End {
+  const value = decode(text);
+  if (status === "completed") return { status, value };
+  return { status, value: `${Reflect.get(Object(value), "name")}: ${Reflect.get(Object(value), "message")}` };
+}
+
+const storedRun = `
+  select layover.read_run(s.run_id) as run, layover.read_records(s.run_id, s.epoch, 0, s.last_position) as records,
+      s.epoch, s.status, coalesce(s.result, s.error) as value
+    from layover.run_state s where s.run_id = $1`;

@@ -1,0 +1,149 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { workflow } from "../../src/core/contract.ts";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { describeEachDatabase } from "./databases.ts";
+
+const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
+const key = createApiKey(new Secrets([secret]), { name: "test", namespace: "default", scopes });
+const servers: NodeServer[] = [];
+let logged: string[];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function aServer(options: Pick<NodeOptions, "database"> & Partial<NodeOptions>): Promise<NodeServer> {
+  logged = [];
+  const onLog: NodeOptions["onLog"] = ({ message, fields }) => logged.push(`${message} ${JSON.stringify(fields)}`);
+  const server = await serveNode({ workflows: [askWorkflow], secrets: [secret], port: 0, onLog, ...options });
+  servers.push(server);
+  return server;
+}
+
+async function call(
+  { url }: Pick<NodeServer, "url">,
+  method: string,
+  path: string,
+  value?: unknown,
+): Promise<{ status: number; body: unknown }> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = value === undefined ? {} : { body: JSON.stringify(value) };
+  const response = await fetch(`${url}${path}`, { method, headers, ...body });
+  return { status: response.status, body: await response.json() };
+}
+
+const Started = z.object({ runId: z.string() });
+
+const ask = workflow({
+  name: "ask",
+  version: 1,
+  input: z.string(),
+  output: z.string(),
+  callbacks: { answer: z.string() },
+});
+const askWorkflow = ask.handler(async ({ input, step, log }) => {
+  const answer = await step.waitForCallback("answer", ({ url }) => log.info(input, { url }));
+  return await step.run("conclude", () => `${input} ${answer}`);
+});
+
+describeEachDatabase("a server of Node's", (database) => {
+  test.each(["", "/layover"])(
+    "mounted at '%s' carries a run from a POST through its callback to its end",
+    async (prefix) => {
+      const server = await aServer({ database: database(), prefix });
+      expect(new URL(server.url).pathname).toBe(prefix === "" ? "/" : prefix);
+      const started = await call(server, "POST", "/v1/workflows/ask/runs", { input: "why?" });
+      expect(started.status).toBe(201);
+      const { runId } = Started.parse(started.body);
+      await expect.poll(() => logged.length, { timeout: 10_000 }).toBe(1);
+      const [, url = ""] = /"url":"([^"]+)"/.exec(logged[0] ?? "") ?? [];
+      expect(url.startsWith(`${server.url}/callbacks/`)).toBe(true);
+      const answer = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '"because"',
+      });
+      expect(answer.status).toBe(200);
+      const result = await call(server, "GET", `/v1/runs/${runId}/result?wait=10s`);
+      expect(result).toMatchObject({ status: 200, body: { status: "completed", result: "why? because" } });
+    },
+  );
+});
+
+describe("a server of Node's", () => {
+  const database = testDatabase();
+
+  test("keeps nobody waiting when it is closed, and is gone then", async () => {
+    const server = await aServer({ database: database.query });
+    const { url, client } = server;
+    const { runId } = await client.start(ask, "who?");
+    const waiting = call(server, "GET", `/v1/runs/${runId}/result?wait=60s`);
+    await expect.poll(() => logged.length, { timeout: 10_000 }).toBe(1);
+    const began = performance.now();
+    await Promise.all([expect(waiting).rejects.toThrow("fetch failed"), server.close()]);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    await expect(fetch(`${url}/health`)).rejects.toThrow("fetch failed");
+  });
+
+  test("listens before it carries anything out, so not at all where the port is taken", async () => {
+    const taken = createServer().listen(0);
+    const address = taken.address();
+    const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+    let statements = 0;
+    const query = Object.assign(async () => [{ statements: ++statements }], { endpoint: "none" });
+    await expect(aServer({ database: query, port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    expect(statements).toBe(0);
+    taken.close();
+  });
+
+  test("that cannot begin leaves its port to others", async () => {
+    const broken = Object.assign(() => Promise.reject(new Error("broken")), { endpoint: "none" });
+    const port = await aServer({ database: database.query }).then(async (server) => {
+      await server.close();
+      return Number(new URL(server.url).port);
+    });
+    await expect(aServer({ database: broken, port })).rejects.toThrow("broken");
+    await aServer({ database: database.query, port });
+  });
+
+  test.each(["", "x", "-1", "65536", 1.5])("refuses the port %j", async (port) => {
+    await expect(aServer({ database: database.query, port })).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  test("refuses a secret that is weak or missing", async () => {
+    await expect(aServer({ database: database.query, secrets: [undefined] })).rejects.toMatchObject({
+      code: "invalid_secret",
+    });
+  });
+});
+
+describe("the reference deployment, functions/node.ts", () => {
+  const database = testDatabase();
+
+  test("serves the order workflow on the database of its environment, until it is asked to end", async () => {
+    const child = spawn(process.execPath, ["--conditions=layover-source", "functions/node.ts"], {
+      env: { ...process.env, DATABASE_URL: database.url, PORT: "0", LAYOVER_SECRET: secret },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    try {
+      const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+      const url = /^layover listens on (\S+)\n$/.exec(line)?.[1] ?? "";
+      const input = { customer: "Ada", amount: 1, items: ["lamp"], address: { street: "1 Rose St", city: "London" } };
+      const started = await call({ url }, "POST", "/v1/workflows/order/runs", { input });
+      expect(started.status).toBe(201);
+      const { runId } = Started.parse(started.body);
+      const status = async () => (await call({ url }, "GET", `/v1/runs/${runId}`)).body;
+      await expect.poll(status, { timeout: 20_000 }).toMatchObject({ status: "waiting" });
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await once(child, "exit")).toEqual([0, null]);
+  });
+});
