@@ -24,11 +24,11 @@ function jsonSchemaOf({ "~standard": standard }: Schema): JsonSchema | undefined
 }
 
 function made(schema: JsonSchema): unknown {
-  const { examples, anyOf, oneOf, items } = schema;
+  const { examples, anyOf, oneOf, items, type } = schema;
   for (const choices of [examples, schema["enum"]]) if (Array.isArray(choices) && choices.length > 0) return choices[0];
   for (const given of ["default", "const"]) if (given in schema) return schema[given];
   for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && isObject(choices[0])) return made(choices[0]);
-  switch (schema["type"]) {
+  switch (Array.isArray(type) ? type[0] : type) {
     case "object":
       return madeObject(schema);
     case "array":

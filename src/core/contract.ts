@@ -11,7 +11,12 @@ import type { Log, RunInfo, Step } from "./step.ts";
 // biome-ignore lint/complexity/noBannedTypes: the empty set of names, on which no key can be looked up
 type NoSchemas = {};
 
-export interface ContractOptions<Input extends Schema, Output extends Schema, Signals extends Schemas, Callbacks extends Schemas> {
+export interface ContractOptions<
+  Input extends Schema,
+  Output extends Schema,
+  Signals extends Schemas,
+  Callbacks extends Schemas,
+> {
   /** Unique among the workflows of a namespace. */
   readonly name: string;
   /** A run keeps the version it was started with. Raise it when old runs could not replay the new code. */
@@ -85,11 +90,16 @@ export function workflow<
   Callbacks extends Schemas = NoSchemas,
 >(options: ContractOptions<Input, Output, Signals, Callbacks>): Contract<Input, Output, Signals, Callbacks> {
   checkName(options.name, "the workflow's name");
-  for (const name of Object.keys({ ...options.signals, ...options.callbacks })) checkStepName(name, "the name of a signal or callback");
+  for (const name of Object.keys({ ...options.signals, ...options.callbacks }))
+    checkStepName(name, "the name of a signal or callback");
   if (!Number.isInteger(options.version) || options.version < 1 || options.version > 2_147_483_647) {
-    throw new LayoverError("invalid_version", `the version of workflow "${options.name}" is ${String(options.version)}`, {
-      hint: "Use a whole number from 1 on.",
-    });
+    throw new LayoverError(
+      "invalid_version",
+      `the version of workflow "${options.name}" is ${String(options.version)}`,
+      {
+        hint: "Use a whole number from 1 on.",
+      },
+    );
   }
   const contract: Contract<Input, Output, Signals, Callbacks> = {
     name: options.name,

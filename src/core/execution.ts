@@ -120,7 +120,10 @@ export class Execution {
   }
 
   /** Asks for something at a place; the promise is settled by a record. */
-  demand(place: { readonly path: string; readonly occurrence: number; readonly map: MapScope | undefined }, wanted: Wanted): Promise<unknown> {
+  demand(
+    place: { readonly path: string; readonly occurrence: number; readonly map: MapScope | undefined },
+    wanted: Wanted,
+  ): Promise<unknown> {
     const isLate = !this.#isOpen;
     if (isLate && this.outcome !== undefined) return never;
     if (this.releases.some(({ prefix }) => place.path.startsWith(prefix))) return never;
@@ -182,10 +185,14 @@ export class Execution {
 
   #describeDivergence(record: HistoryRecord): string {
     const asked = this.pending.map((demand) => `${demand.wanted.kind} ${placeName(demand)}`);
-    const asks = this.outcome !== undefined ? "has ended" : asked.length === 0 ? "asks for nothing" : `asks for ${asked.join(", ")}`;
+    const asks =
+      this.outcome !== undefined
+        ? "has ended"
+        : asked.length === 0
+          ? "asks for nothing"
+          : `asks for ${asked.join(", ")}`;
     return `the history holds ${record.kind} ${placeName(record)} at position ${this.position + 1}, where the code ${asks}`;
   }
 }
 
 const never = new Promise<never>(() => {});
-

@@ -25,15 +25,20 @@ export interface HistoryRecord {
 
 /** Settles `demand` as `record` says: the same in the first pass and in every replay. */
 export function settle(demand: Demand, record: HistoryRecord): void {
-  const { wanted } = demand;
-  if (wanted.kind === "sleep") return demand.resolve(undefined);
-  if (record.value !== null) {
-    const value = decode(record.value, { what: `the record of ${placeName(demand)}` });
-    return record.isFailure ? demand.reject(failureOf(demand, toErrorValue(value), record.attempts)) : demand.resolve(value);
+  if (record.value === null) {
+    settleEmpty(demand);
+    return;
   }
-  if (wanted.kind === "step") return demand.resolve(undefined);
-  if (wanted.onTimeout === "null") return demand.resolve(null);
-  demand.reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
+  const value = decode(record.value, { what: `the record of ${placeName(demand)}` });
+  if (record.isFailure) demand.reject(failureOf(demand, toErrorValue(value), record.attempts));
+  else demand.resolve(value);
+}
+
+/** A sleep that ended, a wait that timed out. */
+function settleEmpty({ wanted, resolve, reject }: Demand): void {
+  if (wanted.kind === "sleep" || wanted.kind === "step") resolve(undefined);
+  else if (wanted.onTimeout === "null") resolve(null);
+  else reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
 }
 
 function failureOf(demand: Demand, cause: ErrorValue, attempts: number): Error {

@@ -65,16 +65,26 @@ export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer
 function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, number>): Offer | undefined {
   const { wanted } = demand;
   const ended = (until: number | undefined): Offer | undefined =>
-    until !== undefined && until <= passed ? { demand, value: null, isFailure: false, signal: undefined, at: until } : undefined;
+    until !== undefined && until <= passed
+      ? { demand, value: null, isFailure: false, signal: undefined, at: until }
+      : undefined;
   switch (wanted.kind) {
     case "step":
       return undefined;
     case "sleep":
       return ended(wanted.until);
     case "callback": {
-      const answer = offers.answers.find(({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence);
+      const answer = offers.answers.find(
+        ({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence,
+      );
       if (answer === undefined || isAfter(answer.answeredAt, wanted.until)) return ended(wanted.until);
-      return { demand, value: answer.value, isFailure: answer.outcome === "rejected", signal: undefined, at: answer.answeredAt };
+      return {
+        demand,
+        value: answer.value,
+        isFailure: answer.outcome === "rejected",
+        signal: undefined,
+        at: answer.answeredAt,
+      };
     }
     case "signal": {
       const named = offers.signals.filter(({ name }) => name === wanted.name);

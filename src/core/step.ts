@@ -70,12 +70,22 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
    *
    * @example const charge = await step.run("charge", ({ idempotencyKey }) => pay(order, idempotencyKey));
    */
-  run<Result>(name: string, body: (context: StepContext) => Result | Promise<Result>, options?: StepOptions): Promise<Result>;
+  run<Result>(
+    name: string,
+    body: (context: StepContext) => Result | Promise<Result>,
+    options?: StepOptions,
+  ): Promise<Result>;
   sleep(name: string, duration: Duration): Promise<void>;
   sleepUntil(name: string, instant: Date | number): Promise<void>;
   /** Takes the next signal of that name, in order of arrival; also one that came before anyone waited. */
-  waitForSignal<Name extends keyof Signals & string>(name: Name, options: NullableWait): Promise<InferOutput<Signals[Name]> | null>;
-  waitForSignal<Name extends keyof Signals & string>(name: Name, options?: WaitOptions): Promise<InferOutput<Signals[Name]>>;
+  waitForSignal<Name extends keyof Signals & string>(
+    name: Name,
+    options: NullableWait,
+  ): Promise<InferOutput<Signals[Name]> | null>;
+  waitForSignal<Name extends keyof Signals & string>(
+    name: Name,
+    options?: WaitOptions,
+  ): Promise<InferOutput<Signals[Name]>>;
   /** Makes a one-time URL by which an outside system answers. */
   createCallback<Name extends keyof Callbacks & string>(name: Name): Callback<InferOutput<Callbacks[Name]>>;
   /** Announces a callback by a step (`announce` gets its URL), then waits for the answer. */
@@ -92,9 +102,15 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   /** A room of its own for names. */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
   /** Like `Promise.all`, each branch with steps of its own. */
-  all<const Results extends readonly unknown[]>(name: string, branches: Branches<Signals, Callbacks, Results>): Promise<Results>;
+  all<const Results extends readonly unknown[]>(
+    name: string,
+    branches: Branches<Signals, Callbacks, Results>,
+  ): Promise<Results>;
   /** The first branch to settle wins; the others are released: no new attempts, no later signal. */
-  race<const Results extends readonly unknown[]>(name: string, branches: Branches<Signals, Callbacks, Results>): Promise<Results[number]>;
+  race<const Results extends readonly unknown[]>(
+    name: string,
+    branches: Branches<Signals, Callbacks, Results>,
+  ): Promise<Results[number]>;
   /** Carries out `each` for every item side by side; the results in the items' order. The first failure rejects. */
   map<Item, Result>(
     name: string,

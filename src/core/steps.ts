@@ -9,7 +9,18 @@ import { checkStepName } from "./names.ts";
 import { resolveRetry } from "./retry.ts";
 import { toRandom, toUuid } from "./seeded.ts";
 import type { Schemas } from "./schema.ts";
-import type { Branch, Branches, Callback, CallbackContext, MapOptions, Step, StepContext, StepOptions, StepOptionsOfAnnouncement, WaitOptions } from "./step.ts";
+import type {
+  Branch,
+  Branches,
+  Callback,
+  CallbackContext,
+  MapOptions,
+  Step,
+  StepContext,
+  StepOptions,
+  StepOptionsOfAnnouncement,
+  WaitOptions,
+} from "./step.ts";
 
 export interface StepsOptions {
   readonly execution: Execution;
@@ -63,7 +74,12 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     return result as Result; // the body's own result, through the codec
   }
 
-  async function wait(kind: "signal" | "callback", at: ReturnType<typeof place>, name: string, { timeout, onTimeout = "throw" }: WaitOptions = {}): Promise<unknown> {
+  async function wait(
+    kind: "signal" | "callback",
+    at: ReturnType<typeof place>,
+    name: string,
+    { timeout, onTimeout = "throw" }: WaitOptions = {},
+  ): Promise<unknown> {
     const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
     const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
     return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
@@ -131,7 +147,7 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     },
     sleepUntil: async (name, instant) => {
       const until = Math.ceil(Number(instant));
-      if (!Number.isFinite(until)) {
+      if (Number.isNaN(new Date(until).getTime())) {
         throw invalid(`sleepUntil ${JSON.stringify(name)} got no valid time`, "Pass a Date, or epoch milliseconds.");
       }
       await execution.demand(place(name), { kind: "sleep", until });
@@ -151,7 +167,8 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       }
     },
     map: async (name, items, each, mapOptions = {}) => Promise.all(mapItems(name, items, each, mapOptions, true)),
-    mapSettled: async (name, items, each, mapOptions = {}) => Promise.allSettled(mapItems(name, items, each, mapOptions, false)),
+    mapSettled: async (name, items, each, mapOptions = {}) =>
+      Promise.allSettled(mapItems(name, items, each, mapOptions, false)),
     now: () => new Date(execution.now),
     random: () => toRandom(seeded("random")),
     uuid: () => toUuid(seeded("uuid")),

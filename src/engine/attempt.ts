@@ -47,7 +47,13 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
     const endedAt = now();
-    return { kind: "failed", error: encodeError(toErrorValue(thrown)), beganAt, endedAt, retryInMs: retryIn(attempt, thrown, endedAt) };
+    return {
+      kind: "failed",
+      error: encodeError(toErrorValue(thrown)),
+      beganAt,
+      endedAt,
+      retryInMs: retryIn(attempt, thrown, endedAt),
+    };
   }
 }
 
@@ -97,7 +103,10 @@ function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: nu
 
 /** A result that cannot be stored, a step that kills its process: the next attempt would end alike. */
 function isOurs(thrown: unknown): boolean {
-  return thrown instanceof LayoverError && ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code);
+  return (
+    thrown instanceof LayoverError &&
+    ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code)
+  );
 }
 
 function exhausted(demand: Demand): LayoverError {

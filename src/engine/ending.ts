@@ -23,7 +23,8 @@ export async function describeEnd({ execution, workflow }: Flight): Promise<Endi
   try {
     const { output } = contract;
     const what = "the run's result";
-    const value = output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", what });
+    const value =
+      output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", what });
     return { next: "completed", value: encode(value, { what }) };
   } catch (error) {
     return failed(error);
@@ -35,7 +36,11 @@ export function failed(error: unknown): Ending {
 }
 
 /** The error of a run whose history has reached its limit, as the codec's text. */
-export function tooLong({ position, historyBytes }: ClaimedRun, newRecords: number, newBytes: number): string | undefined {
+export function tooLong(
+  { position, historyBytes }: ClaimedRun,
+  newRecords: number,
+  newBytes: number,
+): string | undefined {
   const { historyRecords, historyBytes: mostBytes } = defaultLimits;
   if (position + newRecords < historyRecords && historyBytes + newBytes < mostBytes) return undefined;
   return failed(

@@ -3,14 +3,18 @@ import type { TurnRef } from "../core/ports.ts";
 import { type Crew, carryOut } from "./invocation.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
-import { type TickAnswer, tick } from "./tick.ts";
+import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
 import { Warm } from "./warm.ts";
 
 export class Engine {
   readonly #crew: Crew;
 
   constructor(options: EngineOptions) {
-    this.#crew = { options, registry: new Registry(options.workflows), warm: new Warm(options.warmRuns ?? defaults.warmRuns) };
+    this.#crew = {
+      options,
+      registry: new Registry(options.workflows),
+      warm: new Warm(options.warmRuns ?? defaults.warmRuns),
+    };
   }
 
   /** One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. */
@@ -20,9 +24,8 @@ export class Engine {
 
   /**
    * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one.
-   * `isNew`: the first one of a deployment.
    */
-  async tick(options: { readonly isNew?: boolean } = {}): Promise<TickAnswer> {
+  async tick(options: TickOptions = {}): Promise<TickAnswer> {
     try {
       return await tick(this.#crew, options);
     } catch (error) {

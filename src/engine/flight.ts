@@ -32,7 +32,14 @@ export class Flight {
   /** Up to which position the handler was run on before; what it logs beyond is new. */
   handedPosition: number;
 
-  constructor(runId: string, epoch: number, workflow: Workflow, execution: Execution, createdAt: number, handedPosition: number) {
+  constructor(
+    runId: string,
+    epoch: number,
+    workflow: Workflow,
+    execution: Execution,
+    createdAt: number,
+    handedPosition: number,
+  ) {
     this.runId = runId;
     this.epoch = epoch;
     this.workflow = workflow;
@@ -58,11 +65,11 @@ export class Flight {
   }
 }
 
-export function seedOf(runId: string, epoch: number, text: string): Uint8Array {
+function seedOf(runId: string, epoch: number, text: string): Uint8Array {
   return hmac(sha256, utf8ToBytes(`${runId}/${epoch}`), utf8ToBytes(text));
 }
 
-export function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempts]: WireRecord): HistoryRecord {
+function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempts]: WireRecord): HistoryRecord {
   return { kind, path, occurrence, isFailure, value, recordedAt, attempts };
 }
 
@@ -80,13 +87,16 @@ export async function takeOff(
   const { contract } = workflow;
   const stored = decode(run.input, { what: "the run's input" });
   const input =
-    run.isInputParsed || contract.input === undefined ? stored : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
+    run.isInputParsed || contract.input === undefined
+      ? stored
+      : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
   const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
   const flight = new Flight(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
   const step = makeStep({
     execution,
     seed: (text) => flight.seed(text),
-    sealCallback: (callback) => sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
+    sealCallback: (callback) =>
+      sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
     stepTimeoutMs: defaults.stepTimeoutMs,
   });
   const info = {
@@ -101,11 +111,18 @@ export async function takeOff(
   return flight;
 }
 
-function sealCallback(options: EngineOptions, callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0]): { url: string; token: string } {
+function sealCallback(
+  options: EngineOptions,
+  callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0],
+): { url: string; token: string } {
   if (options.sealCallback === undefined) {
-    throw new LayoverError("callbacks_unavailable", `the callback "${callback.name}" has no address: this deployment has no public URL or no secret`, {
-      hint: "Set publicUrl and secrets where the workflows are served.",
-    });
+    throw new LayoverError(
+      "callbacks_unavailable",
+      `the callback "${callback.name}" has no address: this deployment has no public URL or no secret`,
+      {
+        hint: "Set publicUrl and secrets where the workflows are served.",
+      },
+    );
   }
   return options.sealCallback(callback);
 }

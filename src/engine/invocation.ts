@@ -9,7 +9,16 @@ import { placeName } from "../core/demand.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
-import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer, FinishBranch, WirePending } from "../postgres/wire.ts";
+import type {
+  BranchRef,
+  ClaimAnswer,
+  ClaimedBranch,
+  ClaimedRun,
+  ClaimTurn,
+  FinishAnswer,
+  FinishBranch,
+  WirePending,
+} from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";
 import { failed } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
@@ -48,8 +57,19 @@ class Invocation {
     this.#crew = crew;
     this.#options = options;
     this.#host = options.host ?? hostClock;
-    this.#terms = { environment, endpoint: calls.endpoint, versions: registry.versions, leaseMs, maxClaims: defaults.maxClaims };
-    this.#leases = new Leases({ calls, host: this.#host, leaseMs, onError: (error) => this.#report(error, "renewing leases") });
+    this.#terms = {
+      environment,
+      endpoint: calls.endpoint,
+      versions: registry.versions,
+      leaseMs,
+      maxClaims: defaults.maxClaims,
+    };
+    this.#leases = new Leases({
+      calls,
+      host: this.#host,
+      leaseMs,
+      onError: (error) => this.#report(error, "renewing leases"),
+    });
     this.#finishes = new Finishes({ calls, host: this.#host, claim: this.#terms, turns });
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
   }
@@ -57,7 +77,10 @@ class Invocation {
   async carryOut(refs: readonly TurnRef[]): Promise<void> {
     const { calls, warm } = { ...this.#options, ...this.#crew };
     const asked = refs.map((ref) => {
-      const held = ref.branch === undefined ? warm.take(ref.runId) : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
+      const held =
+        ref.branch === undefined
+          ? warm.take(ref.runId)
+          : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
       return { ref, held, turn: this.#claimTurn(ref, held) };
     });
     const wishes: TurnRef[] = [];
@@ -73,8 +96,10 @@ class Invocation {
         try {
           if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
           else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });
-          else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null) await this.#dispatchLater(ref, claimed.readyAt);
-          else if (claimed?.outcome === "wrong_environment") this.#report(wrongEnvironment(this.#terms.environment), "claiming turns");
+          else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
+            await this.#dispatchLater(ref, claimed.readyAt);
+          else if (claimed?.outcome === "wrong_environment")
+            this.#report(wrongEnvironment(this.#terms.environment), "claiming turns");
         } catch (error) {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
@@ -92,7 +117,9 @@ class Invocation {
       token: (this.#options.newToken ?? randomToken)(),
       alone: ref.alone ?? false,
       ...ref.branch,
-      ...(held !== undefined && { have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough } }),
+      ...(held !== undefined && {
+        have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough },
+      }),
     };
   }
 
@@ -131,8 +158,13 @@ class Invocation {
         { ...plan, runId: claim.runId, token: claim.token, ...(again !== undefined && { claim: again }) },
         deadlines,
       );
-      if (answer.outcome !== "finished" && answer.outcome !== "deferred") return this.#reportRefusal(answer, claim.runId);
-      if (answer.outcome === "finished" && flight.execution.outcome === undefined && flight.execution.divergence === undefined) {
+      if (answer.outcome !== "finished" && answer.outcome !== "deferred")
+        return this.#reportRefusal(answer, claim.runId);
+      if (
+        answer.outcome === "finished" &&
+        flight.execution.outcome === undefined &&
+        flight.execution.divergence === undefined
+      ) {
         for (const demand of plan.demands ?? []) flight.rows.add(placeName(demand));
         if (again !== undefined && answer.claim?.outcome === "claimed") {
           claimed = answer.claim;
@@ -163,7 +195,8 @@ class Invocation {
     const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
     if (demand?.wanted.kind !== "step") {
       if (execution.losers.includes(placeName(branch))) return;
-      const blocked = execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
+      const blocked =
+        execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
       await this.#finishes.send({ ...finish, blocked }, []);
       return;
     }
@@ -176,7 +209,8 @@ class Invocation {
       retryInMs === undefined ? [] : [endedAt + retryInMs],
     );
     if (answer.outcome !== "finished") return this.#reportRefusal(answer, turn.runId);
-    if (retryInMs !== undefined) return this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+    if (retryInMs !== undefined)
+      return this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
     const { continues, branches } = answer;
     await this.#dispatch([
       ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
@@ -188,7 +222,8 @@ class Invocation {
   async #flightAt(turn: ClaimTurn, claimed: ClaimedBranch, held: Flight | undefined): Promise<Flight | undefined> {
     const { warm } = this.#crew;
     const { epoch, position } = claimed;
-    if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position) return held;
+    if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position)
+      return held;
     const other = warm.findAt(turn.runId, epoch, position);
     if (other !== undefined) return other;
     if (claimed.run == null) {
@@ -210,19 +245,32 @@ class Invocation {
   async #takeOff(turn: ClaimTurn, claimed: Claimed): Promise<Flight | undefined> {
     const { run } = claimed;
     const workflow = run == null ? undefined : this.#crew.registry.find(run.workflow, run.version);
-    if (run == null || workflow === undefined) throw new Error("the database answered a claim that this deployment cannot carry out");
+    if (run == null || workflow === undefined)
+      throw new Error("the database answered a claim that this deployment cannot carry out");
     try {
-      return await takeOff(this.#options, workflow, { runId: turn.runId, epoch: claimed.epoch, handedPosition: claimed.handedPosition, run });
+      return await takeOff(this.#options, workflow, {
+        runId: turn.runId,
+        epoch: claimed.epoch,
+        handedPosition: claimed.handedPosition,
+        run,
+      });
     } catch (error) {
       if (!(error instanceof LayoverError)) throw error;
       if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
-      const ending = error.code === "invalid_input" ? failed(error) : { next: "blocked" as const, value: error.message };
+      const ending =
+        error.code === "invalid_input" ? failed(error) : { next: "blocked" as const, value: error.message };
       await this.#finishes.send({ runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
       return undefined;
     }
   }
 
-  async #attempt(flight: Flight, demand: Demand, number: number, isExhausted: boolean, lease: Lease): Promise<AttemptResult> {
+  async #attempt(
+    flight: Flight,
+    demand: Demand,
+    number: number,
+    isExhausted: boolean,
+    lease: Lease,
+  ): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.#options;
@@ -251,9 +299,16 @@ class Invocation {
     return steps < (this.#options.invocation?.maxSteps ?? defaults.maxSteps) && this.#host.monotonic() < this.#endsAt;
   }
 
-  #nextClaim(flight: Flight, claim: ClaimTurn, plan: { readonly position: number; readonly records?: readonly unknown[] }): ClaimTurn {
+  #nextClaim(
+    flight: Flight,
+    claim: ClaimTurn,
+    plan: { readonly position: number; readonly records?: readonly unknown[] },
+  ): ClaimTurn {
     const position = plan.position + (plan.records?.length ?? 0);
-    return { ...this.#claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined), have: { epoch: flight.epoch, position, rowsThrough: position } };
+    return {
+      ...this.#claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined),
+      have: { epoch: flight.epoch, position, rowsThrough: position },
+    };
   }
 
   async #dispatchNext(runId: string, answer: FinishAnswer & { outcome: "finished" | "deferred" }): Promise<void> {
@@ -278,7 +333,8 @@ class Invocation {
   }
 
   #reportRefusal(answer: FinishAnswer, runId: string): void {
-    if (answer.outcome === "raised") this.#report(new Error(`${answer.message} (${answer.sqlState})`), `finishing a turn of run ${runId}`);
+    if (answer.outcome === "raised")
+      this.#report(new Error(`${answer.message} (${answer.sqlState})`), `finishing a turn of run ${runId}`);
   }
 
   #report(error: unknown, doing: string): void {
@@ -286,7 +342,11 @@ class Invocation {
   }
 }
 
-function branchResult(result: AttemptResult, number: number, requestId: string | undefined): Pick<FinishBranch, "attempt" | "record" | "bytes"> {
+function branchResult(
+  result: AttemptResult,
+  number: number,
+  requestId: string | undefined,
+): Pick<FinishBranch, "attempt" | "record" | "bytes"> {
   const { beganAt, endedAt } = result;
   const recorded = (value: string, isFailure: boolean) => ({
     record: { value, isFailure, at: endedAt, beganAt, attempts: number },
@@ -310,7 +370,8 @@ function recognise(flight: Flight, { pending }: ClaimedRun): void {
     if (row.kind === "retry") failedAttempts.set(place, row.attempts);
     else if (row.position === null) rows.add(place);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
-    if (!isAskedFor(flight, row)) execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
+    if (!isAskedFor(flight, row))
+      execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
   }
 }
 
@@ -328,8 +389,12 @@ function randomToken(): string {
 }
 
 function wrongEnvironment(environment: string): LayoverError {
-  return new LayoverError("wrong_environment", `this database is not known as environment "${environment}" at this address`, {
-    hint: "It is a copy, or two deployments share it. Adopt it if runs are to be carried out here.",
-    details: { environment },
-  });
+  return new LayoverError(
+    "wrong_environment",
+    `this database is not known as environment "${environment}" at this address`,
+    {
+      hint: "It is a copy, or two deployments share it. Adopt it if runs are to be carried out here.",
+      details: { environment },
+    },
+  );
 }

@@ -9,7 +9,7 @@ export class Registry {
 
   /** @throws LayoverError `duplicate_workflow` */
   constructor(workflows: readonly Workflow[]) {
-    const versions: Record<string, number[]> = {};
+    const versions: Record<string, readonly number[]> = {};
     for (const workflow of workflows) {
       const { name, version } = workflow.contract;
       if (this.find(name, version) !== undefined) {
@@ -18,7 +18,7 @@ export class Registry {
         });
       }
       this.#workflows.set(`${version}/${name}`, workflow);
-      (versions[name] ??= []).push(version);
+      versions[name] = [...(versions[name] ?? []), version];
     }
     this.versions = versions;
   }

@@ -72,7 +72,8 @@ export class RunTurn {
       if (this.#isStepDone) return this.#end("ready");
       this.#isStepDone = true;
       const retryInMs = await this.#carryOut(step);
-      if (retryInMs !== undefined) return this.#end("parked", { deadlines: this.#deadlines([this.#options.now() + retryInMs]) });
+      if (retryInMs !== undefined)
+        return this.#end("parked", { deadlines: this.#deadlines([this.#options.now() + retryInMs]) });
     }
   }
 
@@ -89,7 +90,9 @@ export class RunTurn {
 
   async #take({ demand, value, isFailure, signal }: Offer): Promise<void> {
     this.#signals = this.#signals.filter((other) => other !== signal);
-    this.#answers = this.#answers.filter(({ path, occurrence }) => path !== demand.path || occurrence !== demand.occurrence);
+    this.#answers = this.#answers.filter(
+      ({ path, occurrence }) => path !== demand.path || occurrence !== demand.occurrence,
+    );
     await this.#record(demand, {
       kind: demand.wanted.kind,
       isFailure,
@@ -122,7 +125,16 @@ export class RunTurn {
     }
     const { path, occurrence, demandedAfter } = step;
     const { error, endedAt, retryInMs } = result;
-    this.#attempt = { path, occurrence, demandedAfter, number, beganAt, endedAt, error, ...(retryInMs !== undefined && { retryInMs }) };
+    this.#attempt = {
+      path,
+      occurrence,
+      demandedAfter,
+      number,
+      beganAt,
+      endedAt,
+      error,
+      ...(retryInMs !== undefined && { retryInMs }),
+    };
     if (retryInMs !== undefined) {
       failedAttempts.set(placeName(step), number);
       return retryInMs;
@@ -144,7 +156,9 @@ export class RunTurn {
 
   #park(): Plan {
     const { execution, rows } = this.#flight;
-    const waits = execution.pending.flatMap(({ wanted }) => (wanted.kind === "step" || wanted.until === undefined ? [] : [wanted.until]));
+    const waits = execution.pending.flatMap(({ wanted }) =>
+      wanted.kind === "step" || wanted.until === undefined ? [] : [wanted.until],
+    );
     const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
     return this.#end("parked", { ...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });
   }

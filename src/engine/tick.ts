@@ -14,19 +14,39 @@ export interface TickAnswer {
 }
 
 const pageSize = 500;
+/** A run in motion is due within this. */
+const longestMotionMs = 180_000;
 const longestBackoffMs = 6 * 3_600_000;
 
-/** `isNew`: the first tick of a deployment, which looks at all that is ready or blocked, whenever it is due. */
-export async function tick({ options, registry }: Crew, { isNew = false } = {}): Promise<TickAnswer> {
+export interface TickOptions {
+  /** The first tick of a deployment, which looks at all that is ready or blocked, whenever it is due. */
+  readonly isNew?: boolean;
+  /** ... and nobody else uses the database: short waits were dispatched by a process that is dead, so they are armed. */
+  readonly isExclusive?: boolean;
+}
+
+export async function tick(
+  { options, registry }: Crew,
+  { isNew = false, isExclusive = false }: TickOptions = {},
+): Promise<TickAnswer> {
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { versions } = registry;
   let after: { dueAt: number | null; runId: string } | undefined;
+  const takesOver = isNew && isExclusive;
   let due = 0;
   let dispatched = 0;
   for (;;) {
-    const page = await calls.listDue({ versions, limit: pageSize, isNew, ...(after !== undefined && { after }) });
+    const withinMs = takesOver ? longestMotionMs : 0;
+    const page = await calls.listDue({
+      versions,
+      limit: pageSize,
+      isNew,
+      withinMs,
+      ...(after !== undefined && { after }),
+    });
+    calls.alarms.forget(page.now + 60_000);
     if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
-    const looks = page.runs.map((run) => look(run, page.now));
+    const looks = page.runs.map((run) => look(run, page.now, takesOver ? page.now : motionMinute(page.now)));
     if (looks.length > 0) {
       await calls.alarms.arm(looks.flatMap(({ move }) => (move.dueAt === null ? [] : [move.dueAt])));
       await calls.moveDue(looks.map(({ move }) => move));
@@ -59,19 +79,27 @@ interface Look {
   readonly refs: readonly Wish[];
 }
 
-/** What to dispatch of a due run, and when to look again. */
-function look(run: DueRun, now: number): Look {
+/** What to dispatch of a due run, and when to look again: not before `earliest`. */
+function look(run: DueRun, now: number, earliest: number): Look {
   const { runId, turn, isReady, isUnfinished, nextAt } = run;
   const branches = run.branches ?? [];
   const refs: Wish[] = branches.map((branch) => ({
-    ref: { runId, turn: branch.turn, branch: { path: branch.path, occurrence: branch.occurrence }, alone: branch.isUnfinished },
+    ref: {
+      runId,
+      turn: branch.turn,
+      branch: { path: branch.path, occurrence: branch.occurrence },
+      alone: branch.isUnfinished,
+    },
     delayMs: 0,
   }));
   if (isReady) refs.push({ ref: { runId, turn, alone: isUnfinished }, delayMs: 0 });
   const isDispatched = refs.length > 0;
-  const dispatches = Math.min(isReady ? run.dispatches : Number.POSITIVE_INFINITY, ...branches.map((branch) => branch.dispatches));
+  const dispatches = Math.min(
+    isReady ? run.dispatches : Number.POSITIVE_INFINITY,
+    ...branches.map((branch) => branch.dispatches),
+  );
   const instants = [...(nextAt === null ? [] : [nextAt]), ...(isDispatched ? [now + backoffMs(dispatches)] : [])];
-  const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), motionMinute(now));
+  const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
   if (!isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished) {
     refs.push({ ref: { runId, turn }, delayMs: nextAt - now });
   }
@@ -83,7 +111,11 @@ function backoffMs(dispatches: number): number {
   return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);
 }
 
-function sort(wishes: readonly Wish[]): { ready: TurnRef[]; alone: TurnRef[]; later: (readonly [TurnRef[], number])[] } {
+function sort(wishes: readonly Wish[]): {
+  ready: TurnRef[];
+  alone: TurnRef[];
+  later: (readonly [TurnRef[], number])[];
+} {
   const now = wishes.filter(({ delayMs }) => delayMs === 0).map(({ ref }) => ref);
   return {
     ready: now.filter(({ alone }) => !alone),

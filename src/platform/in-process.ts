@@ -34,7 +34,7 @@ export interface InProcessOptions extends Settings {
   /** Where callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback` throws. */
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
-  /** How many invocations may be under way. Default: 8. */
+  /** How many invocations may be under way. Default: 64. */
   readonly concurrency?: number | undefined;
   /** How many turns one invocation takes at most of what is ready together. Default: 100. */
   readonly batch?: number | undefined;
@@ -57,17 +57,22 @@ export interface InProcess {
  * @throws LayoverError `duplicate_workflow`; `internal` if layover is not installed in the database
  */
 export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
-  const { workflows, database, namespace = "default", publicUrl, secrets, concurrency = 8, batch = 100 } = options;
+  const { workflows, database, namespace = "default", publicUrl, secrets, concurrency = 64, batch = 100 } = options;
+  const { isExclusive = false } = options;
   const onError = options.onError ?? (() => {});
   const alarm = new TimerAlarm(() => ticker.ring());
   const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
-  if (options.isExclusive) await translated(() => calls.voidLeases());
+  if (isExclusive) await translated(() => calls.voidLeases());
   const dispatch = new InProcessDispatch({ carryOut: (turns) => engine.carryOut(turns), concurrency, batch });
   const canSeal = secrets !== undefined && publicUrl !== undefined;
   const sealCallback = canSeal ? callbackSealer({ secrets, namespace, publicUrl }) : undefined;
   const openCallback = secrets && callbackOpener({ secrets, namespace });
   const engine = new Engine({ ...options, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
-  const ticker = new Ticker({ tick: (which) => engine.tick(which), isArmed: () => calls.clock.isKnown, onError });
+  const ticker = new Ticker({
+    tick: (which) => engine.tick({ ...which, isExclusive }),
+    isArmed: () => calls.clock.isKnown,
+    onError,
+  });
   const client = new Client({
     calls,
     dispatch: dispatch.dispatch,

@@ -27,10 +27,15 @@ export class Alarms {
     return this.arm([motionMinute(this.#clock.now()), ...deadlines.filter((at) => at > notAfter + commitMs)]);
   }
 
+  /** What may have rung, though the host's clock may run ahead of the database's, is armed anew when it is needed. */
+  forget(through: number): void {
+    for (const at of this.#standing.keys()) if (at <= through) this.#standing.delete(at);
+  }
+
   /** Arms each instant that does not stand yet; resolves once all of them stand. */
   async arm(instants: readonly number[]): Promise<readonly number[]> {
     const now = this.#clock.now();
-    for (const at of this.#standing.keys()) if (at <= now) this.#standing.delete(at);
+    this.forget(now);
     const wanted = [...new Set(instants)];
     const missing = wanted.filter((at) => !this.#standing.has(at));
     if (missing.length > 0) {

@@ -11,7 +11,7 @@ import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import type * as wire from "./wire.ts";
 
 /** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
-export const callMs = 20_000;
+const callMs = 20_000;
 const tooLate = "LO002";
 const lastTry = 3;
 

@@ -63,7 +63,7 @@ export function functionsToWrite(state: State, schema: Schema): readonly SqlFunc
 }
 
 /** By semantic versioning; a pre-release comes before its release. */
-export function isOlder(version: string, than: string): boolean {
+function isOlder(version: string, than: string): boolean {
   const [ours, theirs] = [version, than].map((text) => text.split("+")[0]?.split("-") ?? []);
   const [[release = "", ...preRelease], [otherRelease = "", ...otherPreRelease]] = [ours ?? [], theirs ?? []];
   const byRelease = compareNumbers(release, otherRelease);

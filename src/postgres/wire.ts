@@ -246,6 +246,7 @@ export interface DueCall {
   readonly versions: ClaimCall["versions"];
   readonly limit: number;
   readonly isNew?: boolean;
+  readonly withinMs?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
 }
 export interface DueAnswer {

@@ -34,7 +34,11 @@ class Layover implements Contestant {
     this.#pool = pool;
     this.#alarm = new TimerAlarm(() => void engine.tick());
     this.#calls = new Calls({ query: pg(pool), namespace: "default", alarm: this.#alarm.arm });
-    this.#dispatch = new InProcessDispatch({ carryOut: (turns) => engine.carryOut(turns), concurrency: connections, batch: 1 });
+    this.#dispatch = new InProcessDispatch({
+      carryOut: (turns) => engine.carryOut(turns),
+      concurrency: connections,
+      batch: 1,
+    });
     const workflows = [
       trivial.handler(async ({ input, step }) => {
         for (let count = 0; count < input.steps; count += 1) await step.run("step", () => this.#body(count));
@@ -43,7 +47,13 @@ class Layover implements Contestant {
     const onError = (error: unknown) => {
       this.#failure ??= error;
     };
-    const engine = new Engine({ calls: this.#calls, dispatch: this.#dispatch.dispatch, workflows, onError, warmRuns: 10_000 });
+    const engine = new Engine({
+      calls: this.#calls,
+      dispatch: this.#dispatch.dispatch,
+      workflows,
+      onError,
+      warmRuns: 10_000,
+    });
   }
 
   async start({ runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
@@ -51,7 +61,9 @@ class Layover implements Contestant {
     const encodedInput = `1${JSON.stringify({ steps })}`;
     for (let first = 0; first < runs; first += 16) {
       const some = ids.slice(first, first + 16);
-      await Promise.all(some.map((runId) => this.#calls.startRun({ runId, workflow: "trivial", version: 1, encodedInput })));
+      await Promise.all(
+        some.map((runId) => this.#calls.startRun({ runId, workflow: "trivial", version: 1, encodedInput })),
+      );
     }
     return ids;
   }

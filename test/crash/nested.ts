@@ -1,5 +1,5 @@
 /** Two levels of branches: a map in a map, and Promise.all inside of a race, with slots and retries in between. */
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "layover";
 import { World } from "../engine/world.ts";
 import { Effects, type Tell } from "./story.ts";
 
@@ -45,6 +45,7 @@ export const tellNested: Tell = async (database, options, prepare) => {
   });
   const world = await World.begin(database, { ...options, workflows: [nestedWorkflow] });
   prepare(world);
+  await world.pass("43s"); // whole minutes are where the scheduler looks
   const run = await world.start(nested);
   const view = await world.run(run);
   return { world, effects, workflow: nestedWorkflow, view, history: await world.history(run) };

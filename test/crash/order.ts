@@ -1,6 +1,7 @@
 /** An order: it is charged, its address comes by a signal, it is approved by a callback, it rests, its parcels are sent. */
+
+import { workflow } from "layover";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
 import { World } from "../engine/world.ts";
 import { Effects, type Tell } from "./story.ts";
 
@@ -38,6 +39,7 @@ export const tellOrder: Tell = async (database, options, prepare) => {
   });
   const world = await World.begin(database, { ...options, workflows: [orderWorkflow] });
   prepare(world);
+  await world.pass("17s"); // whole minutes are where the scheduler looks
   const run = await world.start(order, { parcels: ["a", "b", "c"] });
   await world.pass("20 minutes");
   await world.signal(run, order, "address", "Bonn");

@@ -1,8 +1,8 @@
 /** A run from its start to its end, with everything that happens to it from outside, and what its steps did. */
+
+import type { StepContext, Workflow } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
-import type { Workflow } from "../../src/core/contract.ts";
-import type { StepContext } from "../../src/core/step.ts";
 import type { World, WorldOptions } from "../engine/world.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 

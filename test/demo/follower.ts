@@ -58,7 +58,7 @@ export class Follower {
       const beganAt = record.beganAt ?? records[index - 1]?.recordedAt ?? createdAt;
       const took = `${((record.recordedAt - beganAt) / 1_000).toFixed(2)} s`;
       const value = record.value === undefined ? "" : JSON.stringify(record.value);
-      this.#screen.say("ok", `${record.path.padEnd(18)} ${took.padStart(7)}   ${paint("dim", value)}`);
+      this.#screen.say("ok", `${record.path.padEnd(18)} ${took.padStart(7)}   ${paint("dim", value)}`.trimEnd());
     }
   }
 }

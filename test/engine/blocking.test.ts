@@ -1,6 +1,7 @@
 /** Runs that this deployment cannot go on with: other code, other versions, other databases, code that kills. */
+
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { play, type TestedHandler, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";

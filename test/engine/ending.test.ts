@@ -1,7 +1,8 @@
 /** How runs end: by what they give, by what they throw, by their own time, by growing too long. */
+
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { play, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";

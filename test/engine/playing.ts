@@ -1,8 +1,9 @@
 /** Plays one run of a handler, from its start to its end. */
+
+import { workflow } from "layover";
 import * as z from "zod";
 import type { Run } from "../../src/client/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
-import { workflow } from "../../src/core/contract.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import { World, type WorldOptions } from "./world.ts";
 

@@ -2,9 +2,10 @@
  * One process that carries out turns: a real engine and a real client over ports at which every call waits until the
  * world lets it pass. A process that died is never heard of again: what it waited for does not come.
  */
-import { Client } from "../../src/client/client.ts";
+
+import type { Workflow } from "layover";
+import { Client } from "layover";
 import type { CallbackRef, SealCallback } from "../../src/core/callback.ts";
-import type { Workflow } from "../../src/core/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
@@ -37,6 +38,8 @@ export interface ProcessOptions
     | "requestId"
   > {
   readonly workflows: readonly Workflow[];
+  /** The deployment has no public URL: callbacks cannot be made. */
+  readonly hasNoAddress?: boolean | undefined;
   readonly namespace: string;
   readonly query: Query;
   readonly dispatch: Dispatch;
@@ -61,7 +64,8 @@ export class Process {
   waiting: Waiting[] = [];
 
   constructor(options: ProcessOptions) {
-    const { workflows, namespace, query, dispatch, alarm, time, random, newToken, onError, ...engine } = options;
+    const { workflows, namespace, query, dispatch, alarm, time, random, newToken, onError, hasNoAddress, ...engine } =
+      options;
     this.timers = new Timers(time);
     const ported = (text: string, parameters: Parameters<Query>[1]) =>
       this.#pass("query", functionIn(text), () => query(text, parameters));
@@ -80,7 +84,7 @@ export class Process {
       calls: this.calls,
       dispatch: portedDispatch,
       workflows,
-      sealCallback: seal,
+      sealCallback: hasNoAddress ? undefined : seal,
       host: this.timers,
       random,
       newToken,

@@ -1,6 +1,7 @@
 /** The tick: what it finds, how often it looks, and that nothing is lost while calls fail. */
+
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { play, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";

@@ -1,8 +1,9 @@
 /** `step.run`, alone and as a branch beside another: both ways it must behave alike. */
+
+import type { StepContext, StepOptions } from "layover";
+import { NonRetryableError, RetryAfterError } from "layover";
 import { describe, expect, test } from "vitest";
 import { encode } from "../../src/core/codec.ts";
-import type { StepContext, StepOptions } from "../../src/core/step.ts";
-import { NonRetryableError, RetryAfterError } from "../../src/core/user-errors.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { play, type TestedStep } from "./playing.ts";
 

@@ -1,7 +1,11 @@
 /** Sleeps, signals and callbacks: what a run waits for while nobody works on it. */
+
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
 import { play, tested, worldOf } from "./playing.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 
@@ -50,6 +54,7 @@ describe("a sleep", () => {
   test.each([
     ["a date that is none", new Date(Number.NaN)],
     ["NaN", Number.NaN],
+    ["the end of the world", Number.MAX_VALUE],
   ])("until %s is refused", async (_, instant) => {
     const { view } = await play(database, async ({ step }) => step.sleepUntil("nap", instant));
     expect(view.error).toMatchObject({ code: "invalid_request", message: 'sleepUntil "nap" got no valid time' });
@@ -159,8 +164,6 @@ describe("a wait for a signal", () => {
   });
 
   test("sent past the door, from SQL, with what its schema refuses, throws", async () => {
-    const { z, workflow } = { ...(await import("zod")), ...(await import("../../src/core/contract.ts")) };
-    const { World } = await import("./world.ts");
     const contract = workflow({ name: "strict", version: 1, signals: { go: z.object({ n: z.coerce.number() }) } });
     const world = await World.begin(database, {
       workflows: [
@@ -327,5 +330,12 @@ describe("a callback", () => {
     expect(late).toEqual({ answer: { outcome: "expired" } });
     expect(world.errors).toEqual([]);
     expect(world.time).toBe(3_600_000);
+  });
+
+  test("cannot be made where the deployment has no address", async () => {
+    const { view } = await play(database, async ({ step }) => step.createCallback("approval").url, {
+      hasNoAddress: true,
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "callbacks_unavailable" } });
   });
 });

@@ -2,8 +2,9 @@
  * W (DESIGN.md §6): every run that is not over, paused or blocked, waits for nothing but signals, or has a due instant
  * for which an alarm stands that rings at or at most two minutes after it. Except versions that no deployment carries.
  */
+
+import type { Workflow } from "layover";
 import type { Pool } from "pg";
-import type { Workflow } from "../../src/core/contract.ts";
 import type { StandingAlarm } from "./platform.ts";
 
 const twoMinutes = 120_000;

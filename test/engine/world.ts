@@ -9,12 +9,12 @@
  * passes only when nothing else is left to happen. So the same seed plays the same story, however fast the machine is.
  * After each statement that wrote and whenever time passes, W must hold (see watch.ts).
  */
-import { Client, type Run } from "../../src/client/client.ts";
+
+import { Client, type Contract, type Duration, type InputOf, type Run, type SignalsOf, type Workflow } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
-import type { Contract, InputOf, SignalsOf, Workflow } from "../../src/core/contract.ts";
-import { type Duration, toMilliseconds } from "../../src/core/duration.ts";
+import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
 import type { InferInput } from "../../src/core/schema.ts";
 import type { LogEntry } from "../../src/engine/options.ts";
@@ -39,7 +39,10 @@ export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "
 
 export interface WorldOptions
   extends Partial<
-    Pick<ProcessOptions, "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs">
+    Pick<
+      ProcessOptions,
+      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs"
+    >
   > {
   readonly workflows: readonly Workflow[];
   readonly seed?: number;
@@ -430,10 +433,11 @@ export class World {
   }
 
   #newProcess(): Process {
-    const { workflows, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
+    const { workflows, hasNoAddress, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
     const { query } = this.#database;
     return new Process({
       workflows,
+      hasNoAddress,
       warmRuns,
       invocation,
       environment,

@@ -322,5 +322,5 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
 
 /** A sequence begins with a run, or hardly anything would happen in it. */
 export const sequences: fc.Arbitrary<readonly Wish[]> = fc
-  .tuple(starts, fc.array(wish, { minLength: 1, maxLength: 40, size: "max" }))
+  .tuple(starts, fc.array(wish, { minLength: 1, maxLength: 50, size: "max" }))
   .map(([first, rest]) => [first, ...rest]);

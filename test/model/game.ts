@@ -156,7 +156,7 @@ export class Game {
     if (first === undefined) return;
     const own = world.runs.find(({ id }) => id === first.runId)?.namespace;
     const namespace = this.#namespace(wish.isElsewhere, own);
-    const deployment = deployments[wish.environment];
+    const deployment = deployments[world.environments.has(namespace) ? wish.environment : "ours"];
     const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries] };
     const p = { namespace, ...deployment, versions: versions[wish.carries], leaseMs, maxClaims, turns: asked };
     const words = `claim${wish.isElsewhere ? " (wrong namespace)" : ""}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${

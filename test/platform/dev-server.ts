@@ -24,7 +24,7 @@ export class DevServer {
   readonly #ended: Promise<unknown>;
   readonly #listeners = new Set<() => void>();
   #output = "";
-  url = "";
+  #url = "";
   #key = "";
 
   constructor(options: DevServerOptions) {
@@ -56,12 +56,21 @@ export class DevServer {
   async listening(): Promise<void> {
     const [, url, key] = await this.untilSaid(/ at (http:\S+)\n[\s\S]*\nKEY=(\S+)\n/);
     if (url === undefined || key === undefined) throw new Error("the pattern has two groups");
-    this.url = url;
+    this.#url = url;
     this.#key = key;
   }
 
   get pid(): number {
     return this.#child.pid ?? Number.NaN;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** An API key that counts in its data folder. */
+  get key(): string {
+    return this.#key;
   }
 
   get port(): number {

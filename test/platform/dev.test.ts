@@ -85,6 +85,7 @@ describe("a development server", { timeout: 60_000 }, () => {
     await first.kill();
 
     const second = await aServer(first.port);
+    expect(second.key).toBe(first.key);
     await second.api("POST", `/v1/runs/${parked.waiting}/signals/go`, { payload: "gone" });
     expect(await resultOf(second, queued)).toBe("quick, time 1");
     expect(await resultOf(second, branching)).toBe("time 1, branching-slow, branching-retried");
@@ -98,19 +99,9 @@ describe("a development server", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("survives a promise that a handler forgot, and ends what is under way when it is asked to stop", async () => {
-    const server = await aServer();
-    expect(await resultOf(server, await start(server, "careless"))).toBe("careless, time 1");
-    await server.untilSaid(/error, a promise that nobody awaits: Error: forgotten/);
-    expect(await server.kill("SIGTERM")).toBe(0);
-  });
-
-  test("keeps its key and its secret to itself, from start to start, and its folder from other processes", async () => {
+  test("keeps its folder and its port to itself, survives a forgotten promise, and ends in peace when it is asked to", async () => {
     const server = await aServer();
     const data = join(folder, "data");
-    const secrets = ["secret", "api-key"].map((file) => join(data, file));
-    expect(secrets.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
-    expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
     await expect(dev(["test/platform/states.ts", "--data", data])).rejects.toThrow(
       `The process ${server.pid} has the data folder ${data} open. Only one can at a time: end the other one, or use another folder.`,
     );
@@ -121,10 +112,12 @@ describe("a development server", { timeout: 60_000 }, () => {
       message: `The port ${server.port} is in use.`,
       hint: `Use another one: layover dev --port ${server.port + 1}`,
     });
-    const before = secrets.map((file) => readFileSync(file, "utf8"));
-    await server.kill();
-    await aServer();
-    expect(secrets.map((file) => readFileSync(file, "utf8"))).toEqual(before);
+    expect(["secret", "api-key"].map((file) => statSync(join(data, file)).mode & 0o777)).toEqual([0o600, 0o600]);
+    expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
+
+    expect(await resultOf(server, await start(server, "careless"))).toBe("careless, time 1");
+    await server.untilSaid(/error, a promise that nobody awaits: Error: forgotten/);
+    expect(await server.kill("SIGTERM")).toBe(0);
   });
 });
 

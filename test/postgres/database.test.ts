@@ -1,6 +1,7 @@
 import { Client } from "pg";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres, emptyDatabase, freshDatabase, postgresUrl, testDatabase } from "./database.ts";
+import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
+import { emptyDatabase, freshDatabase } from "./fresh-database.ts";
 
 async function tablesOf(url: string): Promise<string[]> {
   const client = new Client(url);

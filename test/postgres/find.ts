@@ -15,15 +15,15 @@ export function versionsToTest(): readonly string[] {
 export async function findPostgres(version: string): Promise<FoundPostgres> {
   const named = process.env["TEST_DATABASE_URL"];
   if (named) return { url: named, stop: async () => {} };
-  if (version !== "15" && version !== "18") throw new Error(`Tests run on PostgreSQL 15 and 18, not on ${version}.`);
-  return (
-    (await inDocker(version)) ??
-    (await startPostgres({ version: version === "15" ? 15 : (18 satisfies PostgresVersion) }))
-  );
+  const local = localVersions[version];
+  if (local === undefined) throw new Error(`Tests run on PostgreSQL 15 and 18, not on ${version}.`);
+  return (await inDocker(local)) ?? (await startPostgres({ version: local }));
 }
 
+const localVersions: Readonly<Record<string, PostgresVersion>> = { 15: 15, 18: 18 };
+
 /** Answers nothing where Docker is not there, or has neither the image nor a way to get it. */
-async function inDocker(version: string): Promise<FoundPostgres | undefined> {
+async function inDocker(version: PostgresVersion): Promise<FoundPostgres | undefined> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   try {
     await getContainerRuntimeClient();

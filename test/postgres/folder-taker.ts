@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { lockFolder } from "../../src/postgres/folder-lock.ts";
 
 const [, , whistle = "", ...folders] = process.argv;
+process.stdout.write("ready\n");
 while (!existsSync(whistle)) await delay(2);
 const mine = folders.filter((folder) => {
   try {

@@ -6,7 +6,8 @@ import { Client, Pool, type PoolConfig, types } from "pg";
 import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
 import { type PgOptions, pg } from "../../src/postgres/pg.ts";
-import { describeEachPostgres, emptyDatabase, postgresUrl, testDatabase } from "./database.ts";
+import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
+import { emptyDatabase } from "./fresh-database.ts";
 import { describeQuery, failureOf } from "./query-conformance.ts";
 
 const passwords: string[] = [];

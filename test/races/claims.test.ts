@@ -178,6 +178,11 @@ describeEachPostgres(
     });
 
     describe("as the first one in a database, by two deployments at once", () => {
+      const twoRuns = async () => {
+        const runs = [await aRun(stage), await aRun(stage)] as const;
+        await stage.look("delete from layover.environment");
+        return runs;
+      };
       const claimAs = (run: Run, environment: string) => async (session: Session) => {
         const turns = [run.toClaim({ token: environment })];
         const answer = await session.call("claim_turns", { ...terms, environment, turns });
@@ -185,13 +190,13 @@ describeEachPostgres(
       };
 
       test("is granted to one environment only", async () => {
-        const [mine, yours] = [await aRun(stage), await aRun(stage)];
+        const [mine, yours] = await twoRuns();
         const both = { first: claimAs(mine, "production"), second: claimAs(yours, "staging") };
         expect(await stage.collide(both)).toEqual(["claimed", "wrong_environment"]);
       });
 
       test("is granted to the second environment if the first rolls back", async () => {
-        const [mine, yours] = [await aRun(stage), await aRun(stage)];
+        const [mine, yours] = await twoRuns();
         const both = {
           first: claimAs(mine, "production"),
           second: claimAs(yours, "staging"),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aDemand, aFanOut, aRecord, aRunAtWork, aWaitFor, branches, minute, noon, type Run } from "./runs.ts";
+import { aDemand, aFanOut, aMap, aRecord, aRunAtWork, aWaitFor, branches, minute, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -85,6 +85,19 @@ describeEachPostgres(
         expect(deferred).toMatchObject({ outcome: "deferred", isReady: true });
         expect(await run.state()).toMatchObject({ status: "parked", blocked: null, isReady: true });
       });
+    });
+
+    test("leaves a run ready that was not when its deployment tried it anew, though no branch made it so", async () => {
+      const run = await aMap(stage, ["a", "b"]);
+      await run.finishBranch(stage.onlooker, "b", { token: "b", blocked: "why" });
+      expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
+      const [recorded, deferred] = await stage.collide({
+        first: (session) => run.finishBranch(session, "a", { token: "a" }),
+        second: (session) => run.finish(session, { token: "second" }),
+      });
+      expect(recorded).toMatchObject({ outcome: "finished", continues: null });
+      expect(deferred).toMatchObject({ outcome: "deferred", isReady: true });
+      expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
     });
 
     describe("sent again", () => {

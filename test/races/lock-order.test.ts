@@ -151,6 +151,7 @@ describeEachPostgres(
 
       test.each(Object.entries(calls))("%s", async (_, arrange) => {
         const call = await arrange();
+        await stage.onlooker.query("update layover.pending set turn = turn where path = 'race/a'"); // behind the other one
         let wasFree = false;
         await stage.collide({
           first: (session) => session.query("select from layover.pending where path = 'race/a' for update"),

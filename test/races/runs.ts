@@ -171,8 +171,9 @@ export class Run {
   }
 }
 
-/** Ready to be claimed. */
+/** Ready to be claimed, and not the first one in its database. */
 export async function aRun(stage: Stage, { runId = randomUUID(), ...options }: StartOptions = {}): Promise<Run> {
+  await stage.onlooker.call("adopt_environment", terms);
   await stage.onlooker.call("start_run", { ...aStart(runId), ...options });
   return new Run(stage, runId);
 }

@@ -13,6 +13,7 @@ import type { TestDatabase } from "../postgres/database.ts";
 
 /** What each function of the state machine answers. */
 export interface Answers {
+  adopt_environment: { readonly outcome: "adopted" };
   start_run: wire.StartAnswer;
   claim_turns: wire.ClaimAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };

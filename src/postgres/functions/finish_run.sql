@@ -21,7 +21,7 @@ begin
            ready_at = case when v_next in ('ready', 'parked', 'blocked') then v_now end,
            due_at = case when v_next in ('ready', 'parked') and t.paused_at is null and t.blocked is null
              then layover.pick_due(f->'armed', v_now) end,
-           blocked = case when v_next = 'blocked' then f->>'value' else t.blocked end,
+           blocked = case when v_next = 'blocked' then f->>'value' when v_next in ('ready', 'parked') then t.blocked end,
            ended_at = case when v_next in ('completed', 'failed', 'cancelled') then v_now end,
            result = case when v_next = 'completed' then f->>'value' end,
            error = case when v_next in ('failed', 'cancelled') then f->>'value' end,

@@ -1,7 +1,8 @@
 -- What the scheduler must look at: due runs of the versions that this deployment carries, a page at a time, each with
 -- what may be claimed now and the instant of what comes next. Writes nothing.
 --
--- A new deployment asks once with `isNew`: runs that are ready or blocked count, whenever they are due.
+-- A new deployment asks once with `isNew`: runs that are ready or blocked count, whenever they are due. With `withinMs`
+-- so does what is due soon, where whoever was to dispatch it after a short wait is dead.
 create or replace function layover.list_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -23,7 +24,9 @@ begin
        where s.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
          and case when v_is_new
                then s.ended_at is null and s.paused_at is null
-                 and (s.blocked is not null or s.ready_at <= v_now or s.due_at <= v_now or (s.has_pending and exists (
+                 and (s.blocked is not null or s.ready_at <= v_now
+                   or s.due_at <= v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond'
+                   or (s.has_pending and exists (
                    select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
                      and not b.is_queued and not b.is_released and coalesce(b.leased_until, b.ready_at) <= v_now)))
                else s.due_at <= v_now end
