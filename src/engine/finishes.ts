@@ -66,7 +66,7 @@ export class Finishes {
       const { turns } = await this.#calls.finishTurns(
         sent.map(({ finish }) => finish),
         sent.flatMap(({ deadlines }) => deadlines),
-        this.#claim,
+        sent.some(({ finish }) => "claim" in finish) ? this.#claim : undefined,
       );
       for (const [index, { resolve }] of sent.entries()) resolve(turns[index] ?? { outcome: "unknown" });
     } catch (error) {

@@ -2,11 +2,12 @@
  * The turn of a run: replay, hand out what came, carry out the one pending step, run on to the next demand. What is to
  * be recorded and what follows it are one plan, and so one call.
  */
+
+import { decode, encode } from "../core/codec.ts";
 import { type Demand, placeName } from "../core/demand.ts";
+import { toErrorValue } from "../core/error-value.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
 import { parse } from "../core/schema.ts";
-import { toErrorValue } from "../core/error-value.ts";
-import { decode, encode } from "../core/codec.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewDemand, NewRecord, WireCallback } from "../postgres/wire.ts";
 import { type AttemptResult, encodeError } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";

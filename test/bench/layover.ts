@@ -1,86 +1,83 @@
-/** layover itself, as a process hosts it: one run per turn, on a pool of connections. */
+/** layover itself, as a process of Node's hosts it: on a pool of connections, one run per call. */
 import { Pool } from "pg";
 import { v7 as ascendingId } from "uuid";
-import { z } from "zod";
+import * as z from "zod";
 import { workflow } from "../../src/core/contract.ts";
-import { Engine } from "../../src/engine/engine.ts";
-import { InProcessDispatch } from "../../src/platform/in-process-dispatch.ts";
-import { TimerAlarm } from "../../src/platform/timer-alarm.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
-import type { Body, Contender, Database, Engine as Contestant } from "./contender.ts";
+import type { Body, Contender, Engine } from "./contender.ts";
 
 const trivial = workflow({ name: "trivial", version: 1, input: z.object({ steps: z.number() }) });
 
-export const layover: Contender = {
-  name: "layover",
-  async prepare(database) {
-    const pool = new Pool({ connectionString: database.url, max: database.connections, idleTimeoutMillis: 0 });
-    await migrate(pool);
-    return new Layover(pool, database);
-  },
-};
+/** As it is by default: a step is recorded and the next one claimed by one statement. */
+export const layover: Contender = contender("layover");
 
-class Layover implements Contestant {
+/** As on platforms that end an invocation after each step. */
+export const layoverByStep: Contender = contender("layover, a step an invocation", { maxSteps: 1 });
+
+function contender(name: string, invocation?: InProcessOptions["invocation"]): Contender {
+  return {
+    name,
+    async prepare({ url, connections }) {
+      const pool = new Pool({ connectionString: url, max: connections, idleTimeoutMillis: 0 });
+      await migrate(pool);
+      return await Layover.begin(pool, { concurrency: connections, invocation });
+    },
+  };
+}
+
+class Layover implements Engine {
   readonly #pool: Pool;
-  readonly #calls: Calls;
-  readonly #dispatch: InProcessDispatch;
-  readonly #alarm: TimerAlarm;
-  #body: Body = () => 0;
-  #failure: unknown;
+  readonly #host: InProcess;
+  readonly #work: Work;
 
-  constructor(pool: Pool, { connections }: Database) {
-    this.#pool = pool;
-    this.#alarm = new TimerAlarm(() => void engine.tick());
-    this.#calls = new Calls({ query: pg(pool), namespace: "default", alarm: this.#alarm.arm });
-    this.#dispatch = new InProcessDispatch({
-      carryOut: (turns) => engine.carryOut(turns),
-      concurrency: connections,
-      batch: 1,
+  static async begin(pool: Pool, options: Pick<InProcessOptions, "concurrency" | "invocation">): Promise<Layover> {
+    const work: Work = { body: () => 0, failure: undefined };
+    const handled = trivial.handler(async ({ input, step }) => {
+      for (let count = 0; count < input.steps; count += 1) await step.run("step", () => work.body(count));
     });
-    const workflows = [
-      trivial.handler(async ({ input, step }) => {
-        for (let count = 0; count < input.steps; count += 1) await step.run("step", () => this.#body(count));
-      }),
-    ];
     const onError = (error: unknown) => {
-      this.#failure ??= error;
+      work.failure ??= error;
     };
-    const engine = new Engine({
-      calls: this.#calls,
-      dispatch: this.#dispatch.dispatch,
-      workflows,
-      onError,
-      warmRuns: 10_000,
-    });
+    const database = pg(pool);
+    const settings = { ...options, database, workflows: [handled], batch: 1, warmRuns: 10_000, onError };
+    return new Layover(pool, await startInProcess(settings), work);
+  }
+
+  private constructor(pool: Pool, host: InProcess, work: Work) {
+    this.#pool = pool;
+    this.#host = host;
+    this.#work = work;
   }
 
   async start({ runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
     const ids = Array.from({ length: runs }, () => ascendingId());
-    const encodedInput = `1${JSON.stringify({ steps })}`;
+    const run = { workflow: "trivial", version: 1, encodedInput: `1${JSON.stringify({ steps })}` };
     for (let first = 0; first < runs; first += 16) {
       const some = ids.slice(first, first + 16);
-      await Promise.all(
-        some.map((runId) => this.#calls.startRun({ runId, workflow: "trivial", version: 1, encodedInput })),
-      );
+      await Promise.all(some.map((runId) => this.#host.calls.startRun({ ...run, runId })));
     }
     return ids;
   }
 
   async carryOut(runIds: readonly string[], body: Body): Promise<void> {
-    this.#body = body;
-    await this.#dispatch.dispatch(
-      runIds.map((runId) => ({ runId, turn: 1 })),
-      0,
-    );
-    await this.#dispatch.idle();
-    if (this.#failure !== undefined) throw this.#failure;
+    const { dispatch } = this.#host;
+    this.#work.body = body;
+    const turns = runIds.map((runId) => ({ runId, turn: 1 }));
+    await dispatch.dispatch(turns, 0);
+    await dispatch.idle();
+    if (this.#work.failure !== undefined) throw this.#work.failure;
   }
 
   async close(): Promise<void> {
-    await this.#dispatch.close();
-    this.#alarm.close();
+    await this.#host.close();
     await this.#pool.end();
   }
+}
+
+/** What the workflow does at each step, and what went wrong. */
+interface Work {
+  body: Body;
+  failure: unknown;
 }

@@ -12,7 +12,7 @@ import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { startPostgres } from "../postgres/server.ts";
 import { bound, boundKeepingHistory } from "./contenders.ts";
-import { layover } from "./layover.ts";
+import { layover, layoverByStep } from "./layover.ts";
 import { describeMachine } from "./machine.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { type Result, takeRounds } from "./rounds.ts";
@@ -27,8 +27,8 @@ const CONNECTIONS = 16;
 const SEASONING = { runs: 500, steps: 10 };
 
 const SCENARIOS = [
-  manyRuns({ contenders: [bound, layover], runs: 2_000, steps: 10 }),
-  hops({ contenders: [bound, layover], runs: 100, steps: 10 }),
+  manyRuns({ contenders: [bound, layover, layoverByStep], runs: 2_000, steps: 10 }),
+  hops({ contenders: [bound, layover, layoverByStep], runs: 100, steps: 10 }),
   longRun({ contenders: [bound, boundKeepingHistory, layover], steps: 3_000 }),
 ];
 

@@ -45,7 +45,7 @@ export const tellNested: Tell = async (database, options, prepare) => {
   });
   const world = await World.begin(database, { ...options, workflows: [nestedWorkflow] });
   prepare(world);
-  await world.pass("43s"); // whole minutes are where the scheduler looks
+  await world.pass("31s"); // whole minutes are where the scheduler looks
   const run = await world.start(nested);
   const view = await world.run(run);
   return { world, effects, workflow: nestedWorkflow, view, history: await world.history(run) };

@@ -39,7 +39,7 @@ export const tellOrder: Tell = async (database, options, prepare) => {
   });
   const world = await World.begin(database, { ...options, workflows: [orderWorkflow] });
   prepare(world);
-  await world.pass("17s"); // whole minutes are where the scheduler looks
+  await world.pass("1s"); // whole minutes are where the scheduler looks
   const run = await world.start(order, { parcels: ["a", "b", "c"] });
   await world.pass("20 minutes");
   await world.signal(run, order, "address", "Bonn");

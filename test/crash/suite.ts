@@ -1,7 +1,7 @@
 /**
  * The process dies at the n-th call of each port, before and after the call took effect, for every n. On a cloud the
- * alarms outlive it; on Node they die with it, and the next process begins with a tick. What was dispatched is lost
- * either way.
+ * alarms outlive it; on Node they die with it, and the next process begins with a tick; an embedded database has one
+ * process at a time, so that the next one also voids its leases. What was dispatched is lost in any case.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Chance } from "../engine/chance.ts";
@@ -12,11 +12,12 @@ import type { Tell, TellOptions, Told } from "./story.ts";
 
 const ports: readonly Port[] = ["query", "dispatch", "alarm"];
 const moments = ["before", "after"] as const;
-const pairs = 25;
+const pairs = 50;
 
 const hosts: readonly [name: string, options: TellOptions][] = [
   ["a cloud, one turn an invocation", { platform: "cloud", batch: 1 }],
   ["Node, many turns an invocation", { platform: "node", batch: 100 }],
+  ["an embedded database, many turns an invocation", { platform: "embedded", batch: 100 }],
   ["a cloud, several steps an invocation", { platform: "cloud", batch: 1, invocation: { maxSteps: 10 } }],
 ];
 

@@ -23,6 +23,25 @@ describe("a dispatch that is lost", () => {
     expect(world.errors).toMatchObject([{ doing: "dispatching" }]);
   });
 
+  test("of a branch is made again, however many turns follow each other meanwhile", async () => {
+    const times: number[] = [];
+    const world = await worldOf(database, async ({ step }) => {
+      const aside = step.run("aside", () => times.push(world.time));
+      for (let taken = 0; taken < 20; taken += 1) await step.waitForSignal("go");
+      return aside;
+    });
+    world.fate = ({ port, what }) => (port === "dispatch" && what.includes("aside") ? "fails before" : "passes");
+    const run = await world.start(tested);
+    await world.settle();
+    world.fate = () => "passes";
+    for (let sent = 0; sent < 20; sent += 1) {
+      await world.pass("30s");
+      await world.signal(run, tested, "go", sent);
+    }
+    expect((await world.run(run)).status).toBe("completed");
+    expect(times[0]).toBeLessThanOrEqual(120_000);
+  });
+
   test("twice is carried out once", async () => {
     const bodies: string[] = [];
     const world = await worldOf(database, async ({ step }) => {

@@ -48,8 +48,11 @@ export interface WorldOptions
   readonly seed?: number;
   /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
   readonly isShuffled?: boolean;
-  /** "cloud": alarms outlive the process. "node": they die with it, and the next one begins with a tick. */
-  readonly platform?: "cloud" | "node";
+  /**
+   * "cloud": alarms outlive the process. "node": they die with it, and the next one begins with a tick. "embedded": and
+   * it voids all leases before, since nobody else uses its database.
+   */
+  readonly platform?: "cloud" | "node" | "embedded";
   /** How many processes share the work, in turns. */
   readonly processes?: number;
   /** How many turns one invocation takes. Default: those that were dispatched together. */
@@ -233,7 +236,7 @@ export class World {
     this.deaths += 1;
     process.die();
     this.platform.deliveries = [];
-    if (this.#options.platform === "node") {
+    if (this.#isOneProcess) {
       this.platform.alarms = [];
       this.#isBeginning = true;
     }
@@ -287,6 +290,10 @@ export class World {
     return this.platform.deliveries;
   }
 
+  get #isOneProcess(): boolean {
+    return this.#options.platform === "node" || this.#options.platform === "embedded";
+  }
+
   /** What stands in the database, for what no view shows. */
   get database(): TestDatabase {
     return this.#database;
@@ -322,11 +329,14 @@ export class World {
     return true;
   }
 
-  /** What may happen now, in the order in which it happens where nothing is shuffled. */
+  /**
+   * What may happen now, in the order in which it happens where nothing is shuffled: not in that of arrival, which hangs
+   * on how many microtasks somebody took.
+   */
   #choices(): (() => Promise<void> | void)[] {
     const alive = this.#processes;
     return [
-      ...alive.flatMap((owner) => owner.waiting.map((call) => () => this.#letPass(owner, call))),
+      ...alive.flatMap((owner) => owner.waiting.toSorted(byName).map((call) => () => this.#letPass(owner, call))),
       ...alive
         .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= this.time)
         .map(
@@ -412,18 +422,26 @@ export class World {
   }
 
   #respawn(): void {
-    const { platform } = this.#options;
     this.#processes = this.#processes.map((process) => {
       if (!process.isDead) return process;
       const next = this.#newProcess();
-      if (platform === "node") {
-        const begun = () => {
-          this.#isBeginning = false;
-        };
-        next.engine.tick({ isNew: true }).then(begun, begun);
-      }
+      if (this.#isOneProcess) this.#takeOver(next);
       return next;
     });
+  }
+
+  /** As a process begins on Node: with a tick, which arms again what died with the last one. */
+  #takeOver(next: Process): void {
+    const isExclusive = this.#options.platform === "embedded";
+    const begun = () => {
+      this.#isBeginning = false;
+    };
+    const tick = () => {
+      next.isAlone = false;
+      return next.engine.tick({ isNew: true, isExclusive });
+    };
+    next.isAlone = true;
+    (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);
   }
 
   #nextProcess(): Process {
@@ -465,7 +483,7 @@ export class World {
       workflows: this.#options.workflows,
       since: this.#deployedAt,
       now: this.now,
-      isExact: this.#options.platform !== "node",
+      isExact: !this.#isOneProcess,
     });
   }
 
@@ -473,6 +491,11 @@ export class World {
     const last = this.calls.slice(-20).map(({ port, what, number }) => `${port} ${number}: ${what}`);
     return new Error(`${why}; the last calls:\n${last.join("\n")}`);
   }
+}
+
+function byName(one: Waiting, other: Waiting): number {
+  const [a, b] = [`${one.port} ${one.what}`, `${other.port} ${other.what}`];
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function lost(isRolledBack: boolean): QueryError {

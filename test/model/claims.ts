@@ -1,15 +1,9 @@
 /** What a claim means: a lease for one turn, or a refusal that tells the truth. */
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
+import { arm, findRow, findRun, isAtWork, isLive, isOver, isReady, isToBeCancelled } from "./rules.ts";
 import {
   type Answer,
-  findRow,
-  findRun,
-  isAtWork,
-  isLive,
-  isOver,
-  isReady,
-  isToBeCancelled,
   leaseMs,
   maxClaims,
   type Place,
@@ -49,11 +43,11 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const wasRunning = run.status === "running";
   if (wasRunning && run.loneClaims > maxClaims) {
     Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });
-    block(run);
+    run.isBlocked = true;
     return { outcome: "blocked" };
   }
   if (isToBeCancelled(run, now)) recordCancellation(run, now);
-  if (run.isBlocked) run.dueAt = now; // armed by nobody; the next tick that happens finds it
+  if (run.isBlocked) arm(world, [now]); // by nobody: it is found by the next tick that happens
   run.isBlocked = false;
   run.status = "running";
   run.lease = { token: asked.token, until: now + leaseMs };
@@ -88,11 +82,6 @@ function recordCancellation(run: Run, now: number): void {
   run.cancelledPosition = run.history.length;
   run.rows = [];
   run.maps.clear();
-}
-
-export function block(run: Run): void {
-  run.isBlocked = true;
-  run.dueAt = undefined;
 }
 
 /** Tells the claimer, and the world who it was. */
@@ -206,7 +195,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   const wasLeased = row.lease !== undefined;
   if (wasLeased && row.loneClaims > maxClaims) {
     Object.assign(row, { lease: undefined, loneClaims: 0, turn: row.turn + 1 });
-    block(run);
+    run.isBlocked = true;
     return { outcome: "blocked" };
   }
   row.lease = { token: asked.token, until: now + leaseMs };

@@ -63,7 +63,7 @@ export interface FinishItem {
   readonly releases: boolean;
   readonly sawLess: boolean;
   readonly chains: boolean;
-  readonly isNonsense: boolean;
+  readonly isSpoilt: boolean;
 }
 export interface FinishWish {
   readonly kind: "finish";
@@ -74,6 +74,8 @@ export interface FinishWish {
 export interface TurnWish {
   readonly kind: "turn";
   readonly index: number;
+  /** While its body runs. */
+  readonly meanwhile: readonly Wish[];
   readonly finish: FinishItem;
 }
 export interface SignalWish {
@@ -108,6 +110,7 @@ export interface ListWish {
   readonly kind: "list";
   readonly isElsewhere: boolean;
   readonly isNew: boolean;
+  readonly withinMs: number;
   readonly carries: "all" | "some";
   readonly limit: number;
   readonly isNextPage: boolean;
@@ -172,7 +175,7 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
     arbitrary: fc.record({ what: fc.constant("sleep" as const), ms: fc.constantFrom(0, second, 5 * minute, day) }),
   },
   { weight: 3, arbitrary: fc.record({ what: fc.constant("signal" as const), name: signalName, ms: deadline }) },
-  { weight: 2, arbitrary: fc.record({ what: fc.constant("callback" as const), ms: deadline }) },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant("callback" as const), ms: deadline }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -208,7 +211,7 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   releases: fc.boolean(),
   sawLess: seldom(30),
   chains: seldom(4),
-  isNonsense: seldom(40),
+  isSpoilt: seldom(40),
 });
 
 const isElsewhere = seldom(25);
@@ -250,7 +253,12 @@ const finishes: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   isLate,
 });
-const turns: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("turn" as const), index, finish: finishItem });
+const shortTurns: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("turn" as const),
+  index,
+  meanwhile: fc.constant([]),
+  finish: finishItem,
+});
 const signals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("signal" as const),
   run,
@@ -283,6 +291,7 @@ const lists: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("list" as const),
   isElsewhere,
   isNew: seldom(4),
+  withinMs: usually(2, 0, 2 * minute),
   carries: usually(4, "all" as const, "some"),
   limit: fc.constantFrom(100, 1, 2),
   isNextPage: seldom(3),
@@ -305,13 +314,29 @@ const others: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
 });
 
+const turns: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("turn" as const),
+  index,
+  meanwhile: fc.array(
+    fc.oneof(
+      { weight: 4, arbitrary: shortTurns },
+      { weight: 2, arbitrary: signals },
+      { weight: 2, arbitrary: answers },
+      { weight: 1, arbitrary: advances },
+      { weight: 1, arbitrary: hands },
+    ),
+    { maxLength: 2, size: "max" },
+  ),
+  finish: finishItem,
+});
+
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 4, arbitrary: starts },
   { weight: 12, arbitrary: turns },
   { weight: 14, arbitrary: claims },
   { weight: 14, arbitrary: finishes },
   { weight: 5, arbitrary: signals },
-  { weight: 3, arbitrary: answers },
+  { weight: 4, arbitrary: answers },
   { weight: 2, arbitrary: renewals },
   { weight: 2, arbitrary: lists },
   { weight: 2, arbitrary: moves },

@@ -1,5 +1,6 @@
 /** The world as it should be found in the tables after a command; `play.sql` reads the same from there. */
-import { freeSlots, isLive, type Place, type Row, type Run, type World, waitedFor } from "./world.ts";
+import { freeSlots, isLive, waitedFor } from "./rules.ts";
+import type { Place, Row, Run, World } from "./world.ts";
 
 export type Facts = Readonly<Record<string, unknown>>;
 
@@ -18,7 +19,6 @@ function factsOfRun(run: Run, now: number): Facts {
     token: run.lease?.token ?? null,
     leasedUntil: run.lease?.until ?? null,
     readyAt: readiness(run.readyAt, now),
-    dueAt: run.dueAt ?? null,
     isBlocked: run.isBlocked,
     cancelledPosition: run.cancelledPosition ?? null,
     endedAt: run.endedAt ?? null,

@@ -1,10 +1,8 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
 import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
-import { block, type ClaimTerms, claim } from "./claims.ts";
+import { type ClaimTerms, claim } from "./claims.ts";
 import { inAnyOrder } from "./match.ts";
 import {
-  type Answer,
-  type Entry,
   earliest,
   fillSlots,
   findRow,
@@ -17,16 +15,11 @@ import {
   isSamePlace,
   isStill,
   isToBeCancelled,
-  type Place,
-  pickDue,
-  type Row,
-  type Run,
-  soonMs,
   toRow,
   use,
-  type World,
   waitedFor,
-} from "./world.ts";
+} from "./rules.ts";
+import { type Answer, type Entry, type Place, type Row, type Run, soonMs, type World } from "./world.ts";
 
 const superseded = { outcome: "superseded" };
 
@@ -56,7 +49,6 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.loneClaims = 0;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
-  if (!isStill(run)) run.dueAt = pickDue(f.armed, now);
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {
     record(run, f);
@@ -66,8 +58,8 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const isEnding = isWhole && (f.next === "completed" || f.next === "failed" || f.next === "cancelled");
   if (isEnding) end(run, f, now);
   const added = isEnding ? [] : recordDemands(run, f, through, now);
-  if (isWhole && f.next === "blocked") block(run);
-  if (isWhole && f.next === "parked") park(run, f.armed, now);
+  if (isWhole && f.next === "blocked") run.isBlocked = true;
+  if (isWhole && f.next === "parked") park(run, now);
 
   const branches = [...freed, ...added].map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
   const isPlain = isWhole && f.next === "ready" && branches.length === 0;
@@ -156,13 +148,11 @@ function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, n
 }
 
 /** It waits: until its first instant, or for something that came already. */
-function park(run: Run, armed: readonly number[], now: number): void {
+function park(run: Run, now: number): void {
   const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
   const instants = run.rows.map((row) => (row.kind === "retry" ? row.readyAt : row.until));
   const isMet = isToBeCancelled(run, now) || run.rows.some((row) => isAnswered(run, row));
   run.readyAt = isMet ? now : earliest(...instants, timeoutAt);
-  const work = run.rows.filter(isAtWork).map(({ lease, readyAt }) => lease?.until ?? readyAt);
-  if (!isStill(run)) run.dueAt = pickDue(armed, earliest(run.readyAt, timeoutAt, ...work));
 }
 
 function end(run: Run, { next, value = "" }: FinishRun, now: number): void {
@@ -170,7 +160,6 @@ function end(run: Run, { next, value = "" }: FinishRun, now: number): void {
   run.status = next;
   run.endedAt = now;
   run.readyAt = undefined;
-  run.dueAt = undefined;
   run.isBlocked = false;
   run.result = next === "completed" ? value : null;
   run.error = next === "completed" ? null : value;
@@ -188,7 +177,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   row.lease = undefined;
   row.loneClaims = 0;
   if (f.blocked !== undefined) {
-    block(run);
+    run.isBlocked = true;
     return { outcome: "finished", turn: f.turn };
   }
 
@@ -210,7 +199,6 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   }
   const continues = !row.isReleased && isContinued(run, map, f, wasCounted);
   if (continues) run.readyAt = earliest(run.readyAt, now);
-  if (!isStill(run)) run.dueAt = earliest(run.dueAt, pickDue(f.armed, now));
   const answer = {
     outcome: "finished",
     turn: f.turn + 1,

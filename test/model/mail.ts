@@ -1,31 +1,15 @@
 /** What a start, a signal and a callback's answer mean. */
 import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire.ts";
-import {
-  type Answer,
-  earliest,
-  findRun,
-  isAnswered,
-  isOver,
-  isReady,
-  isSamePlace,
-  isStill,
-  pickDue,
-  type Run,
-  type World,
-} from "./world.ts";
+import { findRun, isAnswered, isOver, isReady, isSamePlace, isStill } from "./rules.ts";
+import type { Answer, Run, World } from "./world.ts";
 
 export interface Called {
   readonly answer: Answer;
   /** False: it found everything as it would have left it. */
   readonly hasEffect: boolean;
 }
-interface Terms {
-  readonly namespace: string;
-  /** Undefined: bare SQL. */
-  readonly armed: readonly number[] | undefined;
-}
 
-export function start(world: World, { namespace, armed }: Terms, call: StartCall): Called {
+export function start(world: World, namespace: string, call: StartCall): Called {
   const { now } = world;
   const { runId, workflow, version, id: userId, encodedInput: input } = call;
   const ofId = userId === undefined ? undefined : findByUserId(world, namespace, workflow, userId);
@@ -57,7 +41,7 @@ export function start(world: World, { namespace, armed }: Terms, call: StartCall
     lastRecordAt: now,
     lease: undefined,
     readyAt,
-    dueAt: pickDue(armed, readyAt),
+    dueAt: undefined,
     lastFinish: undefined,
     isBlocked: false,
     isPaused: false,
@@ -81,7 +65,7 @@ export function findByUserId(world: World, namespace: string, workflow: string, 
 }
 
 /** `number`: its place in the order of arrival. */
-export function signal(world: World, { namespace, armed }: Terms, call: SignalCall, number: number): Called {
+export function signal(world: World, namespace: string, call: SignalCall, number: number): Called {
   const { now } = world;
   const run =
     "runId" in call ? findRun(world, call.runId, namespace) : findByUserId(world, namespace, call.workflow, call.id);
@@ -96,20 +80,18 @@ export function signal(world: World, { namespace, armed }: Terms, call: SignalCa
   }
   run.signals.push({ number, id: call.signalId, name, payload, dedupeId, receivedAt: now, takenAt: undefined });
   const isWaited = run.rows.some((row) => row.kind === "signal" && isAnswered(run, row));
-  const turn = wake(run, isWaited, armed, now);
+  const turn = wake(run, isWaited, now);
   return { answer: { outcome: "sent", runId, now, turn }, hasEffect: true };
 }
 
 /** Answers the turn to dispatch, or null. */
-function wake(run: Run, isWaited: boolean, armed: readonly number[] | undefined, now: number): number | null {
+function wake(run: Run, isWaited: boolean, now: number): number | null {
   if (!isWaited || run.status !== "parked" || isReady(run, now)) return null;
   run.readyAt = now;
-  if (isStill(run)) return null;
-  run.dueAt = earliest(run.dueAt, pickDue(armed, now));
-  return run.turn;
+  return isStill(run) ? null : run.turn;
 }
 
-export function answerCallback(world: World, { namespace, armed }: Terms, call: CallbackCall): Called {
+export function answerCallback(world: World, namespace: string, call: CallbackCall): Called {
   const { now } = world;
   const { path, occurrence, outcome, value } = call;
   const run = findRun(world, call.runId, namespace);
@@ -126,6 +108,6 @@ export function answerCallback(world: World, { namespace, armed }: Terms, call: 
   if (wait?.until !== undefined && wait.until <= mayTimeOut)
     return { answer: { outcome: "expired" }, hasEffect: false };
   run.answers.push({ path, occurrence, outcome, value, answeredAt: now, takenAt: undefined });
-  const turn = wake(run, wait !== undefined, armed, now);
+  const turn = wake(run, wait !== undefined, now);
   return { answer: { outcome: "answered", now, turn }, hasEffect: true };
 }

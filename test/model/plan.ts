@@ -4,11 +4,9 @@
  */
 import type { FinishBranch, FinishRun, NewDemand, NewRecord } from "../../src/postgres/wire.ts";
 import type { DemandWish, FinishItem } from "./commands.ts";
+import { freshToken, isLive, isSamePlace } from "./rules.ts";
 import {
   type BranchHolder,
-  freshToken,
-  isLive,
-  isSamePlace,
   type Row,
   type Run,
   type RunHolder,

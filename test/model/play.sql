@@ -1,6 +1,6 @@
--- Plays a sequence of commands against layover's own functions, in a session of its own and without leaving a trace:
--- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "wasVoided"} …]}. Answers for each step what it was told,
--- what is in the tables then, and which rules the rows break.
+-- Plays a sequence of commands against layover's own functions, one after the other:
+-- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "wasVoided", "looks"} …]}. Answers for each step what it was
+-- told and, where it looks, what is in the tables then and which rules the rows break.
 
 create schema layover_test;
 
@@ -155,6 +155,15 @@ begin
   select coalesce(array_agg(distinct b.rule), '{}') from broken b);
 end $$;
 
+-- When the scheduler will look at the runs of which a branch is at work.
+create function layover_test.looks(runs uuid[]) returns jsonb language plpgsql volatile as $$
+begin
+  return (select coalesce(jsonb_object_agg(s.run_id, layover.to_ms(s.due_at)), '{}') from layover.run_state s
+    where s.run_id = any(runs) and s.due_at is not null and exists (
+      select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
+        and not b.is_queued and not b.is_released));
+end $$;
+
 create function layover_test.hand(fn text, run uuid) returns void language plpgsql volatile as $$
 begin
   case fn
@@ -176,6 +185,8 @@ declare
   v_answers json[] := '{}';
   v_answer  json;
   v_step    jsonb;
+  v_looks   jsonb;
+  v_broken  text[];
 begin
   for v_step in select s from jsonb_array_elements(script->'steps') as s loop
     perform set_config('layover_test.now', v_step->>'now', false),
@@ -185,15 +196,24 @@ begin
         perform layover_test.hand(v_step->>'fn', (v_step->'p'->>'runId')::uuid);
         v_answer := null;
       else
+        v_looks := case when v_step->>'fn' = 'finish_turns' then layover_test.looks(v_runs) end;
         execute format('select layover.%I($1)', v_step->>'fn') into v_answer using v_step->'p';
       end if;
     exception when others then
       v_answer := json_build_object('sqlState', sqlstate, 'message', sqlerrm);
     end;
-    v_answers := v_answers || json_build_object('answer', v_answer, 'facts', layover_test.facts(v_runs),
-      'violations', layover_test.violations(v_runs, (v_step->>'wasVoided')::boolean));
+    if (v_step->>'looks')::boolean then
+      v_broken := layover_test.violations(v_runs, (v_step->>'wasVoided')::boolean);
+      if v_step->>'fn' = 'finish_turns' and exists (
+        select from jsonb_each_text(v_looks) as was join jsonb_each_text(layover_test.looks(v_runs)) as is_now
+          on is_now.key = was.key where is_now.value::bigint > was.value::bigint) then
+        v_broken := v_broken || text 'a finish does not put off the look at a branch';
+      end if;
+      v_answer := json_build_object('answer', v_answer, 'facts', layover_test.facts(v_runs), 'violations', v_broken);
+    else
+      v_answer := json_build_object('answer', v_answer, 'facts', null, 'violations', null);
+    end if;
+    v_answers := v_answers || v_answer;
   end loop;
-  raise exception using errcode = 'LT001';
-exception when sqlstate 'LT001' then
   return array_to_json(v_answers);
 end $$;

@@ -1,28 +1,29 @@
-/** Plays whole sequences on Postgres, each in one call, and tells the first step that went otherwise than expected. */
+/** Plays sequences on Postgres, each in a transaction of its own that is undone, and tells the first surprise. */
 import { readFileSync } from "node:fs";
 import type { Client } from "pg";
 import type { Wish } from "./commands.ts";
-import { Game, type Step } from "./game.ts";
+import { make, seesTables } from "./game.ts";
 import { difference } from "./match.ts";
+import { Script, type Step } from "./script.ts";
 
 export const playSql = readFileSync(new URL("play.sql", import.meta.url), "utf8");
 
-export interface Mismatch {
-  /** Of the step in the sequence, from 0. */
-  readonly index: number;
-  readonly reasons: readonly string[];
-}
 export interface Played {
+  /** As far as it was played; the last one is the one that went otherwise than expected, where that happened. */
   readonly steps: readonly Step[];
-  readonly mismatch: Mismatch | undefined;
-  /** How often each outcome was seen. */
+  readonly surprises: readonly string[];
+  /** What the functions answered: `claim_turns: busy`. */
   readonly outcomes: readonly string[];
 }
 
+interface RunFacts {
+  readonly dueAt: number | null;
+}
 interface StepAnswer {
   readonly answer: unknown;
-  readonly facts: unknown;
-  readonly violations: readonly string[];
+  /** Null where nobody looked. */
+  readonly facts: Readonly<Record<string, RunFacts>> | null;
+  readonly violations: readonly string[] | null;
 }
 
 export class Player {
@@ -36,52 +37,86 @@ export class Player {
     this.#name = name;
   }
 
-  async play(wishes: readonly Wish[]): Promise<Played> {
+  /**
+   * Looks into the tables after those steps that should have changed something: what another one changed is found
+   * then. `looksAlways` tells at which step it happened.
+   */
+  async play(wishes: readonly Wish[], { looksAlways = false } = {}): Promise<Played> {
     this.#played += 1;
     const number = this.#played.toString(16).padStart(8, "0");
     const side = this.#name.charCodeAt(0).toString(16).padStart(4, "0");
     const ids = [1, 2, 3].map((run) => `${number}-${side}-7000-8000-00000000000${run}`);
-    const game = new Game(`${this.#name}${number}`, ids);
-    for (const wish of wishes) game.make(wish);
-    const { steps } = game;
-    const script = steps.map(({ now, fn, p, number, wasVoided }) => ({ now, fn, p, number, wasVoided }));
+    const script = new Script(`${this.#name}${number}`, ids);
+    await this.#client.query("begin");
+    try {
+      const outcomes: string[] = [];
+      let sent = 0;
+      for (let place = 0; place <= wishes.length; place += 1) {
+        const wish = wishes[place];
+        if ((wish === undefined || seesTables(wish)) && sent < script.steps.length) {
+          const steps = script.steps.slice(sent);
+          const answers = await this.#send(ids, steps, looksAlways);
+          outcomes.push(...answers.flatMap(({ answer }, index) => outcomesOf(steps[index], answer)));
+          const found = firstSurprise(steps, answers);
+          if (found !== undefined)
+            return { steps: script.steps.slice(0, sent + found.index + 1), surprises: found.surprises, outcomes };
+          sent = script.steps.length;
+          for (const run of script.world.runs) run.dueAt = answers.at(-1)?.facts?.[run.id]?.dueAt ?? undefined;
+        }
+        if (wish !== undefined) make(script, wish);
+      }
+      return { steps: script.steps, surprises: [], outcomes };
+    } finally {
+      await this.#client.query("rollback");
+    }
+  }
+
+  async #send(runs: readonly string[], steps: readonly Step[], looksAlways: boolean): Promise<readonly StepAnswer[]> {
+    let known = "";
+    const sent = steps.map(({ now, fn, p, number, wasVoided, facts }, index) => {
+      const text = JSON.stringify(facts);
+      const looks = looksAlways || index === steps.length - 1 || text !== known;
+      known = text;
+      return { now, fn, p, number, wasVoided, looks };
+    });
     const { rows } = await this.#client.query({
       name: "play",
       text: "select layover_test.play($1) as answers",
-      values: [JSON.stringify({ runs: ids, steps: script })],
+      values: [JSON.stringify({ runs, steps: sent })],
     });
-    const answers: readonly StepAnswer[] = rows[0]?.answers ?? [];
-    return {
-      steps,
-      mismatch: firstMismatch(steps, answers),
-      outcomes: answers.flatMap(({ answer }, index) => outcomesOf(steps[index], answer)),
-    };
+    return rows[0]?.answers ?? [];
   }
 }
 
-function firstMismatch(steps: readonly Step[], answers: readonly StepAnswer[]): Mismatch | undefined {
-  for (const [index, { expected, facts }] of steps.entries()) {
+function firstSurprise(steps: readonly Step[], answers: readonly StepAnswer[]) {
+  for (const [index, step] of steps.entries()) {
     const said = answers[index];
-    const reasons = [
-      difference(expected, said?.answer, "answer"),
-      difference(facts, said?.facts, "tables"),
-      difference(Object.keys(facts).sort(), Object.keys(said?.facts ?? {}).sort(), "runs"),
-      ...(said?.violations ?? ["nothing was answered"]),
+    if (said === undefined) return { index, surprises: ["nothing was answered"] };
+    const surprises = [
+      difference(step.expected, said.answer, "answer"),
+      ...(said.facts === null ? [] : tableSurprises(step, said.facts)),
+      ...(said.violations ?? []),
     ].filter((reason) => reason !== undefined);
-    if (reasons.length > 0) return { index, reasons };
+    if (surprises.length > 0) return { index, surprises };
   }
   return undefined;
+}
+
+function tableSurprises({ facts, armed }: Step, found: NonNullable<StepAnswer["facts"]>): (string | undefined)[] {
+  const unarmed = Object.values(found).find(({ dueAt }) => dueAt !== null && !armed.includes(dueAt));
+  return [
+    difference(facts, found, "tables"),
+    difference(Object.keys(facts).sort(), Object.keys(found).sort(), "runs"),
+    unarmed && `due at ${unarmed.dueAt}, for which nothing was armed`,
+  ];
 }
 
 function outcomesOf(step: Step | undefined, answer: unknown): string[] {
   const { fn = "" } = step ?? {};
   if (typeof answer !== "object" || answer === null) return [fn];
-  const { turns, outcome, sqlState } = answer as {
-    turns?: { outcome?: string }[];
-    outcome?: string;
-    sqlState?: string;
-  };
-  return turns === undefined
-    ? [`${fn}: ${outcome ?? sqlState ?? "done"}`]
-    : turns.map((turn) => `${fn}: ${turn.outcome}`);
+  if ("turns" in answer && Array.isArray(answer.turns)) {
+    return answer.turns.map((turn: { outcome?: string }) => `${fn}: ${turn.outcome}`);
+  }
+  const { outcome, sqlState } = answer as { outcome?: string; sqlState?: string };
+  return [`${fn}: ${outcome ?? sqlState ?? "done"}`];
 }

@@ -1,16 +1,10 @@
 /** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
 import { motionMinute } from "../../src/core/motion.ts";
 import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
+import { earliest, findRow, findRun, isAtWork, isOver, isReady } from "./rules.ts";
 import {
   type Answer,
-  earliest,
-  findRow,
-  findRun,
   hour,
-  isAtWork,
-  isOver,
-  isReady,
-  isStill,
   type Listed,
   type ListedRun,
   type Listing,
@@ -24,20 +18,27 @@ import {
 export interface ListTerms {
   readonly namespace: string;
   readonly isNew: boolean;
+  readonly withinMs: number;
   readonly limit: number;
   readonly carries: (run: Run) => boolean;
   readonly after: { readonly dueAt: number | null; readonly runId: string } | undefined;
 }
 
-export function list(world: World, { namespace, isNew, limit, carries, after }: ListTerms): Listing {
+export function list(world: World, terms: ListTerms): Listing {
   const { now } = world;
+  const { namespace, isNew, withinMs, limit, carries, after } = terms;
   const runs = world.runs
-    .filter((run) => run.namespace === namespace && carries(run) && (isNew ? isOfInterest(run, now) : isDue(run, now)))
+    .filter(
+      (run) =>
+        run.namespace === namespace &&
+        carries(run) &&
+        (isNew ? isOfInterest(run, now, now + withinMs) : isDue(run, now)),
+    )
     .map((run) => look(run, now))
     .filter((listed) => after === undefined || isBehind(listed, after))
     .sort((one, other) => (isBehind(one, other) ? 1 : -1))
     .slice(0, limit);
-  return { namespace, now, isNew, limit, runs };
+  return { namespace, now, isNew, withinMs, limit, runs };
 }
 
 export function nextDueAt(world: World, namespace: string): number | null {
@@ -51,11 +52,11 @@ function isDue(run: Run, now: number): boolean {
   return run.dueAt !== undefined && run.dueAt <= now;
 }
 
-/** To a deployment that has just begun: what is ready or blocked, whenever it is due. */
-function isOfInterest(run: Run, now: number): boolean {
+/** To a deployment that has just begun: what is ready or blocked, whenever it is due, and what is due soon. */
+function isOfInterest(run: Run, now: number, dueBy: number): boolean {
   if (isOver(run) || run.isPaused) return false;
   const hasWork = run.rows.some((row) => isAtWork(row) && (row.lease?.until ?? row.readyAt ?? 0) <= now);
-  return run.isBlocked || isReady(run, now) || isDue(run, now) || hasWork;
+  return run.isBlocked || isReady(run, now) || isDue(run, dueBy) || hasWork;
 }
 
 function isBehind(
@@ -108,16 +109,11 @@ export function movesFor({ runs, now }: Listing): Move[] {
   });
 }
 
-/**
- * Answers how many were moved: those whose due instant is as it was seen. If something turned up since that cannot wait
- * for the new instant, `soonAt` is the new one.
- */
-export function move(world: World, namespace: string, moves: readonly Move[], soonAt: number): number {
+/** Answers how many were moved: those whose due instant is as it was seen. Where to, the rules of the tables tell. */
+export function move(world: World, namespace: string, moves: readonly Move[]): number {
   const moved = moves.filter((one) => {
     const run = findRun(world, one.runId, namespace);
     if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) return false;
-    const isSoon = isNeededBefore(run, one, world.now);
-    if (!run.isBlocked) run.dueAt = isSoon ? Math.min(soonAt, one.dueAt ?? Infinity) : (one.dueAt ?? undefined);
     run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
@@ -131,22 +127,6 @@ export function move(world: World, namespace: string, moves: readonly Move[], so
 /** Whether a claim may succeed now. */
 function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
   return (lease?.until ?? readyAt ?? Number.POSITIVE_INFINITY) <= now;
-}
-
-/** Whether it must be looked at before the new instant: a signal came since, a branch was recorded, somebody claimed. */
-function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
-  const limit = dueAt ?? Number.POSITIVE_INFINITY;
-  if (isStill(run)) return false;
-  const wasDispatched = (row: Row) =>
-    branches.some(({ path, occurrence }) => row.path === path && row.occurrence === occurrence);
-  const later = (at: number | undefined) => (at !== undefined && at > now ? at : undefined);
-  const own = run.lease?.until ?? run.readyAt;
-  const needs = run.rows.filter(isAtWork).map((row) => {
-    const at = row.lease?.until ?? row.readyAt;
-    return wasDispatched(row) ? later(at) : at;
-  });
-  const need = earliest(isDispatched ? later(own) : own, ...needs);
-  return need !== undefined && need < limit;
 }
 
 export function renew(world: World, namespace: string, { runId, path, occurrence, token }: RenewTurn): Answer {

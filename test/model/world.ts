@@ -2,8 +2,7 @@
  * The reference model: what runs are and what the words of DESIGN.md mean for them, in plain TypeScript. It knows
  * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
  */
-import { motionMinute } from "../../src/core/motion.ts";
-import type { NewDemand, PendingKind, RecordKind } from "../../src/postgres/wire.ts";
+import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -15,7 +14,7 @@ export const leaseMs = minute;
 export const maxClaims = 1;
 export const callMs = 20 * second;
 /** From the end of a call's time to its COMMIT. */
-const commitMs = 30 * second;
+export const commitMs = 30 * second;
 /** A retry within this time keeps its map waiting. */
 export const soonMs = 10 * second;
 export const signalsOffered = 20;
@@ -98,6 +97,7 @@ export interface Run {
   lastRecordAt: number;
   lease: Lease | undefined;
   readyAt: number | undefined;
+  /** As it was found in the table last; the model only says when it must be, and of what it may be. */
   dueAt: number | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer | undefined } | undefined;
   isBlocked: boolean;
@@ -157,8 +157,10 @@ export interface World {
   environments: Map<string, string>;
   /** What the scheduler saw last. */
   listing: Listing | undefined;
-  signalId: { id: string; runId: string; name: string } | undefined;
+  lastSignal: { readonly id: string; readonly runId: string; readonly name: string } | undefined;
   numbers: { token: number; signal: number };
+  /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
+  armed: readonly number[];
   /** Leases were ended by hand: nobody is armed for that. */
   wasVoided: boolean;
 }
@@ -181,6 +183,7 @@ export interface Listing {
   readonly namespace: string;
   readonly now: number;
   readonly isNew: boolean;
+  readonly withinMs: number;
   readonly limit: number;
   readonly runs: readonly ListedRun[];
 }
@@ -195,138 +198,9 @@ export function aWorld(name: string, ids: readonly string[]): World {
     sent: new Map(),
     environments: new Map(),
     listing: undefined,
-    signalId: undefined,
+    lastSignal: undefined,
     numbers: { token: 0, signal: 0 },
+    armed: [],
     wasVoided: false,
-  };
-}
-
-export function findRun(world: World, id: string, namespace: string): Run | undefined {
-  return world.runs.find((run) => run.id === id && run.namespace === namespace);
-}
-
-export function findRow(run: Run, { path, occurrence }: Place): Row | undefined {
-  return run.rows.find((row) => row.path === path && row.occurrence === occurrence);
-}
-
-export function isSamePlace(one: Place, other: Place): boolean {
-  return one.path === other.path && one.occurrence === other.occurrence;
-}
-
-export function isOver(run: Run): boolean {
-  return run.status !== "parked" && run.status !== "running";
-}
-
-/** Nobody works on it, and nobody is to. */
-export function isStill(run: Run): boolean {
-  return isOver(run) || run.isPaused || run.isBlocked;
-}
-
-export function isLive(lease: Lease | undefined, now: number): boolean {
-  return lease !== undefined && lease.until > now;
-}
-
-/** A cancel that was asked for, or a timeout that passed, and that is not in the history yet. */
-export function isToBeCancelled(run: Run, now: number): boolean {
-  if (run.cancelledPosition !== undefined) return false;
-  return run.isCancelAsked || (run.timeoutAt !== undefined && run.timeoutAt <= now);
-}
-
-export function isReady(run: Run, now: number): boolean {
-  return run.readyAt !== undefined && run.readyAt <= now;
-}
-
-/** A branch that somebody works on, or is to, now or later. */
-export function isAtWork(row: Row): boolean {
-  return row.kind === "branch" && row.position === undefined && !row.isQueued && !row.isReleased;
-}
-
-export function waitedFor(run: Run, map: string): Row[] {
-  return run.rows.filter((row) => row.map === map && row.isCounted);
-}
-
-/** Infinite where a map is unbounded. */
-export function freeSlots(run: Run, map: string): number {
-  const bodies = run.rows.filter((row) => row.map === map && row.position === undefined && !row.isQueued);
-  return (run.maps.get(map)?.slots ?? Number.POSITIVE_INFINITY) - bodies.length;
-}
-
-/** A signal or an answer that would end this wait. */
-export function isAnswered(run: Run, row: Row): boolean {
-  if (row.isReleased) return false;
-  const isInTime = (at: number) => row.until === undefined || at <= row.until;
-  if (row.kind === "signal") {
-    return run.signals.some(
-      ({ name, takenAt, receivedAt }) => name === row.signal && takenAt === undefined && isInTime(receivedAt),
-    );
-  }
-  return (
-    row.kind === "callback" && run.answers.some((answer) => isSamePlace(answer, row) && answer.takenAt === undefined)
-  );
-}
-
-/** The last armed instant that is not after the need, else the first: early rather than late. */
-export function pickDue(armed: readonly number[] | undefined, need: number | undefined): number | undefined {
-  if (armed === undefined || need === undefined) return need;
-  const inTime = armed.filter((at) => at <= need);
-  return inTime.length > 0 ? Math.max(...inTime) : Math.min(...armed);
-}
-
-/** What a caller has armed before it calls. */
-export function armedFor(world: World, deadlines: readonly number[]): readonly number[] {
-  const margin = world.now + callMs + commitMs;
-  return [...new Set([motionMinute(world.now), ...deadlines.filter((at) => at > margin)])];
-}
-
-export function earliest(...instants: readonly (number | undefined)[]): number | undefined {
-  const known = instants.filter((at) => at !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-}
-
-export function use(run: Run, { path, occurrence }: Place): void {
-  run.occurrences.set(path, Math.max(occurrence, run.occurrences.get(path) ?? 0));
-}
-
-export function freshToken(world: World): string {
-  world.numbers.token += 1;
-  return `10000000-0000-4000-8000-${world.numbers.token.toString(16).padStart(12, "0")}`;
-}
-
-/** Free slots go to the head of the queue. Answers who got them. */
-export function fillSlots(run: Run, map: string, now: number): Row[] {
-  const filled: Row[] = [];
-  const queue = run.rows.filter((row) => row.map === map && row.isQueued).sort((a, b) => a.ordinal - b.ordinal);
-  for (const row of queue) {
-    if (freeSlots(run, map) < 1) break;
-    row.isQueued = false;
-    row.readyAt = now;
-    filled.push(row);
-  }
-  return filled;
-}
-
-export function toRow(demand: NewDemand, now: number): Row {
-  const { path, occurrence, kind, demandedAfter, ordinal, signal, until, map } = demand;
-  const ofMap = kind === "branch" ? map?.path : undefined;
-  return {
-    path,
-    occurrence,
-    kind,
-    demandedAfter,
-    ordinal,
-    signal,
-    until,
-    map: ofMap,
-    turn: 1,
-    attempts: 0,
-    loneClaims: 0,
-    dispatches: 0,
-    isQueued: false,
-    isCounted: ofMap !== undefined,
-    isReleased: false,
-    readyAt: kind === "branch" ? now : undefined,
-    lease: undefined,
-    lastFinish: undefined,
-    position: undefined,
   };
 }

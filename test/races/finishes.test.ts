@@ -87,17 +87,29 @@ describeEachPostgres(
       });
     });
 
-    test("leaves a run ready that was not when its deployment tried it anew, though no branch made it so", async () => {
-      const run = await aMap(stage, ["a", "b"]);
-      await run.finishBranch(stage.onlooker, "b", { token: "b", blocked: "why" });
-      expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
-      const [recorded, deferred] = await stage.collide({
-        first: (session) => run.finishBranch(session, "a", { token: "a" }),
-        second: (session) => run.finish(session, { token: "second" }),
+    describe("in a run that was blocked, is tried again, and has no instant at which it is ready", () => {
+      const aRunTriedAgain = async (run: Run) => {
+        await run.finishBranch(stage.onlooker, "b", { token: "b", blocked: "why" });
+        expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
+        return run;
+      };
+      const record = (run: Run) => (session: Session) => run.finishBranch(session, "a", { token: "a" });
+      const park = (run: Run) => (session: Session) => run.finish(session, { token: "second" });
+
+      test("leaves it ready when it is deferred by a branch that continues nothing", async () => {
+        const run = await aRunTriedAgain(await aMap(stage, ["a", "b"]));
+        const [recorded, deferred] = await stage.collide({ first: record(run), second: park(run) });
+        expect(recorded).toMatchObject({ outcome: "finished", continues: null });
+        expect(deferred).toMatchObject({ outcome: "deferred", isReady: true });
+        expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
       });
-      expect(recorded).toMatchObject({ outcome: "finished", continues: null });
-      expect(deferred).toMatchObject({ outcome: "deferred", isReady: true });
-      expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
+
+      test("is the one that continues it: no branch dispatches a turn that is under way", async () => {
+        const run = await aRunTriedAgain(await aFanOut(stage, ["a", "b"]));
+        const [recorded, deferred] = await stage.collide({ first: record(run), second: park(run) });
+        expect(recorded).toMatchObject({ outcome: "finished", continues: null });
+        expect(deferred).toMatchObject({ outcome: "deferred", isReady: true });
+      });
     });
 
     describe("sent again", () => {

@@ -4,12 +4,12 @@ language plpgsql volatile as $$
 declare
   s record;
 begin
-  select t.turn, t.finished_token, t.finished_answer into s
+  select t.turn, t.status, t.finished_token, t.finished_answer into s
     from layover.run_state t where t.run_id = run and t.namespace = answer_again.namespace;
   if not found then
     return json_build_object('outcome', 'unknown');
   elsif s.finished_token is distinct from token then
     return json_build_object('outcome', 'superseded');
   end if;
-  return coalesce(s.finished_answer::json, layover.plain_answer(s.turn));
+  return coalesce(s.finished_answer::json, layover.plain_answer(s.turn, s.status));
 end $$;

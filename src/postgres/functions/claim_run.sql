@@ -4,6 +4,7 @@
 create or replace function layover.claim_run(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare
+  v_now    constant timestamptz := layover.now();
   v_answer json;
 begin
   update layover.run_state as t
@@ -16,9 +17,7 @@ begin
      and exists (select from layover.environment e
        where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
      and t.status = 'parked' and t.turn = (c->>'turn')::integer and t.ready_at <= layover.now()
-     and t.blocked is null and t.paused_at is null
-     and (t.cancelled_position is not null
-       or (t.cancel_requested_at is null and (t.timeout_at is null or t.timeout_at > layover.now())))
+     and layover.may_run(t, v_now)
    returning case
        when (c->'have'->>'position')::integer = t.last_position and (c->'have'->>'epoch')::integer = t.epoch
          and not t.has_pending and not t.has_mail

@@ -7,10 +7,11 @@ begin
   if f ? 'path' then
     return layover.finish_branch(p->>'namespace', f);
   end if;
-  v_answer := layover.finish_run(p->>'namespace', f);
-  if f ? 'claim' and v_answer->>'outcome' = 'finished' and (v_answer->>'isReady')::boolean then
-    return json_build_object('outcome', 'finished', 'turn', v_answer->'turn', 'isReady', true, 'claim',
-      layover.claim_run(p, f->'claim'));
+  v_answer := layover.finish_run(p, f);
+  if f ? 'claim' and v_answer->'claim' is null and v_answer->>'outcome' = 'finished'
+    and (v_answer->>'isReady')::boolean
+  then
+    return layover.claiming_answer((v_answer->>'turn')::integer, layover.claim_run(p, f->'claim'));
   end if;
   return v_answer;
 end $$;

@@ -1,5 +1,7 @@
 -- When a run that did more than go on is ready again, and when the scheduler must look. Under the run's lock, after its
 -- demands are recorded: a signal, an answer or a cancel that came in the meantime makes it ready now. Answers the finish.
+--
+-- While a branch is pending, turns do not put off the look: its dispatch may be lost, and turns may follow for ever.
 create or replace function layover.park_run(run uuid, next text, branches json, armed jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -23,9 +25,11 @@ begin
   update layover.run_state t
      set ready_at = case when next = 'parked' then least(v_ready, case when t.cancelled_position is null
            then least(t.timeout_at, t.cancel_requested_at) end) else t.ready_at end,
-         due_at = case when next = 'parked' and t.paused_at is null and t.blocked is null
-           then layover.pick_due(armed, least(v_ready, v_need, case when t.cancelled_position is null
-             then least(t.timeout_at, t.cancel_requested_at) end))
+         due_at = case when next in ('ready', 'parked') and t.paused_at is null and t.blocked is null
+           then least(case when v_need is not null then t.due_at end, layover.pick_due(armed,
+             case when next = 'ready' then v_now
+               else least(v_ready, v_need, case when t.cancelled_position is null
+                 then least(t.timeout_at, t.cancel_requested_at) end) end))
            else t.due_at end,
          has_pending = v_pending, has_mail = v_mail
    where t.run_id = run;

@@ -1,5 +1,9 @@
--- What the finish of a run is told that simply goes on; not worth storing.
-create or replace function layover.plain_answer(turn integer) returns json
+-- What the finish of a run is told that simply goes on or is over; not worth storing.
+create or replace function layover.plain_answer(turn integer, status text) returns json
 language sql stable as $$
-  select json_build_object('outcome', 'finished', 'turn', turn, 'status', 'parked', 'isReady', true)
+  select case
+    when status in ('completed', 'failed', 'cancelled')
+    then json_build_object('outcome', 'finished', 'turn', turn, 'status', status, 'isReady', false)
+    else json_build_object('outcome', 'finished', 'turn', turn, 'status', 'parked', 'isReady', true)
+  end
 $$;

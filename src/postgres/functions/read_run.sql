@@ -1,9 +1,10 @@
 -- The part of a run that never changes, for a process that has not seen it yet.
 create or replace function layover.read_run(run uuid) returns json
-language sql volatile as $$
-  select json_build_object('workflow', r.workflow, 'version', r.version, 'userId', r.user_id, 'input', r.input,
+language plpgsql volatile as $$
+begin
+  return (select json_build_object('workflow', r.workflow, 'version', r.version, 'userId', r.user_id, 'input', r.input,
       'isInputParsed', r.is_input_parsed, 'createdAt', layover.to_ms(r.created_at), 'traceparent', r.traceparent,
       'parentRunId', r.parent_run_id,
       'tags', (select json_object_agg(t.name, t.value) from layover.tag t where t.run_id = r.id))
-    from layover.run r where r.id = $1
-$$;
+    from layover.run r where r.id = $1);
+end $$;

@@ -2,8 +2,7 @@
 --
 -- run is written once; run_state moves with every turn and so is narrow, and changes no indexed column while a run
 -- is in motion (heap-only updates: about 600 WAL bytes a step against 1,600 to 3,800 with wide, indexed rows).
-
-create schema if not exists layover;
+-- No foreign keys: each would lock and log the parent row at every step. delete_rows removes a run's rows together.
 
 -- Which deployment environment this database belongs to, and the address at which it was first used.
 -- A copy of the database keeps this row and has another address, so nothing is carried out in it until it is adopted.

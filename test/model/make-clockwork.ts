@@ -1,0 +1,109 @@
+/** Wishes of the scheduler and of whoever runs the system; time itself. */
+import { motionMinute } from "../../src/core/motion.ts";
+import type { AdvanceWish, HandWish, ListWish, MoveWish } from "./commands.ts";
+import { carriedBy, versions } from "./make-turns.ts";
+import { inAnyOrder, text } from "./match.ts";
+import { arm, earliest, isOver } from "./rules.ts";
+import { list, move, movesFor, nextDueAt, prune, voidLeases } from "./scheduler.ts";
+import { pick, type Script } from "./script.ts";
+import { day, type Listing } from "./world.ts";
+
+const keepMs = 30 * day;
+const keepFailedMs = 90 * day;
+
+export function makeList(script: Script, wish: ListWish): void {
+  const { world } = script;
+  const page = wish.isNextPage ? world.listing : undefined;
+  const last = page?.runs.at(-1);
+  const namespace = page?.namespace ?? script.namespace(wish.isElsewhere);
+  const isNew = page?.isNew ?? wish.isNew;
+  const limit = page?.limit ?? wish.limit;
+  const withinMs = page?.withinMs ?? wish.withinMs;
+  const after = last === undefined ? undefined : { dueAt: last.dueAt, runId: last.runId };
+  const listing = list(world, { namespace, isNew, withinMs, limit, carries: carriedBy[wish.carries], after });
+  world.listing = listing;
+  const words = `list what is due${isNew ? " to a new deployment" : ""}${wish.carries === "all" ? "" : " carrying some"}${
+    after === undefined ? "" : ", next page"
+  }`;
+  const p = {
+    namespace,
+    versions: versions[wish.carries],
+    limit,
+    isNew,
+    withinMs,
+    ...(after !== undefined && { after }),
+  };
+  script.add("list_due", p, words, {
+    now: world.now,
+    runs: expectedRuns(listing),
+    nextDueAt: nextDueAt(world, namespace),
+  });
+}
+
+function expectedRuns({ runs }: Listing): unknown[] {
+  return runs.map(({ branches, ...run }) => ({
+    ...run,
+    branches: branches.length === 0 ? null : inAnyOrder(branches),
+  }));
+}
+
+/** Moves what was listed last, however long ago. */
+export function makeMove(script: Script, { isElsewhere, isLate }: Omit<MoveWish, "kind">): void {
+  const { world } = script;
+  const { listing } = world;
+  if (listing === undefined || listing.runs.length === 0) return;
+  const namespace = script.namespace(isElsewhere, listing.namespace);
+  const moves = movesFor(listing);
+  const soonAt = motionMinute(world.now);
+  arm(world, [soonAt, ...moves.flatMap(({ dueAt }) => dueAt ?? [])]);
+  const seen = moves.map(({ runId, ...one }) => ({ run: script.letter(runId), ...one }));
+  script.call("move_due", { namespace, moves, soonAt }, `move what was seen due: ${text(seen)}`, isLate, (now) => ({
+    answer: { now: now.now, moved: move(now, namespace, moves) },
+    hasEffect: true,
+  }));
+}
+
+export function makeTick(script: Script, isElsewhere: boolean): void {
+  makeList(script, {
+    kind: "list",
+    isElsewhere,
+    isNew: false,
+    withinMs: 0,
+    carries: "all",
+    limit: 100,
+    isNextPage: false,
+  });
+  makeMove(script, { isElsewhere: false, isLate: false });
+}
+
+export function makeVoid(script: Script, isElsewhere: boolean): void {
+  const namespace = script.namespace(isElsewhere);
+  voidLeases(script.world, namespace);
+  script.add("void_leases", { namespace }, "void all leases", { outcome: "voided" });
+}
+
+export function makePrune(script: Script, isElsewhere: boolean): void {
+  const namespace = script.namespace(isElsewhere);
+  const pruned = prune(script.world, namespace, keepMs, keepFailedMs);
+  script.add("prune_runs", { namespace, keepMs, keepFailedMs, limit: 100 }, "prune", { pruned });
+}
+
+/** Done to the row itself: no verb does it yet. */
+export function makeHand(script: Script, { kind, run: index }: HandWish): void {
+  const { now, runs } = script.world;
+  const run = pick(runs, index);
+  if (run === undefined || isOver(run) || run.isPaused !== (kind === "resume")) return;
+  if (kind !== "cancel") run.isPaused = kind === "pause";
+  if (kind === "cancel") Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
+  arm(script.world, [now]);
+  script.add(kind, { runId: run.id }, `${kind} ${script.letter(run.id)} by hand`, null);
+}
+
+export function makeAdvance({ world }: Script, { ms, offset }: AdvanceWish): void {
+  const instants = world.runs.flatMap((run) => [
+    ...[run.lease?.until, run.readyAt, run.dueAt, run.timeoutAt],
+    ...run.rows.flatMap(({ lease, readyAt, until }) => [lease?.until, readyAt, until]),
+  ]);
+  const next = earliest(...instants.filter((at) => at !== undefined && at + offset > world.now));
+  world.now = ms !== undefined || next === undefined ? world.now + (ms ?? 1) : next + offset;
+}

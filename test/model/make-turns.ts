@@ -1,0 +1,225 @@
+/** Wishes of those who carry turns out: claims, finishes, renewals. */
+import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
+import { claim, claimable } from "./claims.ts";
+import type { ClaimItem, ClaimWish, FinishItem, FinishWish, RenewWish, TurnWish, Wish } from "./commands.ts";
+import { nameOf } from "./facts.ts";
+import { finish } from "./finishes.ts";
+import { wrong } from "./make-visits.ts";
+import { text } from "./match.ts";
+import { planBranch, planRun } from "./plan.ts";
+import { armedFor, findRow, findRun, freshToken } from "./rules.ts";
+import { renew } from "./scheduler.ts";
+import { inLockOrder, pick, type Script } from "./script.ts";
+import { type Holder, leaseMs, maxClaims, type Row, type Run, type World } from "./world.ts";
+
+/** What a deployment carries: of the one workflow, these versions. */
+export const versions = { all: { order: [1, 2] }, some: { order: [1] }, nothing: {} };
+export const carriedBy = {
+  all: () => true,
+  some: ({ version }: Run) => version === 1,
+  nothing: () => false,
+};
+const deployments = {
+  ours: { environment: "production", endpoint: "here/app" },
+  another: { environment: "production", endpoint: "there/app" },
+};
+
+export function makeClaim(script: Script, wish: ClaimWish): void {
+  const { world } = script;
+  const asked = wish.items.flatMap((item) => toClaim(world, item));
+  const [first] = asked;
+  if (first === undefined) return;
+  const own = world.runs.find(({ id }) => id === first.runId)?.namespace;
+  const namespace = script.namespace(wish.isElsewhere, own);
+  const from = world.environments.has(namespace) ? wish.environment : "ours"; // the first to ask is at home
+  const deployment = deployments[from];
+  const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries] };
+  const p = { namespace, ...deployment, versions: versions[wish.carries], leaseMs, maxClaims, turns: asked };
+  const by = `${wrong(wish.isElsewhere)}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${from === "ours" ? "" : " from a copy"}`;
+  const words = `claim${by}: ${asked.map((turn) => describeClaim(script, turn)).join("; ")}`;
+  script.call("claim_turns", p, words, wish.isLate, (now) => {
+    const turns = inLockOrder(asked, (turn) => claim(now, terms, turn));
+    return { answer: { now: now.now, turns }, hasEffect: true };
+  });
+}
+
+function toClaim(world: World, item: ClaimItem): ClaimTurn[] {
+  const wanted = wantedBy(world, item);
+  if (wanted === undefined) return [];
+  const { run, row } = wanted;
+  const { turn, lease } = row ?? run;
+  const token = item.token === "again" ? lease?.token : undefined;
+  const shift = token === undefined ? { right: 0, stale: -1, future: 1 }[item.turn] : 0;
+  const length = row?.demandedAfter ?? run.history.length;
+  const half = Math.floor(length / 2);
+  const have = {
+    nothing: undefined,
+    all: { epoch: 0, position: length },
+    "a part": { epoch: 0, position: half, rowsThrough: half },
+    "more than there is": { epoch: 0, position: length + 1 },
+    "another epoch": { epoch: 1, position: 0 },
+  }[item.have];
+  return [
+    {
+      runId: run.id,
+      turn: turn + shift,
+      token: token ?? freshToken(world),
+      alone: { "as needed": lease !== undefined, always: true, never: false }[item.alone],
+      ...(row !== undefined && { path: row.path, occurrence: row.occurrence }),
+      ...(have !== undefined && { have }),
+    },
+  ];
+}
+
+function wantedBy(world: World, { of, index }: ClaimItem): { run: Run; row: Row | undefined } | undefined {
+  const all = world.runs.map((run) => ({ run, row: undefined }));
+  const branches = world.runs.flatMap((run) =>
+    run.rows.filter(({ kind }) => kind === "branch").map((row) => ({ run, row })),
+  );
+  const chosen = { claimable: pick(claimable(world), index), run: undefined, branch: pick(branches, index) }[of];
+  return chosen ?? pick(all, index);
+}
+
+export function makeFinish(script: Script, { items, isElsewhere, isLate }: FinishWish): void {
+  const { world } = script;
+  const standing = standingOf(world);
+  const used = new Set<Holder>();
+  const made = items.flatMap((item) => {
+    const holder = pick(item.of === "standing" && standing.length > 0 ? standing : world.holders, item.index);
+    if (holder === undefined || (used.has(holder) && !item.isRepeat)) return [];
+    used.add(holder);
+    return toFinish(world, holder, item);
+  });
+  send(script, made, isElsewhere, isLate);
+}
+
+/** A claim and its finish, and what happens between them. */
+export function makeTurn(
+  script: Script,
+  { index, meanwhile, finish: item }: TurnWish,
+  make: (wish: Wish) => void,
+): void {
+  const wanted = pick(claimable(script.world), index);
+  if (wanted === undefined) return;
+  makeClaim(script, {
+    kind: "claim",
+    items: [{ of: "claimable", index, turn: "right", alone: "as needed", token: "fresh", have: "nothing" }],
+    isElsewhere: false,
+    carries: "all",
+    environment: "ours",
+    isLate: false,
+  });
+  const holder = standingOf(script.world).at(-1);
+  if (holder?.runId !== wanted.run.id) return;
+  for (const wish of meanwhile) make(wish);
+  send(script, toFinish(script.world, holder, item), false, false);
+}
+
+function standingOf(world: World): Holder[] {
+  return world.holders.filter((holder) => {
+    const run = findRun(world, holder.runId, holder.namespace);
+    const place = holder.of === "run" || run === undefined ? run : findRow(run, holder);
+    return place?.lease?.token === holder.token;
+  });
+}
+
+interface Finish {
+  readonly holder: Holder;
+  readonly turn: Omit<FinishRun, "armed"> | Omit<FinishBranch, "armed">;
+  readonly deadlines: readonly number[];
+  readonly isSpoilt: boolean;
+}
+
+function toFinish(world: World, holder: Holder, item: FinishItem): Finish[] {
+  const run = findRun(world, holder.runId, holder.namespace);
+  if (run === undefined) return [];
+  const said = item.isRepeat ? world.sent.get(holder.token) : undefined;
+  if (said !== undefined) return [{ holder, ...(JSON.parse(said) as Omit<Finish, "holder">) }];
+  const made = holder.of === "run" ? planRun(world, run, holder, item) : planBranch(world, holder, item);
+  return [{ holder, ...made, isSpoilt: item.isSpoilt && ("record" in made.turn || "records" in made.turn) }];
+}
+
+function send(script: Script, made: readonly Finish[], isElsewhere: boolean, isLate: boolean): void {
+  const [first] = made;
+  if (first === undefined) return;
+  const { world } = script;
+  for (const { holder, ...rest } of made) world.sent.set(holder.token, JSON.stringify(rest));
+  const namespace = script.namespace(isElsewhere, first.holder.namespace);
+  const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all };
+  const armed = armedFor(
+    world,
+    made.flatMap((one) => one.deadlines),
+  );
+  const turns = made.map(({ turn, isSpoilt }) => ({ isSpoilt, turn: { ...turn, armed } }));
+  const p = {
+    namespace,
+    ...deployments.ours,
+    versions: versions.all,
+    leaseMs,
+    maxClaims,
+    turns: turns.map(({ turn, isSpoilt }) => (isSpoilt ? spoil(turn) : turn)),
+  };
+  const words = `finish${wrong(isElsewhere)}: ${made.map((one) => describeFinish(script, one)).join("; ")}`;
+  script.call("finish_turns", p, words, isLate, (now) => {
+    let hasRaised = false;
+    const answers = inLockOrder(
+      turns.map((one) => ({ ...one.turn, ...one })),
+      ({ turn, isSpoilt }) => {
+        if (!isSpoilt || !mayRecord(now, namespace, turn)) return finish(now, terms, turn);
+        hasRaised = true;
+        return { outcome: "raised", sqlState: "23502" };
+      },
+    );
+    const isAlone = turns.length === 1;
+    return { answer: hasRaised && isAlone ? { sqlState: "23502" } : { now: now.now, turns: answers }, hasEffect: true };
+  });
+}
+
+/** Takes a value away that must be there, so that the finish raises as soon as it is to be stored. */
+function spoil(turn: FinishRun | FinishBranch): object {
+  if ("record" in turn && turn.record !== undefined) return { ...turn, record: { ...turn.record, isFailure: null } };
+  if ("records" in turn) return { ...turn, records: turn.records?.map((record) => ({ ...record, kind: null })) };
+  return turn;
+}
+
+/** Whoever may not store any record does not raise. */
+function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBranch): boolean {
+  const run = findRun(world, turn.runId, namespace);
+  if (run === undefined) return false;
+  if ("path" in turn) return findRow(run, turn)?.lease?.token === turn.token;
+  return run.lease?.token === turn.token && turn.position === run.history.length;
+}
+
+export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
+  const { world } = script;
+  const standing = standingOf(world);
+  const holders = items.flatMap(({ of, index }) => pick(of === "standing" ? standing : world.holders, index) ?? []);
+  const [first] = holders;
+  if (first === undefined) return;
+  const namespace = script.namespace(isElsewhere, first.namespace);
+  const turns = holders.map((holder) => {
+    const { runId, token } = holder;
+    return holder.of === "run" ? { runId, token } : { runId, token, path: holder.path, occurrence: holder.occurrence };
+  });
+  const words = `renew${wrong(isElsewhere)}: ${holders.map((holder) => describeHolder(script, holder)).join("; ")}`;
+  script.call("renew_leases", { namespace, leaseMs, turns }, words, isLate, (now) => ({
+    answer: { now: now.now, turns: inLockOrder(turns, (turn) => renew(now, namespace, turn)) },
+    hasEffect: true,
+  }));
+}
+
+function describeClaim(script: Script, { runId, turn, token, alone, path, occurrence = 1, have }: ClaimTurn): string {
+  const place = path === undefined ? "" : ` ${nameOf({ path, occurrence })}`;
+  const known = have === undefined ? "" : `, knowing ${text(have)}`;
+  return `turn ${turn} of ${script.letter(runId)}${place}${alone ? " alone" : ""} as ${token.slice(-4)}${known}`;
+}
+
+function describeHolder(script: Script, holder: Holder): string {
+  const place = holder.of === "run" ? "" : ` ${nameOf(holder)}`;
+  return `turn ${holder.turn} of ${script.letter(holder.runId)}${place} by ${holder.token.slice(-4)}`;
+}
+
+function describeFinish(script: Script, { holder, turn, isSpoilt }: Finish): string {
+  const { runId: _, token: __, ...rest } = turn;
+  return `${describeHolder(script, holder)}${isSpoilt ? ", spoilt" : ""}: ${text(rest)}`;
+}
