@@ -30,7 +30,7 @@ export interface ResolvedRetry {
   readonly jitter: boolean;
 }
 
-export const defaultRetry: ResolvedRetry = {
+const defaultRetry: ResolvedRetry = {
   maxAttempts: 5,
   delayMs: 1_000,
   backoff: 2,

@@ -7,8 +7,8 @@ import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
 import { checkStepName } from "./names.ts";
 import { resolveRetry } from "./retry.ts";
-import { toRandom, toUuid } from "./seeded.ts";
 import type { Schemas } from "./schema.ts";
+import { toRandom, toUuid } from "./seeded.ts";
 import type {
   Branch,
   Branches,

@@ -53,7 +53,10 @@ export interface FinishItem {
   readonly of: "standing" | "any";
   readonly index: number;
   readonly isRepeat: boolean;
+  /** Of what came for its waits. */
   readonly takes: number;
+  /** What it asks for and gets within the turn. */
+  readonly asides: readonly ("sleep" | "red" | "blue" | "callback" | "late callback")[];
   readonly step: "success" | "failure" | "retry soon" | "retry late";
   readonly retryMs: number;
   readonly next: "park" | "go on" | "complete" | "fail" | "block";
@@ -203,6 +206,16 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   index,
   isRepeat: seldom(10),
   takes: fc.constantFrom(3, 1, 0),
+  asides: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    {
+      weight: 1,
+      arbitrary: fc.array(fc.constantFrom("sleep" as const, "red", "blue", "callback", "late callback"), {
+        minLength: 1,
+        maxLength: 2,
+      }),
+    },
+  ),
   step: usually(3, "success" as const, "failure", "retry soon", "retry late"),
   retryMs: fc.constantFrom(0, second, 10 * second, 10 * second + 1, hour),
   next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block"),

@@ -91,8 +91,9 @@ export function makePrune(script: Script, isElsewhere: boolean): void {
 /** Done to the row itself: no verb does it yet. */
 export function makeHand(script: Script, { kind, run: index }: HandWish): void {
   const { now, runs } = script.world;
-  const run = pick(runs, index);
-  if (run === undefined || isOver(run) || run.isPaused !== (kind === "resume")) return;
+  const fitting = runs.filter((run) => !isOver(run) && run.isPaused === (kind === "resume"));
+  const run = pick(fitting, index);
+  if (run === undefined) return;
   if (kind !== "cancel") run.isPaused = kind === "pause";
   if (kind === "cancel") Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
   arm(script.world, [now]);

@@ -7,6 +7,7 @@ import type { DemandWish, FinishItem } from "./commands.ts";
 import { freshToken, isLive, isSamePlace } from "./rules.ts";
 import {
   type BranchHolder,
+  type Place,
   type Row,
   type Run,
   type RunHolder,
@@ -52,6 +53,7 @@ function toRetryMs({ step, retryMs }: FinishItem): number {
 export function planRun(world: World, run: Run, holder: RunHolder, item: FinishItem): Plan<Omit<FinishRun, "armed">> {
   const handler = new Handler(world, run, holder);
   handler.take(item.takes);
+  for (const aside of item.asides) handler.pass(aside);
   const released = item.releases ? handler.decideRaces() : [];
   const retryMs = toRetryMs(item);
   const step = handler.mayStep(item) ? handler.carryOut(item.step, retryMs) : undefined;
@@ -155,6 +157,29 @@ class Handler {
       });
       this.#signals = this.#signals.filter((other) => other !== signal);
       this.waiting = this.waiting.filter((other) => other !== row);
+    }
+  }
+
+  /** A wait that ends as soon as it is asked for, so that it is never recorded as one. */
+  pass(aside: FinishItem["asides"][number]): void {
+    if (this.waiting.some(({ kind }) => kind === "retry")) return; // it waits for a step
+    const at = this.#at;
+    if (aside === "sleep") {
+      this.records.push({ kind: "sleep", ...this.#freshPlace("z"), at });
+    } else if (aside === "callback" || aside === "late callback") {
+      const place = this.#freshPlace("c");
+      const answer = this.#holder.answers.find((other) => isSamePlace(other, place));
+      if (aside === "late callback") this.records.push({ kind: "callback", ...place, at });
+      else if (answer?.value != null) {
+        const isFailure = answer.outcome === "rejected";
+        this.records.push({ kind: "callback", ...place, at, value: answer.value, isFailure });
+      }
+    } else {
+      const signal = this.#signals.find(({ name }) => name === aside);
+      if (signal === undefined) return;
+      this.#signals = this.#signals.filter((other) => other !== signal);
+      const place = this.#freshPlace("w");
+      this.records.push({ kind: "signal", ...place, at, value: signal.payload, signal: signal.number });
     }
   }
 
@@ -304,8 +329,8 @@ class Handler {
   }
 
   /** The next occurrence of the name. */
-  #freshPlace(path: string, made: readonly NewDemand[] = []): { path: string; occurrence: number } {
-    const known = made.flatMap((other) => (other.path === path ? [other.occurrence] : []));
+  #freshPlace(path: string, made: readonly Place[] = []): Place {
+    const known = [...made, ...this.records].flatMap((other) => (other.path === path ? [other.occurrence] : []));
     return { path, occurrence: 1 + Math.max(this.#run.occurrences.get(path) ?? 0, ...known) };
   }
 

@@ -6,7 +6,8 @@ language plpgsql volatile as $$
 declare
   v_next     constant text := f->>'next';
   v_is_over  constant boolean := v_next in ('completed', 'failed', 'cancelled');
-  v_claims   constant boolean := v_next = 'ready' and f ? 'claim';
+  v_is_more  constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
+  v_claims   constant boolean := v_next = 'ready' and f ? 'claim' and not v_is_more;
   v_now      constant timestamptz := layover.now();
   v_branches json;
   v_freed    json;
@@ -52,7 +53,7 @@ begin
   end loop;
   if s.claimed is not null then
     return layover.claiming_answer(s.turn, s.claimed);
-  elsif v_next = 'ready' and not (s.has_pending or s.has_mail or f ? 'attempt') then
+  elsif v_next = 'ready' and not (s.has_pending or s.has_mail or v_is_more) then
     return layover.plain_answer(s.turn, v_next);
   end if;
 
