@@ -14,7 +14,13 @@ export class Engine {
       options,
       registry: new Registry(options.workflows),
       warm: new Warm(options.warmRuns ?? defaults.warmRuns),
+      isClosing: false,
     };
+  }
+
+  /** From now on a turn under way is the last of its run here. */
+  close(): void {
+    this.#crew.isClosing = true;
   }
 
   /** One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. */

@@ -33,6 +33,8 @@ export interface Crew {
   readonly options: EngineOptions;
   readonly registry: Registry;
   readonly warm: Warm;
+  /** No further step is begun. */
+  isClosing: boolean;
 }
 
 type Claimed = ClaimedRun | ClaimedBranch;
@@ -296,7 +298,8 @@ class Invocation {
   readonly #patience = (): Promise<void> => pause(this.#host, defaults.patienceMs);
 
   #maySpend(steps: number): boolean {
-    return steps < (this.#options.invocation?.maxSteps ?? defaults.maxSteps) && this.#host.monotonic() < this.#endsAt;
+    const { maxSteps = defaults.maxSteps } = this.#options.invocation ?? {};
+    return steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.#crew.isClosing;
   }
 
   #nextClaim(

@@ -89,6 +89,7 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
     onError: (error) => onError(error, "dispatching"),
   });
   const close = async (): Promise<void> => {
+    engine.close();
     await ticker.close();
     await dispatch.close();
     alarm.close();

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { Port } from "../engine/process.ts";
 import { endings } from "../engine/replaying.ts";
-import type { PortCall } from "../engine/world.ts";
+import type { PortCall } from "../engine/world-options.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import type { Tell, TellOptions, Told } from "./story.ts";
 

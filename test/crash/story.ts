@@ -3,7 +3,8 @@
 import type { StepContext, Workflow } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
-import type { World, WorldOptions } from "../engine/world.ts";
+import type { World } from "../engine/world.ts";
+import type { WorldOptions } from "../engine/world-options.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 
 /** What steps do to the world outside, which tells a repetition by its idempotency key, as a bank does. */

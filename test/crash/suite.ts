@@ -17,7 +17,10 @@ const pairs = 50;
 const hosts: readonly [name: string, options: TellOptions][] = [
   ["a cloud, one turn an invocation", { platform: "cloud", batch: 1 }],
   ["Node, many turns an invocation", { platform: "node", batch: 100 }],
-  ["an embedded database, many turns an invocation", { platform: "embedded", batch: 100 }],
+  [
+    "an embedded database, many turns an invocation",
+    { platform: "embedded", batch: 100, invocation: { maxSteps: 1_000 } },
+  ],
   ["a cloud, several steps an invocation", { platform: "cloud", batch: 1, invocation: { maxSteps: 10 } }],
 ];
 

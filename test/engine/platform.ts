@@ -25,8 +25,18 @@ export interface PlatformOptions {
   readonly batch: number | undefined;
 }
 
+/** Who carries out ticks. */
+interface Ticking {
+  readonly engine: { tick(): Promise<unknown> };
+}
+
+const againMs = 2_000;
+
 export class Platform {
   readonly #options: PlatformOptions;
+  /** Alarms that ring, by who carries their tick out. */
+  readonly #ringing = new Map<StandingAlarm, Ticking>();
+  readonly #failed = new Set<StandingAlarm>();
   alarms: StandingAlarm[] = [];
   deliveries: Delivery[] = [];
 
@@ -57,6 +67,26 @@ export class Platform {
     return this.deliveries.filter(({ at }) => at <= now);
   }
 
+  ring(alarm: StandingAlarm, owner: Ticking): void {
+    alarm.isRinging = true;
+    this.#ringing.set(alarm, owner);
+    owner.engine.tick().then(
+      () => {
+        this.#ringing.delete(alarm);
+        this.alarms = this.alarms.filter((other) => other !== alarm && !this.#failed.has(other));
+        this.#failed.clear();
+      },
+      () => this.#fail(alarm),
+    );
+  }
+
+  /** A process died: platforms ring again where a tick died; what was dispatched to it is lost. */
+  lose(owner: Ticking, { andAlarms }: { readonly andAlarms: boolean }): void {
+    this.deliveries = [];
+    if (andAlarms) this.alarms = [];
+    for (const [alarm, ticking] of this.#ringing) if (ticking === owner) this.#ringAgain(alarm);
+  }
+
   /** When something rings or is delivered next. */
   get next(): number | undefined {
     const rings = this.alarms.filter(({ isRinging }) => !isRinging).map(({ ringsAt }) => ringsAt);
@@ -76,5 +106,19 @@ export class Platform {
     }
     this.deliveries = this.deliveries.filter((other) => !taken.includes(other));
     return taken.flatMap(({ turns }) => turns);
+  }
+
+  /** A tick that failed has armed the next one. Until one succeeds, this alarm counts. */
+  #fail(alarm: StandingAlarm): void {
+    this.#ringing.delete(alarm);
+    const now = this.#options.time();
+    if (this.alarms.some(({ isRinging, ringsAt }) => !isRinging && ringsAt > now)) this.#failed.add(alarm);
+    else this.#ringAgain(alarm);
+  }
+
+  #ringAgain(alarm: StandingAlarm): void {
+    this.#ringing.delete(alarm);
+    alarm.isRinging = false;
+    alarm.ringsAt = this.#options.time() + againMs;
   }
 }

@@ -5,7 +5,8 @@ import * as z from "zod";
 import type { Run } from "../../src/client/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { TestDatabase } from "../postgres/database.ts";
-import { World, type WorldOptions } from "./world.ts";
+import { World } from "./world.ts";
+import type { WorldOptions } from "./world-options.ts";
 
 /** A contract that any handler can be tried with. */
 export const tested = workflow({

@@ -131,12 +131,11 @@ export const orderly: fc.Arbitrary<Program> = programs({
 /** Any. */
 export const wild: fc.Arbitrary<Program> = programs({
   leaves: [
-    step,
-    step,
-    step,
+    ...Array.from({ length: 6 }, () => step),
+    sleep,
     sleep,
     fatal,
-    drawn,
+    fc.tuple(step, drawn).map<Program>((parts) => ({ kind: "sequence", parts })),
     fc.record({
       kind: fc.constant("signal" as const),
       name: fc.constantFrom<SignalName>("red", "green", "blue"),
@@ -164,11 +163,11 @@ function programs({
   const atDepth = (depth: number): fc.Arbitrary<Program> => {
     if (depth === 0) return leaf;
     const inner = atDepth(depth - 1);
-    const parts = fc.array(inner, { minLength: 1, maxLength: 3 });
+    const parts = fc.array(inner, { minLength: 1, maxLength: 3, size: "max" });
     return fc.oneof(
-      { weight: 2, arbitrary: leaf },
+      { weight: 1, arbitrary: leaf },
       { weight: 3, arbitrary: fc.record({ kind: fc.constant("sequence" as const), parts }) },
-      { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom(...combinators), parts }) },
+      { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom(...combinators), parts }) },
       {
         weight: 2,
         arbitrary: fc.record({
@@ -182,6 +181,6 @@ function programs({
       { weight: 1, arbitrary: caught(inner) },
     );
   };
-  const parts = fc.array(atDepth(3), { minLength: 1, maxLength: 3 });
+  const parts = fc.array(atDepth(3), { minLength: 1, maxLength: 2, size: "max" });
   return fc.record({ kind: fc.constant("sequence" as const), parts });
 }

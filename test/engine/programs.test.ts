@@ -10,38 +10,47 @@ import type { RunView } from "../../src/client/run-view.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { orderly, type Program, playing, programContract, type SignalName, wild } from "./program.ts";
 import { endings } from "./replaying.ts";
-import { World, type WorldOptions } from "./world.ts";
+import { World } from "./world.ts";
+import type { WorldOptions } from "./world-options.ts";
 
 const database = testDatabase();
 
 const seed = Number(process.env["PROGRAMS_SEED"] ?? 20_261_120);
-const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? 40);
+const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? 25);
 const terms = { seed, numRuns, endOnFailure: false } as const;
 const timeout = numRuns * 5_000;
 
 /** All worlds have the same run, and so the same uuids. */
 const runId = "00000000-0000-7000-8000-000000000000";
 
-type PlayOptions = Omit<WorldOptions, "workflows"> & { readonly deaths?: number };
+interface Trouble {
+  /** How often a process dies. */
+  readonly deaths?: number;
+  /** How many in a hundred calls fail, before or after they took effect. */
+  readonly failures?: number;
+}
+
+type PlayOptions = Omit<WorldOptions, "workflows"> & Trouble;
 
 interface Played {
   readonly view: RunView;
   readonly history: HistoryView;
 }
 
-async function play(program: Program, { deaths = 0, ...options }: PlayOptions): Promise<Played> {
+async function play(program: Program, { deaths, failures, ...options }: PlayOptions): Promise<Played> {
   const bodies = new Map<string, number>();
   const onBody = (key: string) => bodies.set(key, (bodies.get(key) ?? 0) + 1);
   const workflow = programContract.handler(playing(program, onBody));
   const world = await World.begin(database, { ...options, workflows: [workflow] });
   try {
-    letDie(world, deaths);
-    const run = await world.start(programContract, undefined, { runId });
+    makeTrouble(world, { deaths, failures });
+    const run = await insist(() => world.start(programContract, undefined, { runId }));
     const signals: readonly SignalName[] = ["red", "green", "red", "blue", "green", "red"];
     for (const [index, name] of signals.entries()) {
       await world.pass(25_000);
       if ((await world.get(run.runId)).endedAt !== undefined) break;
-      await world.signal(run, programContract, name, index).catch(refuseAllButOver);
+      const signalId = world.chance.uuid();
+      await insist(() => world.signal(run, programContract, name, index, { signalId }).catch(refuseAllButOver));
     }
     const view = await world.run(run);
     const history = await world.history(run);
@@ -52,12 +61,28 @@ async function play(program: Program, { deaths = 0, ...options }: PlayOptions): 
   }
 }
 
-/** Lets the process die at calls drawn from the world's own chance. */
-function letDie(world: World, deaths: number): void {
+/** At calls drawn from the world's own chance. */
+function makeTrouble(
+  world: World,
+  { deaths = 0, failures = 0 }: { [Key in keyof Trouble]: Trouble[Key] | undefined },
+): void {
   world.fate = () => {
-    if (world.deaths >= deaths || world.chance.next() > 0.06) return "passes";
+    const percent = world.chance.below(100);
+    if (percent < failures) return world.chance.pick(["fails before", "fails after"] as const);
+    if (percent < 100 - 6 || world.deaths >= deaths) return "passes";
     return world.chance.pick(["dies before", "dies after"] as const);
   };
+}
+
+/** Whoever asks for something asks again until it is done. */
+async function insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 20) throw error;
+    }
+  }
 }
 
 function refuseAllButOver(error: unknown): void {
@@ -121,6 +146,7 @@ test("the same end and the same results of orderly programs, whatever happens fi
       for (const options of [
         { seed, isShuffled: true, deaths: 0, processes: 3 },
         { seed, isShuffled: true, deaths: 3 },
+        { seed, isShuffled: true, deaths: 1, failures: 5 },
         { seed, platform: "node", deaths: 2, batch: 10 },
         { seed, isShuffled: true, deaths: 2, warmRuns: 0, invocation: { maxSteps: 4 } },
       ] as const) {
@@ -140,6 +166,7 @@ test("an end that its history explains, of any program, whatever happens first a
     fc.asyncProperty(wild, fc.nat(), async (program, seed) => {
       await play(program, { seed, isShuffled: true, deaths: 0, processes: 3, batch: 4 });
       await play(program, { seed, isShuffled: true, deaths: 4 });
+      await play(program, { seed, isShuffled: true, failures: 8, processes: 2 });
       await play(program, { seed, isShuffled: true, deaths: 2, platform: "node", batch: 10 });
       await play(program, { seed, isShuffled: true, deaths: 3, warmRuns: 0, invocation: { maxSteps: 4 } });
     }),

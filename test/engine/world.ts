@@ -10,7 +10,7 @@
  * After each statement that wrote and whenever time passes, W must hold (see watch.ts).
  */
 
-import { Client, type Contract, type Duration, type InputOf, type Run, type SignalsOf, type Workflow } from "layover";
+import { Client, type Contract, type Duration, type InputOf, type Run, type SignalsOf } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
@@ -22,49 +22,13 @@ import { Calls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import { Chance } from "./chance.ts";
-import { type Delivery, Platform, type StandingAlarm } from "./platform.ts";
-import { type Port, Process, type ProcessOptions, type Waiting } from "./process.ts";
+import { type Delivery, Platform } from "./platform.ts";
+import { Process, type Waiting } from "./process.ts";
 import { Watch } from "./watch.ts";
-
-/** A call that passes a port. */
-export interface PortCall {
-  readonly port: Port;
-  readonly what: string;
-  /** Counted from 1, at each port. */
-  readonly number: number;
-}
-
-/** What becomes of a call; `before` and `after` it took effect. */
-export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after";
-
-export interface WorldOptions
-  extends Partial<
-    Pick<
-      ProcessOptions,
-      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs"
-    >
-  > {
-  readonly workflows: readonly Workflow[];
-  readonly seed?: number;
-  /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
-  readonly isShuffled?: boolean;
-  /**
-   * "cloud": alarms outlive the process. "node": they die with it, and the next one begins with a tick. "embedded": and
-   * it voids all leases before, since nobody else uses its database.
-   */
-  readonly platform?: "cloud" | "node" | "embedded";
-  /** How many processes share the work, in turns. */
-  readonly processes?: number;
-  /** How many turns one invocation takes. Default: those that were dispatched together. */
-  readonly batch?: number;
-  readonly endpoint?: string;
-  /** Two worlds of the same number and seed have the same ids; so one must have ended before. */
-  readonly number?: number;
-}
+import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
 
 const beginning = Date.UTC(2026, 0, 1, 12);
 const mostEvents = 50_000;
-const tickAgainMs = 2_000;
 const mostLatencyMs = 40;
 /** SQL functions after which everything stands as before. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
@@ -94,10 +58,6 @@ export class World {
   readonly #watch: Watch;
   readonly #reader: Client;
   readonly #counts = { query: 0, dispatch: 0, alarm: 0 };
-  /** Alarms that ring, by the process that carries their tick out. */
-  readonly #ringing = new Map<StandingAlarm, Process>();
-  /** Alarms whose tick failed. */
-  readonly #failed = new Set<StandingAlarm>();
   #options: WorldOptions;
   #processes: Process[] = [];
   #turn = 0;
@@ -159,8 +119,8 @@ export class World {
     contract: C,
     name: Name,
     payload: InferInput<SignalsOf<C>[Name]>,
+    { signalId = this.chance.uuid() }: { readonly signalId?: string } = {},
   ): Promise<void> {
-    const signalId = this.chance.uuid();
     await this.ask((client) => client.signal(run.runId, name, payload, { contract, signalId }));
   }
 
@@ -235,14 +195,8 @@ export class World {
     if (process === undefined || process.isDead) return;
     this.deaths += 1;
     process.die();
-    this.platform.deliveries = [];
-    if (this.#isOneProcess) {
-      this.platform.alarms = [];
-      this.#isBeginning = true;
-    }
-    for (const [alarm, owner] of this.#ringing) {
-      if (owner === process) this.#ringAgain(alarm);
-    }
+    this.platform.lose(process, { andAlarms: this.#isOneProcess });
+    this.#isBeginning ||= this.#isOneProcess;
   }
 
   /** In a body or handler: it kills its process. */
@@ -344,7 +298,7 @@ export class World {
             () =>
               timers.fire(),
         ),
-      ...this.platform.dueAlarms.map((alarm) => () => this.#ring(alarm)),
+      ...this.platform.dueAlarms.map((alarm) => () => this.platform.ring(alarm, this.#nextProcess())),
       ...this.platform.dueDeliveries
         .filter(({ turns }) => alive.some((process) => process.takes(turns)))
         .map((delivery) => () => this.#deliver(delivery)),
@@ -366,35 +320,6 @@ export class World {
     if (fate === "dies after") return this.crash(owner);
     if (fate === "fails after") return call.reject(lost(false));
     tell();
-  }
-
-  #ring(alarm: StandingAlarm): void {
-    const owner = this.#nextProcess();
-    alarm.isRinging = true;
-    this.#ringing.set(alarm, owner);
-    owner.engine.tick().then(
-      () => {
-        this.#ringing.delete(alarm);
-        this.platform.alarms = this.platform.alarms.filter((other) => other !== alarm && !this.#failed.has(other));
-        this.#failed.clear();
-      },
-      () => this.#fail(alarm),
-    );
-  }
-
-  /** A tick that failed has armed the next one. Until one succeeds, this alarm counts. */
-  #fail(alarm: StandingAlarm): void {
-    this.#ringing.delete(alarm);
-    if (this.platform.alarms.some(({ isRinging, ringsAt }) => !isRinging && ringsAt > this.now))
-      this.#failed.add(alarm);
-    else this.#ringAgain(alarm);
-  }
-
-  /** Platforms ring again when a tick died. */
-  #ringAgain(alarm: StandingAlarm): void {
-    this.#ringing.delete(alarm);
-    alarm.isRinging = false;
-    alarm.ringsAt = this.now + tickAgainMs;
   }
 
   #deliver(delivery: Delivery): void {

@@ -134,8 +134,14 @@ export interface HandWish {
   readonly run: number;
 }
 export interface PlainWish {
-  readonly kind: "void" | "prune" | "tick";
+  readonly kind: "void" | "prune";
   readonly isElsewhere: boolean;
+}
+export interface TickWish {
+  readonly kind: "tick";
+  readonly isElsewhere: boolean;
+  /** Between the look and the move. */
+  readonly meanwhile: readonly Wish[];
 }
 export type Wish =
   | StartWish
@@ -149,6 +155,7 @@ export type Wish =
   | MoveWish
   | AdvanceWish
   | HandWish
+  | TickWish
   | PlainWish;
 
 const index = fc.nat(9);
@@ -191,7 +198,7 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ what: fc.constant("more of a map" as const), index }) },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       what: fc.constant("race" as const),
       branches: fc.integer({ min: 1, max: 2 }),
@@ -312,36 +319,38 @@ const lists: fc.Arbitrary<Wish> = fc.record({
 const moves: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("move" as const), isElsewhere, isLate });
 const advances: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("advance" as const),
-  ms: fc.option(fc.constantFrom(1, second, 10 * second, minute, minute + 1, 5 * minute, hour, day, 40 * day), {
-    nil: undefined,
-    freq: 2,
-  }),
+  ms: fc.option(
+    fc.constantFrom(1, second, 10 * second, minute, minute + 1, 5 * minute, hour, day, 40 * day, 100 * day),
+    {
+      nil: undefined,
+      freq: 2,
+    },
+  ),
   offset: fc.constantFrom(0, 1, -1),
 });
 const hands: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constantFrom("pause" as const, "resume", "resume", "cancel", "cancel"),
   run,
 });
-const others: fc.Arbitrary<Wish> = fc.record({
-  kind: fc.constantFrom("tick" as const, "tick", "tick", "void", "prune"),
-  isElsewhere,
-});
+const others: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("void" as const, "prune"), isElsewhere });
 
+const meanwhile = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: shortTurns },
+    { weight: 2, arbitrary: signals },
+    { weight: 2, arbitrary: answers },
+    { weight: 1, arbitrary: advances },
+    { weight: 1, arbitrary: hands },
+  ),
+  { maxLength: 2, size: "max" },
+);
 const turns: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("turn" as const),
   index,
-  meanwhile: fc.array(
-    fc.oneof(
-      { weight: 4, arbitrary: shortTurns },
-      { weight: 2, arbitrary: signals },
-      { weight: 2, arbitrary: answers },
-      { weight: 1, arbitrary: advances },
-      { weight: 1, arbitrary: hands },
-    ),
-    { maxLength: 2, size: "max" },
-  ),
+  meanwhile,
   finish: finishItem,
 });
+const ticks: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("tick" as const), isElsewhere, meanwhile });
 
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 4, arbitrary: starts },
@@ -355,7 +364,8 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },
   { weight: 2, arbitrary: hands },
-  { weight: 4, arbitrary: others },
+  { weight: 3, arbitrary: ticks },
+  { weight: 2, arbitrary: others },
 );
 
 /** A sequence begins with a run, or hardly anything would happen in it. */

@@ -1,7 +1,7 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
 import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { type ClaimTerms, claim } from "./claims.ts";
-import { inAnyOrder } from "./match.ts";
+import { anyOf, inAnyOrder } from "./match.ts";
 import {
   earliest,
   fillSlots,
@@ -37,7 +37,8 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const run = findRun(world, f.runId, namespace);
   if (run === undefined) return { outcome: "unknown" };
   if (run.lastFinish?.token === f.token) {
-    return run.lastFinish.answer ?? plainAnswer(run);
+    const { answer } = run.lastFinish;
+    return { ...answer, turn: anyOf(answer["turn"], run.turn) }; // only a crash loop moves a turn that nobody finished
   }
   if (run.lease?.token !== f.token) return superseded;
 
@@ -61,10 +62,14 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   if (isWhole && f.next === "blocked") run.isBlocked = true;
   if (isWhole && f.next === "parked") park(run, now);
 
-  const branches = [...freed, ...added].map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
+  const branches = (isEnding ? [] : [...freed, ...added]).map(({ path, occurrence, turn }) => ({
+    path,
+    occurrence,
+    turn,
+  }));
   const isPlain = isWhole && f.next === "ready" && branches.length === 0;
-  const answer = isPlain
-    ? undefined
+  const answer: Answer = isPlain
+    ? { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) }
     : {
         outcome: isWhole ? "finished" : "deferred",
         turn: run.turn,
@@ -74,12 +79,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
         ...(isWhole && !isStill(run) && !isReady(run, now) && { readyAt: run.readyAt ?? null }),
       };
   run.lastFinish = { token: f.token, answer };
-  return answer ?? plainAnswer(run);
-}
-
-/** Whether a paused run is said to be ready does not matter: a claim will tell. */
-function plainAnswer(run: Run): Answer {
-  return { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) };
+  return answer;
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */

@@ -1,13 +1,13 @@
 /** Makes wishes come true, one after the other. */
 import type { Wish } from "./commands.ts";
-import { makeAdvance, makeHand, makeList, makeMove, makePrune, makeTick, makeVoid } from "./make-clockwork.ts";
+import { makeAdvance, makeHand, makeList, makeMove, makePrune, makeVoid, stagesOf } from "./make-clockwork.ts";
 import { makeClaim, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 
 /** Whether the due instants that stand in the tables must be known before. */
 export function seesTables({ kind }: Wish): boolean {
-  return kind === "list" || kind === "move" || kind === "tick";
+  return kind === "list" || kind === "move";
 }
 
 export function make(script: Script, wish: Wish): void {
@@ -40,7 +40,7 @@ export function make(script: Script, wish: Wish): void {
       makeMove(script, wish);
       break;
     case "tick":
-      makeTick(script, wish.isElsewhere);
+      for (const stage of stagesOf(wish)) make(script, stage);
       break;
     case "void":
       makeVoid(script, wish.isElsewhere);

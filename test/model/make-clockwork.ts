@@ -1,6 +1,6 @@
 /** Wishes of the scheduler and of whoever runs the system; time itself. */
 import { motionMinute } from "../../src/core/motion.ts";
-import type { AdvanceWish, HandWish, ListWish, MoveWish } from "./commands.ts";
+import type { AdvanceWish, HandWish, ListWish, MoveWish, TickWish, Wish } from "./commands.ts";
 import { carriedBy, versions } from "./make-turns.ts";
 import { inAnyOrder, text } from "./match.ts";
 import { arm, earliest, isOver } from "./rules.ts";
@@ -48,7 +48,7 @@ function expectedRuns({ runs }: Listing): unknown[] {
 }
 
 /** Moves what was listed last, however long ago. */
-export function makeMove(script: Script, { isElsewhere, isLate }: Omit<MoveWish, "kind">): void {
+export function makeMove(script: Script, { isElsewhere, isLate }: MoveWish): void {
   const { world } = script;
   const { listing } = world;
   if (listing === undefined || listing.runs.length === 0) return;
@@ -63,17 +63,10 @@ export function makeMove(script: Script, { isElsewhere, isLate }: Omit<MoveWish,
   }));
 }
 
-export function makeTick(script: Script, isElsewhere: boolean): void {
-  makeList(script, {
-    kind: "list",
-    isElsewhere,
-    isNew: false,
-    withinMs: 0,
-    carries: "all",
-    limit: 100,
-    isNextPage: false,
-  });
-  makeMove(script, { isElsewhere: false, isLate: false });
+/** A tick is a look and a move, between which others do what they do. */
+export function stagesOf({ isElsewhere, meanwhile }: TickWish): readonly Wish[] {
+  const all = { isNew: false, withinMs: 0, carries: "all", limit: 100, isNextPage: false } as const;
+  return [{ kind: "list", isElsewhere, ...all }, ...meanwhile, { kind: "move", isElsewhere: false, isLate: false }];
 }
 
 export function makeVoid(script: Script, isElsewhere: boolean): void {

@@ -7,7 +7,7 @@ import { finish } from "./finishes.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
-import { armedFor, findRow, findRun, freshToken } from "./rules.ts";
+import { armedFor, findRow, findRun, freshToken, isStill } from "./rules.ts";
 import { renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
 import { type Holder, leaseMs, maxClaims, type Row, type Run, type World } from "./world.ts";
@@ -139,10 +139,20 @@ function toFinish(world: World, holder: Holder, item: FinishItem): Finish[] {
   return [{ holder, ...made, isSpoilt: item.isSpoilt && ("record" in made.turn || "records" in made.turn) }];
 }
 
-function send(script: Script, made: readonly Finish[], isElsewhere: boolean, isLate: boolean): void {
+/** Whether a paused run goes on at once is nobody's concern, so nobody asks for it. */
+function withoutClaim(world: World, finish: Finish): Finish {
+  const { holder, turn } = finish;
+  const run = findRun(world, holder.runId, holder.namespace);
+  if (run === undefined || !isStill(run) || !("claim" in turn)) return finish;
+  const { claim: _, ...rest } = turn;
+  return { ...finish, turn: rest };
+}
+
+function send(script: Script, wanted: readonly Finish[], isElsewhere: boolean, isLate: boolean): void {
+  const { world } = script;
+  const made = wanted.map((finish) => withoutClaim(world, finish));
   const [first] = made;
   if (first === undefined) return;
-  const { world } = script;
   for (const { holder, ...rest } of made) world.sent.set(holder.token, JSON.stringify(rest));
   const namespace = script.namespace(isElsewhere, first.holder.namespace);
   const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all };

@@ -75,8 +75,8 @@ begin
           from layover.record r where r.run_id = any(runs)) as h on h.run_id = s.run_id
      group by s.run_id
   ), need as (
-    select s.run_id, least(case when s.status = 'running' then s.leased_until else s.ready_at end,
-        case when s.may_be_cancelled then s.timeout_at end, (
+    select s.run_id, least(case when s.status = 'running' then s.leased_until
+          else least(s.ready_at, case when s.may_be_cancelled then s.timeout_at end) end, (
           select min(coalesce(b.leased_until, b.ready_at)) from row b
            where b.run_id = s.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
              and not b.is_released)) as at

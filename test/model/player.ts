@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Client } from "pg";
 import type { Wish } from "./commands.ts";
 import { make, seesTables } from "./game.ts";
+import { stagesOf } from "./make-clockwork.ts";
 import { difference } from "./match.ts";
 import { Script, type Step } from "./script.ts";
 
@@ -51,8 +52,9 @@ export class Player {
     try {
       const outcomes: string[] = [];
       let sent = 0;
-      for (let place = 0; place <= wishes.length; place += 1) {
-        const wish = wishes[place];
+      const stages = wishes.flatMap((wish) => (wish.kind === "tick" ? stagesOf(wish) : [wish]));
+      for (let place = 0; place <= stages.length; place += 1) {
+        const wish = stages[place];
         if ((wish === undefined || seesTables(wish)) && sent < script.steps.length) {
           const steps = script.steps.slice(sent);
           const answers = await this.#send(ids, steps, looksAlways);

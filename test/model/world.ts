@@ -9,8 +9,8 @@ export const minute = 60 * second;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** The deployment's settings, small where a limit is to be reached. */
-export const leaseMs = minute;
+/** The deployment's settings: leases that outlast the motion minute, few crashes until a run is blocked. */
+export const leaseMs = 5 * minute;
 export const maxClaims = 1;
 export const callMs = 20 * second;
 /** From the end of a call's time to its COMMIT. */
@@ -99,7 +99,7 @@ export interface Run {
   readyAt: number | undefined;
   /** As it was found in the table last; the model only says when it must be, and of what it may be. */
   dueAt: number | undefined;
-  lastFinish: { readonly token: string; readonly answer: Answer | undefined } | undefined;
+  lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
   isBlocked: boolean;
   isPaused: boolean;
   isCancelAsked: boolean;

@@ -1,6 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aRecord, aRun, aRunAtWork, minute, noon, type Run, second, terms, tokenOf } from "./runs.ts";
+import {
+  aParkedRun,
+  aRecord,
+  aRun,
+  aRunAtWork,
+  aWaitFor,
+  minute,
+  noon,
+  type Run,
+  second,
+  terms,
+  tokenOf,
+} from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -100,6 +112,13 @@ describeEachPostgres(
         expect(late).toEqual({ outcome: "stale", turn: 2 });
       });
 
+      test("and waiting for a signal that its run does not wait for, is told that the run is not ready", async () => {
+        const run = await aParkedRun(stage, [aWaitFor("address")]);
+        const signal = (session: Session) => run.signal(session, "unrelated");
+        const [, late] = await stage.collide({ first: signal, second: claim(run, "second", { turn: 2 }) });
+        expect(late).toEqual({ outcome: "not_ready", readyAt: null });
+      });
+
       test("leases from the moment at which it has the lock", async () => {
         const run = await aRun(stage);
         const hold = (session: Session) => run.signal(session, "unrelated");
@@ -159,6 +178,15 @@ describeEachPostgres(
         const [renewed, taken] = await stage.collide({ first: renew, second: takeOver(run) });
         expect(renewed).toEqual({ outcome: "renewed", leasedUntil: noon + 3 * minute });
         expect(taken).toEqual({ outcome: "busy", until: noon + 3 * minute });
+      });
+
+      test("succeeds when that lease ends while it waits for a lock", async () => {
+        const run = await aRunAtWork(stage);
+        const hold = (session: Session) => run.signal(session, "unrelated");
+        const meanwhile = () => stage.clock.advance(minute);
+        const [, taken] = await stage.collide({ first: hold, second: takeOver(run), meanwhile });
+        expect(taken).toMatchObject({ outcome: "claimed", turn: 1 });
+        expect(await run.state()).toMatchObject({ leasedUntil: noon + 2 * minute });
       });
 
       test("is busy when it waited for a lock beyond that lease, and somebody else took over meanwhile", async () => {

@@ -54,6 +54,12 @@ const impossible = {
      where not exists (select from layover.run r where r.id = t.run_id)`,
 };
 
+/** Otherwise it was no crowd. */
+const everyKindOfMeeting = [
+  ...["claim claimed", "claim busy", "claim stale", "claim superseded", "claim over"],
+  ...["run finished", "run deferred", "branch finished", "branch superseded"],
+];
+
 describeEachPostgres(
   "a crowd that plays every transition on the same three runs",
   (database) => {
@@ -61,13 +67,14 @@ describeEachPostgres(
 
     test("never deadlocks, never fails, and leaves what it was told", async () => {
       const crowd = new Crowd(stage, { runs: 3 });
-      await crowd.play({ players: 12, rounds: 250 });
-      const { errors, finished, recorded, dropped, outcomes } = crowd.told;
-      console.log(Object.fromEntries(outcomes));
+      await crowd.play({ players: 12, rounds: 500 });
+      const { errors, finished, holders, recorded, dropped, outcomes } = crowd.told;
       expect(errors).toEqual([]);
+      expect([...outcomes.keys()]).toEqual(expect.arrayContaining(everyKindOfMeeting));
       for (const [name, query] of Object.entries(impossible)) {
         expect.soft(await stage.look(query), name).toEqual([]);
       }
+      for (const [turn, tokens] of holders) expect.soft([...tokens], `who holds ${turn}`).toHaveLength(1);
       for (const [turn, tokens] of finished) expect.soft([...tokens], `who finished ${turn}`).toHaveLength(1);
       const rows = await stage.look(
         "select id, array(select path from layover.record where run_id = id) as paths from layover.run",

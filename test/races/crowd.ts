@@ -24,9 +24,11 @@ interface Held {
 export interface Told {
   /** By run or branch and turn: the tokens that were told that they finished it. */
   readonly finished: Map<string, Set<string>>;
+  /** By run or branch and turn: who was told to have a long lease on it. */
+  readonly holders: Map<string, Set<string>>;
   /** By run: paths of which it was told that they are recorded. */
   readonly recorded: Map<string, Set<string>>;
-  /** By run: paths of records that were dropped. */
+  /** By run: paths of steps whose records were dropped. */
   readonly dropped: Map<string, Set<string>>;
   readonly errors: unknown[];
   readonly outcomes: Map<string, number>;
@@ -43,6 +45,7 @@ const shortLeaseMs = 40;
 export class Crowd {
   readonly told: Told = {
     finished: new Map(),
+    holders: new Map(),
     recorded: new Map(),
     dropped: new Map(),
     errors: [],
@@ -50,6 +53,7 @@ export class Crowd {
   };
   readonly #stage: Stage;
   readonly #runs: string[] = [];
+  readonly #callbacks: string[] = [];
   readonly #names: number;
   #dispatched: Ref[] = [];
   #held: Held[] = [];
@@ -150,8 +154,11 @@ export class Crowd {
     for (const [index, claimed] of answer.turns.entries()) {
       this.#heard(`claim ${claimed.outcome}`);
       const [ref, turn] = [refs[index], turns[index]];
-      if (claimed.outcome === "claimed" && ref && turn) this.#held.push({ ref, token: turn.token, claimed });
-      if (claimed.outcome === "stale" && ref) this.#dispatched.push({ ...ref, turn: claimed.turn });
+      if (ref === undefined || turn === undefined) continue;
+      if (claimed.outcome === "stale") this.#dispatched.push({ ...ref, turn: claimed.turn });
+      if (claimed.outcome !== "claimed") continue;
+      this.#held.push({ ref, token: turn.token, claimed });
+      if (leaseMs === longLeaseMs) add(this.told.holders, nameOf(ref), turn.token);
     }
   }
 
@@ -176,9 +183,11 @@ export class Crowd {
     if (told.outcome === "raised") this.told.errors.push(told);
     if (told.outcome !== "finished" && told.outcome !== "deferred") return;
     const { runId, path } = ref;
-    add(this.told.finished, `${runId} ${path ?? ""} ${ref.turn}`, token);
-    const [records, heard] = [recordsOf(finish), told.outcome === "finished" ? this.told.recorded : this.told.dropped];
-    for (const record of records) add(heard, runId, record);
+    add(this.told.finished, nameOf(ref), token);
+    for (const { path: place, kind } of recordsOf(finish)) {
+      if (told.outcome === "finished") add(this.told.recorded, runId, place);
+      else if (kind === "step") add(this.told.dropped, runId, place); // what a wait takes, its next turn may take
+    }
     if (Math.random() < 0.1) return; // its dispatches are lost
     if (told.isReady) this.#dispatched.push({ runId, turn: told.turn });
     if (told.continues != null) this.#dispatched.push({ runId, turn: told.continues });
@@ -235,7 +244,7 @@ export class Crowd {
     const name = this.#name("w");
     const waits = [
       aDemand("signal", name, { ...wait, signal: "address" }),
-      aDemand("callback", `callback${Math.floor(Math.random() * 3)}`, wait),
+      aDemand("callback", this.#newCallback(), wait),
       aDemand("sleep", name, { ...wait, until: Date.now() + 20 }),
     ];
     const one = pick(waits);
@@ -259,7 +268,7 @@ export class Crowd {
 
   async #answer(session: Session): Promise<void> {
     const runId = this.#anyRun();
-    const place = at(`callback${Math.floor(Math.random() * 3)}`);
+    const place = at(pick(this.#callbacks.slice(-6)) ?? "");
     const call = { runId, epoch: 0, ...place, outcome: "resolved", value: pick(["1", "2"]), armed: armed() };
     const answer = await session.call("answer_callback", call);
     if (answer.outcome === "answered" && answer.turn != null) this.#dispatched.push({ runId, turn: answer.turn });
@@ -280,6 +289,13 @@ export class Crowd {
     return refs;
   }
 
+  /** It may be answered before anyone waits for it, or in a run that never will. */
+  #newCallback(): string {
+    const path = this.#name("callback");
+    this.#callbacks.push(path);
+    return path;
+  }
+
   #anyRun(): string {
     return pick(this.#runs.slice(-this.#names)) ?? "";
   }
@@ -298,10 +314,14 @@ export class Crowd {
   }
 }
 
-function recordsOf(finish: Held["finish"]): string[] {
+function nameOf({ runId, path = "", turn }: Ref): string {
+  return `${runId} ${path} ${turn}`;
+}
+
+function recordsOf(finish: Held["finish"]): readonly { readonly path: string; readonly kind: wire.RecordKind }[] {
   if (finish === undefined) return [];
-  if ("path" in finish) return finish.record === undefined ? [] : [finish.path];
-  return (finish.records ?? []).map(({ path }) => path);
+  if ("path" in finish) return finish.record === undefined ? [] : [{ path: finish.path, kind: "step" }];
+  return finish.records ?? [];
 }
 
 function racesOf(claimed: Held["claimed"]): string[] {

@@ -130,6 +130,27 @@ describeEachPostgres(
           const released = [{ prefix: "race/b", position: 1 }];
           return (session: Session) => run.finish(session, { ...end, released });
         },
+        "the finish of the run together with that of a branch of it": async () => {
+          const run = await aContinuation();
+          await run.claimBranch(stage.onlooker, "race/a", { token: "a" });
+          const released = [{ prefix: "race/b", position: 1 }];
+          const turns = [
+            run.toFinish({ token: "second", position: 1, released }),
+            run.toFinishBranch("race/a", { token: "a" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { turns });
+        },
+        "the finish of the run together with that of a branch of it, done again item by item": async () => {
+          const run = await aContinuation();
+          await run.claimBranch(stage.onlooker, "race/a", { token: "a" });
+          const released = [{ prefix: "race/b", position: 1 }];
+          const turns = [
+            { ...run.toFinish({ token: "bad" }), runId: "00000000-0000-0000-0000-000000000000", position: "bad" },
+            run.toFinish({ token: "second", position: 1, released }),
+            run.toFinishBranch("race/a", { token: "a" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { turns });
+        },
         "the timeout of the run": async () => {
           const run = await aParkedRun(stage, branches(paths), { timeoutMs: second });
           await stage.clock.advance(second);

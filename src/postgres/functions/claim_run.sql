@@ -4,7 +4,6 @@
 create or replace function layover.claim_run(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare
-  v_now    constant timestamptz := layover.now();
   v_answer json;
 begin
   update layover.run_state as t
@@ -17,7 +16,7 @@ begin
      and exists (select from layover.environment e
        where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
      and t.status = 'parked' and t.turn = (c->>'turn')::integer and t.ready_at <= layover.now()
-     and layover.may_run(t, v_now)
+     and layover.may_run(t, layover.now())
    returning case
        when (c->'have'->>'position')::integer = t.last_position and (c->'have'->>'epoch')::integer = t.epoch
          and not t.has_pending and not t.has_mail

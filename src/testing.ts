@@ -1,0 +1,141 @@
+/**
+ * A test kit for workflows: the real engine on an embedded Postgres, with a clock turned by hand.
+ *
+ *   const t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => ({ id: "c1" }) } } });
+ *   const run = await t.start(order, input);
+ *   await run.untilWaiting("approval");
+ *   await run.callback("approval").resolve({ ok: true });
+ *   await t.advance("1 hour");
+ *   expect(await run.result()).toEqual({ charge: "c1" });
+ *
+ * Nothing happens on its own: turns are carried out by `untilWaiting`, `untilIdle`, `turn`, `advance` and `result`, and
+ * time passes by `advance` alone (`Date.now()` in your own code tells the real time). It needs no test runner: vitest,
+ * node:test and bun do alike. What handlers do outside of steps, and steps without a stub, is done for real.
+ */
+import type { StartArguments, StartOptions } from "./client/starting.ts";
+import type { Contract, Workflow } from "./core/contract.ts";
+import { type Duration, toMilliseconds } from "./core/duration.ts";
+import type { LogEntry } from "./engine/options.ts";
+import { TestKitError } from "./testing/kit-error.ts";
+import { Stage } from "./testing/stage.ts";
+import type { Stubs } from "./testing/stubs.ts";
+import { TestRun } from "./testing/test-run.ts";
+
+export type { LogEntry } from "./engine/options.ts";
+export { type KitErrorCode, TestKitError } from "./testing/kit-error.ts";
+export { failing, hanging, type Stub, type StubContext, type Stubs } from "./testing/stubs.ts";
+export type { TestCallback, TestRun, WaitNameOf } from "./testing/test-run.ts";
+
+export interface TestEngineOptions {
+  readonly workflows: readonly Workflow[];
+  /**
+   * Stands for the bodies of steps, by workflow and by step: the name of the step, or its path as `history()` shows it,
+   * with or without numbers (`ship[3]/send`, `ship/send`). What `waitForCallback("approval", …)` announces with is
+   * `approval/announce`. What has no stub is carried out for real.
+   */
+  readonly stub?: Stubs | undefined;
+  /** What time it is at first. Default: noon on 1 January 2026, UTC. */
+  readonly now?: Date | number | undefined;
+  /** How much real time a body may take until it counts as one that never ends. Default: 250 ms. */
+  readonly patience?: Duration | undefined;
+}
+
+/**
+ * Begins a test engine. The first one of a process takes a second or two, each further one no time worth mentioning.
+ *
+ * @example await using t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: failing(2, () => "c1") } } });
+ * @throws TestKitError `unknown_workflow`; LayoverError `duplicate_workflow`; SetupError `package_missing`
+ */
+export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
+  const { workflows, stub: stubs = {}, now = Date.UTC(2026, 0, 1, 12), patience = 250 } = options;
+  const patienceMs = toMilliseconds(patience, { field: "patience" });
+  return new TestEngine(await Stage.open({ workflows, stubs, now: Number(now), patienceMs }));
+}
+
+class TestEngine {
+  readonly #stage: Stage;
+
+  constructor(stage: Stage) {
+    this.#stage = stage;
+  }
+
+  /** What time it is. @example expect(t.now).toEqual(new Date("2026-01-01T13:00Z")) */
+  get now(): Date {
+    return new Date(this.#stage.now);
+  }
+
+  /** What handlers logged, so far. @example expect(t.logs).toMatchObject([{ message: "charged" }]) */
+  get logs(): readonly LogEntry[] {
+    return this.#stage.logs;
+  }
+
+  /**
+   * Starts a run. Its first turn is due at once, and carried out by whatever comes next.
+   *
+   * @example const run = await t.start(order, { id: "o1" }, { delay: "1 hour" });
+   * @throws LayoverError `invalid_input`; TestKitError `unknown_workflow`
+   */
+  async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<TestRun<C>> {
+    const { name, version } = contract;
+    if (!this.#stage.workflows.some((known) => known.contract.name === name && known.contract.version === version)) {
+      throw new TestKitError(
+        "unknown_workflow",
+        `Version ${version} of ${JSON.stringify(name)} is not carried out here.`,
+        {
+          hint: "Give its workflow, with the handler, to testEngine({ workflows }).",
+        },
+      );
+    }
+    const { runId } = await this.#stage.ask((client) => client.start(contract, ...args));
+    return new TestRun(this.#stage, contract, runId);
+  }
+
+  /**
+   * Lets time pass, and carries out what falls due meanwhile, each at its instant.
+   *
+   * @example await t.advance("30 days");
+   */
+  async advance(duration: Duration): Promise<void> {
+    await this.#stage.advance(toMilliseconds(duration, { field: "duration" }));
+  }
+
+  /**
+   * Carries out all that is due now, of every run. No time passes.
+   *
+   * @example await t.untilIdle();
+   * @throws TestKitError `never_ends` where a body does not end
+   */
+  async untilIdle(): Promise<void> {
+    await this.#stage.play();
+  }
+
+  /**
+   * Carries out one turn that is due now: at most one step. False: none is due.
+   *
+   * @example while (await t.turn()) t.crash();
+   */
+  async turn(): Promise<boolean> {
+    return (await this.#stage.play({ turns: 1, mayHang: true })) > 0;
+  }
+
+  /**
+   * The process dies, and with it all that it holds in memory; another one takes over. Between two turns, or in the
+   * middle of one, called by a stub: what its body answers is lost then.
+   *
+   * @example t.crash();
+   */
+  crash(): void {
+    this.#stage.crash();
+  }
+
+  /** Carries out nothing more. @example afterEach(() => t.close()); */
+  async close(): Promise<void> {
+    await this.#stage.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+export type { TestEngine };

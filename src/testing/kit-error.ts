@@ -1,0 +1,27 @@
+export type KitErrorCode =
+  /** The run does not wait for what the test thinks that it waits for. */
+  | "not_waiting"
+  /** The run has no result yet. */
+  | "not_over"
+  /** A body, or something else that a handler awaits, does not end. */
+  | "never_ends"
+  /** Turns follow each other for ever, and no time passes. */
+  | "endless"
+  /** A stub, or a start, of a workflow that this engine does not have. */
+  | "unknown_workflow"
+  /** The engine itself reported an error. */
+  | "engine_failed"
+  | "closed";
+
+/** The test asks for what cannot be. `code` is stable, the message says what was found and what to do. */
+export class TestKitError extends Error {
+  override readonly name = "TestKitError";
+  readonly code: KitErrorCode;
+  readonly hint: string;
+
+  constructor(code: KitErrorCode, message: string, options: { hint: string; cause?: unknown }) {
+    super(`${message} ${options.hint}`, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.hint = options.hint;
+  }
+}

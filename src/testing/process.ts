@@ -1,0 +1,160 @@
+/**
+ * One process of a test: a real engine and a real client, whose dispatches, alarms and timers wait here until the stage
+ * carries them out. A process that died is never heard of again, and what it asked for is answered to nobody.
+ */
+import { Client } from "../client/client.ts";
+import type { OpenCallback, SealCallback } from "../core/callback.ts";
+import type { Workflow } from "../core/contract.ts";
+import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
+import { Engine } from "../engine/engine.ts";
+import type { LogEntry } from "../engine/options.ts";
+import { Calls } from "../postgres/calls.ts";
+import type { TestDatabase } from "./database.ts";
+import { type Body, type Stubs, withStubs } from "./stubs.ts";
+import { macrotask, Timers } from "./timers.ts";
+
+export interface ProcessOptions {
+  readonly workflows: readonly Workflow[];
+  readonly stubs: Stubs;
+  readonly database: TestDatabase;
+  readonly namespace: string;
+  readonly time: () => number;
+  readonly random: () => number;
+  readonly sealCallback: SealCallback;
+  readonly openCallback: OpenCallback;
+  readonly onLog: (entry: LogEntry) => void;
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+/** An invocation that is under way: of a turn, or of the scheduler. */
+interface Invocation {
+  /** It was given time enough to end, and did not. */
+  isStuck: boolean;
+}
+
+export class Process {
+  readonly client: Client;
+  readonly calls: Calls;
+  readonly timers: Timers;
+  readonly bodies = new Set<Body>();
+  isDead = false;
+  /** Statements that are not answered yet, and handlers that were not given their macrotask. */
+  inFlight = 0;
+  /** Grows with all that happens here. */
+  progress = 0;
+  readonly #engine: Engine;
+  readonly #time: () => number;
+  readonly #onError: (error: unknown, doing: string) => void;
+  readonly #alarms = new Set<number>();
+  readonly #invocations = new Set<Invocation>();
+  #deliveries: { readonly turn: TurnRef; readonly at: number }[] = [];
+
+  constructor(options: ProcessOptions) {
+    const { workflows, stubs, database, namespace, time, random, sealCallback, openCallback, onLog, onError } = options;
+    this.#time = time;
+    this.#onError = (error, doing) => this.isDead || onError(error, doing);
+    this.timers = new Timers(time);
+    const query = (...[text, parameters]: Parameters<Query>) =>
+      this.#outside(() => database.send({ text, parameters, now: time(), isWanted: () => !this.isDead }));
+    const alarm: Alarm = async (instants) => {
+      for (const { at } of instants) this.#alarms.add(at);
+    };
+    const dispatch: Dispatch = async (turns, delayMs) => {
+      const at = Math.ceil(time() + Math.max(0, delayMs));
+      this.#deliveries.push(...turns.map((turn) => ({ turn, at })));
+    };
+    const host = this.timers;
+    this.calls = new Calls({ query: Object.assign(query, { endpoint: database.endpoint }), namespace, alarm, host });
+    this.#engine = new Engine({
+      calls: this.calls,
+      dispatch,
+      workflows: workflows.map((workflow) => withStubs(workflow, stubs, this.bodies)),
+      sealCallback,
+      host,
+      random,
+      atRest: () => this.#outside(macrotask),
+      onLog: (entry) => this.isDead || onLog(entry),
+      onError: this.#onError,
+    });
+    const wake = async () => void (await this.#engine.tick());
+    this.client = new Client({ calls: this.calls, dispatch, wake, openCallback, host });
+  }
+
+  /** Begins where another one has died. Nobody else uses this database, so whoever held a lease is dead. */
+  async takeOver(): Promise<void> {
+    await this.calls.voidLeases();
+    await this.#engine.tick({ isNew: true, isExclusive: true });
+  }
+
+  die(): void {
+    this.isDead = true;
+  }
+
+  /** Begins one turn that is due. False: none is. */
+  beginTurn(): boolean {
+    const due = this.#deliveries.find(({ at }) => at <= this.#time());
+    if (due === undefined) return false;
+    this.#deliveries = this.#deliveries.filter((other) => other !== due);
+    this.#invoke(this.#engine.carryOut([due.turn]));
+    return true;
+  }
+
+  /** Rings one alarm that is due. False: none is. */
+  ring(): boolean {
+    const due = [...this.#alarms].filter((at) => at <= this.#time());
+    if (due.length === 0) return false;
+    for (const at of due) this.#alarms.delete(at);
+    this.#invoke(this.#engine.tick());
+    return true;
+  }
+
+  /** When something is due next, if anything is. */
+  get next(): number | undefined {
+    const instants = [...this.#alarms, ...this.#deliveries.map(({ at }) => at), this.timers.next ?? []].flat();
+    return instants.length === 0 ? undefined : instants.reduce((first, at) => Math.min(first, at));
+  }
+
+  get isBusy(): boolean {
+    return this.#invocations.size > 0;
+  }
+
+  /** Whether an invocation is under way that may end by itself. */
+  get mayGoOn(): boolean {
+    const hanging = [...this.bodies].filter(({ isHanging }) => isHanging).length;
+    return [...this.#invocations].filter(({ isStuck }) => !isStuck).length > hanging;
+  }
+
+  giveUp(): void {
+    for (const invocation of this.#invocations) invocation.isStuck = true;
+  }
+
+  #invoke(work: Promise<unknown>): void {
+    const invocation = { isStuck: false };
+    this.#invocations.add(invocation);
+    const over = () => {
+      this.progress += 1;
+      this.#invocations.delete(invocation);
+    };
+    work.then(over, (error: unknown) => {
+      over();
+      this.#onError(error, "ticking"); // carrying out a turn never rejects
+    });
+  }
+
+  /** A call that leaves the process, whose answer reaches it only while it lives. */
+  #outside<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.isDead) return;
+      this.inFlight += 1;
+      const settle = (tell: () => void) => {
+        this.inFlight -= 1;
+        this.progress += 1;
+        if (!this.isDead) tell();
+      };
+      call().then(
+        (answer) => settle(() => resolve(answer)),
+        (error: unknown) => settle(() => reject(error)),
+      );
+    });
+  }
+}

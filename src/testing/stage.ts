@@ -1,0 +1,206 @@
+/**
+ * Where a test's engine plays: it carries out what is due, one thing after the other, and turns the clock when it is
+ * told to. So the same test plays the same story, however fast the machine is.
+ */
+import type { Client } from "../client/client.ts";
+import type { CallbackRef } from "../core/callback.ts";
+import type { Workflow } from "../core/contract.ts";
+import type { LogEntry } from "../engine/options.ts";
+import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
+import { Secrets } from "../http/secrets.ts";
+import { openTestDatabase, type TestDatabase } from "./database.ts";
+import { TestKitError } from "./kit-error.ts";
+import { Process } from "./process.ts";
+import { checkStubs, type Stubs } from "./stubs.ts";
+import { macrotask, realPause } from "./timers.ts";
+
+export interface StageOptions {
+  readonly workflows: readonly Workflow[];
+  readonly stubs: Stubs;
+  /** What time it is at first, in epoch milliseconds. */
+  readonly now: number;
+  readonly patienceMs: number;
+}
+
+interface Terms {
+  /** How many turns to begin. Default: all that are due. */
+  readonly turns?: number;
+  /** A body that does not end is left alone instead of being an error. */
+  readonly mayHang?: boolean;
+}
+
+const secrets = new Secrets(["the test kit's root secret: it protects nothing"]);
+const publicUrl = "https://layover.test";
+/** A history has 10,000 records at most. */
+const mostAtOneInstant = 50_000;
+/** Most bodies that await something real are done within a few macrotasks; the others are looked at now and then. */
+const eagerRounds = 20;
+const roundMs = 5;
+let stages = 0;
+
+export class Stage {
+  readonly workflows: readonly Workflow[];
+  readonly logs: LogEntry[] = [];
+  /** Every callback that a handler has made, by its token. */
+  readonly callbacks = new Map<string, CallbackRef>();
+  /** Milliseconds since the epoch. */
+  now: number;
+  readonly #options: StageOptions;
+  readonly #database: TestDatabase;
+  readonly #namespace = `test-${++stages}`;
+  #process: Process;
+  #failure: { readonly error: unknown; readonly doing: string } | undefined;
+  #isClosed = false;
+
+  /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
+  static async open(options: StageOptions): Promise<Stage> {
+    checkStubs(options.stubs, options.workflows);
+    return new Stage(await openTestDatabase(), options);
+  }
+
+  private constructor(database: TestDatabase, options: StageOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.workflows = options.workflows;
+    this.now = options.now;
+    this.#process = this.#newProcess();
+  }
+
+  /** Somebody outside asks something of the system. */
+  async ask<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const { client } = await this.#aliveProcess();
+    return await question(client);
+  }
+
+  /** Carries out what is due now. Answers how many turns it began. */
+  async play({ turns = Number.POSITIVE_INFINITY, mayHang = false }: Terms = {}): Promise<number> {
+    let begun = 0;
+    for (let events = 0; events < mostAtOneInstant; events += 1) {
+      const process = await this.#aliveProcess();
+      await rest(process);
+      if (process.isDead) continue;
+      this.#throwFailure();
+      if (begun < turns) {
+        if (process.timers.fire() || process.ring()) continue;
+        if (process.beginTurn()) {
+          begun += 1;
+          continue;
+        }
+      }
+      if (process.mayGoOn && (await this.#wait(process))) continue;
+      if (process.isBusy && !mayHang) throw this.#neverEnds(process);
+      return begun;
+    }
+    throw new TestKitError("endless", `After ${mostAtOneInstant} events no time has passed yet.`, {
+      hint: "Does a workflow loop for ever without a sleep?",
+    });
+  }
+
+  /** Turns the clock, stopping at each instant at which something is due. */
+  async advance(ms: number): Promise<void> {
+    const until = this.now + ms;
+    for (;;) {
+      await this.play({ mayHang: true });
+      const { next } = this.#process;
+      if (next === undefined || next > until) break;
+      this.now = Math.max(this.now, next);
+    }
+    this.now = until;
+    await this.play({ mayHang: true });
+  }
+
+  crash(): void {
+    this.#process.die();
+  }
+
+  async close(): Promise<void> {
+    this.#process.die();
+    this.#isClosed = true;
+    while (this.#process.inFlight > 0) await macrotask();
+  }
+
+  /** What is under way and does not end, for people. */
+  get underWay(): readonly string[] {
+    return [...this.#process.bodies].map(
+      ({ runId, path }) => `the body of step ${JSON.stringify(path)} of run ${runId}`,
+    );
+  }
+
+  /** The process, or the one that takes over where it has died. */
+  async #aliveProcess(): Promise<Process> {
+    if (this.#isClosed) {
+      throw new TestKitError("closed", "This test engine is closed.", { hint: "Begin a new one by testEngine()." });
+    }
+    if (this.#process.isDead) {
+      this.#process = this.#newProcess();
+      await this.#process.takeOver();
+    }
+    return this.#process;
+  }
+
+  #newProcess(): Process {
+    const { workflows, stubs } = this.#options;
+    const namespace = this.#namespace;
+    const seal = callbackSealer({ secrets, namespace, publicUrl });
+    return new Process({
+      workflows,
+      stubs,
+      namespace,
+      database: this.#database,
+      time: () => this.now,
+      // Half of the longest pause before each retry: jitter would have tests differ from time to time.
+      random: () => 0.5,
+      sealCallback: (ref) => {
+        const sealed = seal(ref);
+        this.callbacks.set(sealed.token, ref);
+        return sealed;
+      },
+      openCallback: callbackOpener({ secrets, namespace }),
+      onLog: (entry) => this.logs.push(entry),
+      onError: (error, doing) => {
+        this.#failure ??= { error, doing };
+      },
+    });
+  }
+
+  /** Real time for what awaits something real. False: nothing came of it. */
+  async #wait(process: Process): Promise<boolean> {
+    const { progress } = process;
+    const rounds = eagerRounds + Math.ceil(this.#options.patienceMs / roundMs);
+    for (let round = 0; round < rounds; round += 1) {
+      await (round < eagerRounds ? macrotask() : realPause(roundMs));
+      if (process.progress !== progress || process.isDead) return true;
+    }
+    process.giveUp();
+    return false;
+  }
+
+  #throwFailure(): void {
+    if (this.#failure === undefined) return;
+    const { error, doing } = this.#failure;
+    this.#failure = undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TestKitError("engine_failed", `The engine failed while ${doing}: ${reason}.`, {
+      hint: "Its cause tells more.",
+      cause: error,
+    });
+  }
+
+  #neverEnds({ bodies }: Process): TestKitError {
+    const within = `within ${this.#options.patienceMs} ms of real time`;
+    if (bodies.size === 0) {
+      return new TestKitError("never_ends", `A handler awaits something that is no step and did not come ${within}.`, {
+        hint: 'Do it in a step. Or let the engine see that by advance("1s"): it blocks the run.',
+      });
+    }
+    return new TestKitError("never_ends", `Not over ${within}: ${this.underWay.join(", ")}.`, {
+      hint: "Stub it, raise `patience`, or let it run into its timeout by advance().",
+    });
+  }
+}
+
+/** Until every statement is answered and every handler is at rest. */
+async function rest(process: Process): Promise<void> {
+  do await macrotask();
+  while (process.inFlight > 0);
+}

@@ -1,0 +1,209 @@
+/**
+ * Stubs stand for the bodies of steps. The engine knows nothing of them: each handler is given a `step` that hands the
+ * stub on where it was given a body, also inside `scope`, `all`, `race` and `map`.
+ */
+import type { Workflow } from "../core/contract.ts";
+import type { Schemas } from "../core/schema.ts";
+import type {
+  Branch,
+  Branches,
+  CallbackContext,
+  Step,
+  StepContext,
+  StepOptions,
+  StepOptionsOfAnnouncement,
+  WaitOptions,
+} from "../core/step.ts";
+import { TestKitError } from "./kit-error.ts";
+
+/** What a stub is given: what the body would get, and where it stands. */
+export interface StubContext extends StepContext {
+  /** As the history has it: `charge`, `ship[3]/send`, `approval/announce`. */
+  readonly path: string;
+  readonly runId: string;
+  /** Of the callback; only for the step that announces one. */
+  readonly url?: string;
+  readonly token?: string;
+}
+
+/** Stands for a body: its result is recorded, what it throws fails the attempt. */
+export type Stub = (context: StubContext) => unknown;
+
+/**
+ * By workflow, then by step: its path (`ship[3]/send`), the path without numbers (`ship/send`), or its name (`send`); the
+ * first of these that is there. The step of `waitForCallback("approval", …)` is `approval/announce`.
+ */
+export type Stubs = Readonly<Record<string, Readonly<Record<string, Stub>>>>;
+
+/** A body that is under way. */
+export interface Body {
+  readonly runId: string;
+  readonly path: string;
+  /** It is known never to end. */
+  isHanging: boolean;
+}
+
+/**
+ * A stub of which the first attempts of each step fail.
+ *
+ * @example stub: { order: { charge: failing(2, () => ({ id: "c1" })) } }
+ */
+export function failing<Result>(
+  times: number,
+  then: (context: StubContext) => Result,
+  error: unknown = new Error("the stub fails"),
+): (context: StubContext) => Result {
+  return (context) => {
+    if (context.attempt <= times) throw error;
+    return then(context);
+  };
+}
+
+const never = new Promise<never>(() => {});
+
+/**
+ * A stub that never ends: what it takes to see a step's timeout.
+ *
+ * @example
+ * const t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: hanging } } });
+ * await t.start(order, input);
+ * await t.advance("60s"); // the step's timeout: the first attempt has failed
+ */
+export function hanging(): Promise<never> {
+  return never;
+}
+
+/** @throws TestKitError `unknown_workflow` */
+export function checkStubs(stubs: Stubs, workflows: readonly Workflow[]): void {
+  const names = workflows.map(({ contract }) => JSON.stringify(contract.name));
+  for (const name of Object.keys(stubs)) {
+    if (names.includes(JSON.stringify(name))) continue;
+    throw new TestKitError(
+      "unknown_workflow",
+      `There are stubs for ${JSON.stringify(name)}, which is no workflow here.`,
+      {
+        hint: `Stubs are named by workflow, then by step; the workflows are ${names.join(", ")}.`,
+      },
+    );
+  }
+}
+
+/** The workflow with stubs in it. `bodies` tells at any time which are under way. */
+export function withStubs(workflow: Workflow, stubs: Stubs, bodies: Set<Body>): Workflow {
+  const { name } = workflow.contract;
+  const own = Object.hasOwn(stubs, name) ? stubs[name] : undefined;
+  return {
+    contract: workflow.contract,
+    handle: (context) => {
+      const room = new Room({ stubs: own ?? {}, bodies, runId: context.run.runId, rooms: new Map() }, "");
+      return workflow.handle({ ...context, step: room.stubbed(context.step) });
+    },
+  };
+}
+
+interface Scene {
+  readonly stubs: Readonly<Record<string, Stub>>;
+  readonly bodies: Set<Body>;
+  readonly runId: string;
+  /** How many rooms of one path there were. */
+  readonly rooms: Map<string, number>;
+}
+
+/** Where names stand. Paths are made as the engine makes them (core/steps.ts). */
+class Room {
+  readonly #scene: Scene;
+  readonly #prefix: string;
+
+  constructor(scene: Scene, prefix: string) {
+    this.#scene = scene;
+    this.#prefix = prefix;
+  }
+
+  stubbed(step: Step): Step {
+    return {
+      ...step,
+      run: <Result>(
+        name: string,
+        body: (context: StepContext) => Result | Promise<Result>,
+        options?: StepOptions,
+      ): Promise<Result> => step.run(name, this.#standIn(this.#prefix + name, body), options),
+      waitForCallback: (
+        name: string,
+        announce: (context: CallbackContext) => unknown,
+        options?: WaitOptions & StepOptionsOfAnnouncement,
+      ): Promise<unknown> =>
+        step.waitForCallback(name, this.#standIn(`${this.#pathOf(name)}/announce`, announce), options),
+      scope: (name, inside) => {
+        const room = this.#inner(this.#pathOf(name));
+        return step.scope(name, ({ step: inner }) => inside({ step: room.stubbed(inner) }));
+      },
+      all: <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
+        step.all<Results>(name, this.#branches(name, list)),
+      race: <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
+        step.race<Results>(name, this.#branches(name, list)),
+      map: (name, items, each, options) => step.map(name, items, this.#each(name, each), options),
+      mapSettled: (name, items, each, options) => step.mapSettled(name, items, this.#each(name, each), options),
+    };
+  }
+
+  #branches<const Results extends readonly unknown[]>(
+    name: string,
+    list: Branches<Schemas, Schemas, Results>,
+  ): Branches<Schemas, Schemas, Results> {
+    const path = this.#pathOf(name);
+    const branches: readonly Branch<Schemas, Schemas, unknown>[] = list;
+    const stubbed = branches.map((branch, index): Branch<Schemas, Schemas, unknown> => {
+      const room = this.#inner(`${path}[${index}]`);
+      return ({ step }) => branch({ step: room.stubbed(step) });
+    });
+    return stubbed as unknown as Branches<Schemas, Schemas, Results>; // the same branches, in their order
+  }
+
+  #each<Item, Result>(
+    name: string,
+    each: (item: Item, context: { readonly step: Step; readonly index: number }) => Promise<Result>,
+  ): typeof each {
+    if (typeof each !== "function") return each; // the engine says so
+    const path = this.#pathOf(name);
+    return (item, { step, index }) => each(item, { step: this.#inner(`${path}[${index}]`).stubbed(step), index });
+  }
+
+  #standIn<Context extends StepContext, Result>(
+    path: string,
+    body: (context: Context) => Result | Promise<Result>,
+  ): typeof body {
+    if (typeof body !== "function") return body; // the engine says so
+    const { stubs, bodies, runId } = this.#scene;
+    return async (context) => {
+      const underWay: Body = { runId, path, isHanging: false };
+      bodies.add(underWay);
+      try {
+        const stub = findStub(stubs, path);
+        if (stub === undefined) return await body(context);
+        const result = Promise.resolve(stub({ ...context, path, runId }));
+        underWay.isHanging = result === never;
+        return (await result) as Result; // what it answers is for the test to say
+      } finally {
+        bodies.delete(underWay);
+      }
+    };
+  }
+
+  #inner(path: string): Room {
+    return new Room(this.#scene, `${path}/`);
+  }
+
+  /** A second room of the same name is another room. */
+  #pathOf(name: string): string {
+    const path = this.#prefix + name;
+    const occurrence = (this.#scene.rooms.get(path) ?? 0) + 1;
+    this.#scene.rooms.set(path, occurrence);
+    return occurrence === 1 ? path : `${path}#${occurrence}`;
+  }
+}
+
+function findStub(stubs: Readonly<Record<string, Stub>>, path: string): Stub | undefined {
+  const names = [path, path.replaceAll(/\[\d+\]|#\d+/g, ""), path.slice(path.lastIndexOf("/") + 1)];
+  const found = names.find((name) => Object.hasOwn(stubs, name));
+  return found === undefined ? undefined : stubs[found];
+}

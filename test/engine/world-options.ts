@@ -1,0 +1,39 @@
+/** What a world is made of, and what a test may do to its calls. */
+import type { Workflow } from "layover";
+import type { Port, ProcessOptions } from "./process.ts";
+
+/** A call that passes a port. */
+export interface PortCall {
+  readonly port: Port;
+  readonly what: string;
+  /** Counted from 1, at each port. */
+  readonly number: number;
+}
+
+/** What becomes of a call; `before` and `after` it took effect. */
+export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after";
+
+export interface WorldOptions
+  extends Partial<
+    Pick<
+      ProcessOptions,
+      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs"
+    >
+  > {
+  readonly workflows: readonly Workflow[];
+  readonly seed?: number;
+  /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
+  readonly isShuffled?: boolean;
+  /**
+   * "cloud": alarms outlive the process. "node": they die with it, and the next one begins with a tick. "embedded": and
+   * it voids all leases before, since nobody else uses its database.
+   */
+  readonly platform?: "cloud" | "node" | "embedded";
+  /** How many processes share the work, in turns. */
+  readonly processes?: number;
+  /** How many turns one invocation takes. Default: those that were dispatched together. */
+  readonly batch?: number;
+  readonly endpoint?: string;
+  /** Two worlds of the same number and seed have the same ids; so one must have ended before. */
+  readonly number?: number;
+}

@@ -1,0 +1,187 @@
+/**
+ * Neon's HTTP endpoint in front of a Postgres of ours. As Neon's, it answers what Postgres refuses with 400 and Postgres'
+ * fields, and cancels what a client that has left asked for. As Neon's sometimes, it misbehaves: but only when told to.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+import { neonConfig } from "@neondatabase/serverless";
+import { DatabaseError, Pool } from "pg";
+import * as z from "zod";
+
+export interface NeonEndpoint {
+  /** For `neon`: the database's own address but for the port. */
+  readonly url: string;
+  /** How many requests arrived, read or not. */
+  readonly arrivals: number;
+  /** The bodies of those that were carried out. */
+  readonly bodies: readonly unknown[];
+  /** What becomes of the next requests, one each. All others are carried out and answered. */
+  next(...fates: Fate[]): void;
+  close(): Promise<void>;
+}
+
+/** One request and its answer, in the hands of a fate. */
+interface Exchange {
+  carryOut(): Promise<Answer>;
+  answer(answer: Answer): void;
+  answerHalf(answer: Answer): void;
+  cut(): void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export type Fate = (exchange: Exchange) => Promise<void>;
+
+export const answered: Fate = async ({ carryOut, answer }) => answer(await carryOut());
+
+/** The connection is cut before the request is read. */
+export const unread: Fate = async ({ cut }) => cut();
+
+/** It is carried out, and the connection is cut. */
+export const unanswered: Fate = async ({ carryOut, cut }) => {
+  await carryOut();
+  cut();
+};
+
+/** It is carried out, and the connection is cut amid the answer. */
+export const halfAnswered: Fate = async ({ carryOut, answerHalf }) => answerHalf(await carryOut());
+
+/** It is not carried out. */
+export function refused(status: number, body = ""): Fate {
+  return async ({ answer }) => answer({ status, body });
+}
+
+/** It is carried out once the database is awake. */
+export function asleep(untilAwake: Promise<unknown>): Fate {
+  return async (exchange) => {
+    await untilAwake;
+    await answered(exchange);
+  };
+}
+
+/** It is carried out at once, and answered later. */
+export function late(until: Promise<unknown>): Fate {
+  return async ({ carryOut, answer }) => {
+    const outcome = await carryOut();
+    await until;
+    answer(outcome);
+  };
+}
+
+export async function openNeonEndpoint(databaseUrl: string): Promise<NeonEndpoint> {
+  const pools = new Pools(databaseUrl);
+  const fates: Fate[] = [];
+  const bodies: unknown[] = [];
+  let arrivals = 0;
+  const server = createServer((request, response) => {
+    arrivals += 1;
+    const fate = fates.shift() ?? answered;
+    const read = async () => {
+      const body = await json(request);
+      bodies.push(body);
+      return body;
+    };
+    fate({
+      carryOut: async () => await carryOut(pools, request.headers, await read(), response),
+      answer: ({ status, body }) => response.writeHead(status, { "content-type": "application/json" }).end(body),
+      answerHalf({ status, body }) {
+        response.writeHead(status, { "content-length": Buffer.byteLength(body) });
+        response.write(body.slice(0, body.length / 2), () => request.socket.destroy());
+      },
+      cut: () => void request.socket.destroy(),
+    }).catch((error: unknown) => response.writeHead(500).end(String(error)));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
+  // Neon's own is https://api.…/sql for every host of a region; ours is told apart by its port.
+  neonConfig.fetchEndpoint = (host, port) => `http://${host}:${port}/sql`;
+  const url = new URL(databaseUrl);
+  url.port = String(address.port);
+  return {
+    url: url.href,
+    get arrivals() {
+      return arrivals;
+    },
+    bodies,
+    next: (...more) => void fates.push(...more),
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await pools.end();
+    },
+  };
+}
+
+/** As Neon's pooler has them: one for each connection string that clients send. */
+class Pools {
+  readonly #database: URL;
+  readonly #pools = new Map<string, Pool>();
+
+  constructor(databaseUrl: string) {
+    this.#database = new URL(databaseUrl);
+  }
+
+  of(connectionString: string): Pool {
+    const known = this.#pools.get(connectionString);
+    if (known !== undefined) return known;
+    const url = new URL(connectionString);
+    url.host = this.#database.host;
+    const pool = new Pool({ connectionString: url.href });
+    pool.on("error", () => {});
+    this.#pools.set(connectionString, pool);
+    return pool;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map(async (pool) => await pool.end()));
+  }
+}
+
+const Headers = z.object({
+  "neon-connection-string": z.string(),
+  "neon-raw-text-output": z.literal("true"),
+  "neon-array-mode": z.literal("true"),
+});
+const Body = z.strictObject({ query: z.string(), params: z.array(z.union([z.string(), z.null()])) });
+const asText = { getTypeParser: () => (text: string) => text };
+
+async function carryOut(
+  pools: Pools,
+  headers: IncomingMessage["headers"],
+  body: unknown,
+  response: ServerResponse,
+): Promise<Answer> {
+  const { query, params } = Body.parse(body);
+  const pool = pools.of(Headers.parse(headers)["neon-connection-string"]);
+  try {
+    const client = await pool.connect();
+    let cancelled: Promise<unknown> | undefined;
+    const cancel = () => {
+      cancelled = pool.query("select pg_cancel_backend($1)", [Reflect.get(client, "processID")]);
+    };
+    response.once("close", cancel);
+    try {
+      const statement = {
+        text: query,
+        values: params,
+        rowMode: "array",
+        types: asText,
+        queryMode: "extended",
+      } as const;
+      const { command, rowCount, fields, rows } = await client.query(statement);
+      return { status: 200, body: JSON.stringify({ rowAsArray: true, command, rowCount, fields, rows }) };
+    } finally {
+      response.off("close", cancel);
+      await cancelled;
+      client.release();
+    }
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return { status: 400, body: JSON.stringify({ ...error, message: error.message }) };
+  }
+}

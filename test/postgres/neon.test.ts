@@ -1,0 +1,377 @@
+import { inspect } from "node:util";
+import { neonConfig, types } from "@neondatabase/serverless";
+import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from "vitest";
+import * as z from "zod";
+import { Client } from "../../src/client/client.ts";
+import { workflow } from "../../src/core/contract.ts";
+import { LayoverError } from "../../src/core/errors.ts";
+import type { Dispatch } from "../../src/core/ports.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import { neon } from "../../src/postgres/neon.ts";
+import { aHastyHost } from "../client/a-client.ts";
+import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
+import { emptyDatabase } from "./fresh-database.ts";
+import {
+  answered,
+  asleep,
+  type Fate,
+  halfAnswered,
+  late,
+  type NeonEndpoint,
+  openNeonEndpoint,
+  refused,
+  unanswered,
+  unread,
+} from "./neon-endpoint.ts";
+import { describeQuery, failureOf } from "./query-conformance.ts";
+
+const passwords: string[] = [];
+
+for (const version of inject("postgres").versions) {
+  describeQuery({
+    name: `Neon's HTTP driver (${version})`,
+    endpoint: /^127\.0\.0\.1\/layover_test_\w+$/,
+    secrets: () => passwords,
+    async open() {
+      const { url, drop } = await emptyDatabase(await postgresUrl(version));
+      passwords.push(new URL(url).password);
+      const endpoint = await openNeonEndpoint(url);
+      return {
+        query: neon(endpoint.url),
+        async close() {
+          await endpoint.close();
+          await drop();
+        },
+      };
+    },
+  });
+}
+
+/** Time passes for the adapter's timer only when a test says so. */
+const stopTime = () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+
+/** The request is carried out; then its client has waited for so long that it leaves. */
+function clientLeaves(afterMs: number): Fate {
+  return async ({ carryOut }) => {
+    await carryOut();
+    vi.advanceTimersByTime(afterMs);
+  };
+}
+
+/** What the driver calls instead of `fetch`. */
+function fetchWith(instead: (address: string, request: RequestInit) => Promise<Response>): void {
+  neonConfig.fetchFunction = instead;
+  onTestFinished(() => {
+    neonConfig.fetchFunction = undefined;
+  });
+}
+
+/** What Neon says when a compute did not wake in time. */
+const noCompute = refused(500, `{"message":"Couldn't connect to compute node","code":null}`);
+
+describe("a request that fails", () => {
+  const database = testDatabase({ isEmpty: true });
+  let endpoint: NeonEndpoint;
+  let password: string;
+
+  beforeEach(async () => {
+    endpoint = await openNeonEndpoint(database.url);
+    password = new URL(database.url).password;
+    stopTime();
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await endpoint.close();
+  });
+
+  test.each<[string, Fate]>([
+    ["whose connection is cut before it is read", unread],
+    ["whose answer is dropped", unanswered],
+    ["whose answer breaks off in the middle", halfAnswered],
+    ["that gets a 500 of Neon's own", noCompute],
+    ["that gets a 502 of a proxy's", refused(502, "<html>Bad gateway</html>")],
+    ["that gets a 503 and nothing more", refused(503)],
+    ["that gets a 400 without Postgres' code", refused(400, `{"message":"invalid hostname","code":null}`)],
+    ["that gets a 400 which is no JSON", refused(400, "Bad request")],
+    ["that gets an answer which is none", refused(200, "<html>Sign in to this wifi</html>")],
+  ])("%s leaves open whether it took effect, and is sent once", async (_, fate) => {
+    endpoint.next(fate);
+    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    expect(failed).toMatchObject({ isRolledBack: false, sqlState: undefined });
+    expect(failed.message).not.toBe("");
+    expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(password);
+    expect(endpoint.arrivals).toBe(1);
+  });
+
+  test.each([
+    ["57P01", "FATAL", false],
+    ["08006", "ERROR", false],
+    ["40P01", "ERROR", true],
+    ["53300", "ERROR", true],
+  ])("with the code %s (%s) took no effect: %s", async (code, severity, isRolledBack) => {
+    endpoint.next(refused(400, JSON.stringify({ message: "no", code, severity })));
+    expect(await failureOf(neon(endpoint.url)("select 1"))).toMatchObject({ sqlState: code, isRolledBack });
+  });
+
+  test.each([
+    ["ECONNREFUSED", true],
+    ["ENOTFOUND", true],
+    ["EAI_AGAIN", true],
+    ["UND_ERR_CONNECT_TIMEOUT", true],
+    ["ECONNRESET", false],
+    ["EPIPE", false],
+    ["UND_ERR_SOCKET", false],
+  ])("with the network's %s took no effect: %s", async (code, isRolledBack) => {
+    const cause = Object.assign(new Error("the network said no"), { code });
+    fetchWith(async () => {
+      throw new TypeError("fetch failed", { cause });
+    });
+    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    expect(failed).toMatchObject({ message: "the network said no", isRolledBack, sqlState: undefined });
+  });
+
+  test("because nobody listens says so, and took no effect for certain", async () => {
+    await endpoint.close();
+    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    expect(failed).toMatchObject({ isRolledBack: true, sqlState: undefined });
+    expect(failed.message).toContain("ECONNREFUSED");
+    expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(password);
+    endpoint = await openNeonEndpoint(database.url);
+  });
+
+  test("because there is no such host took no effect for certain", async () => {
+    const url = new URL(endpoint.url);
+    url.hostname = "no-such-host.invalid";
+    expect(await failureOf(neon(url.href)("select 1"))).toMatchObject({ isRolledBack: true, sqlState: undefined });
+  });
+
+  test("because the password is wrong says so, and keeps the password", async () => {
+    const url = new URL(endpoint.url);
+    url.password = "hush-hush";
+    const failed = await failureOf(neon(url.href)("select 1"));
+    expect(failed.sqlState).toBe("28P01");
+    expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain("hush-hush");
+  });
+
+  test("because its client left after the commit leaves open whether it took effect, and did", async () => {
+    await database.query("create table done (id integer)");
+    endpoint.next(clientLeaves(15_000));
+    const failed = await failureOf(neon(endpoint.url)("insert into done values (1)"));
+    expect(failed).toMatchObject({ message: "Neon did not answer within 15000 ms.", isRolledBack: false });
+    expect(await database.query("select id from done")).toEqual([{ id: 1 }]);
+  });
+
+  test("because its client left before the commit leaves open whether it took effect, and is cancelled", async () => {
+    const isAsleep = "query like 'select pg_sleep%' and state = 'active'";
+    const sleepers = async () => await database.query(`select pid from pg_stat_activity where ${isAsleep}`);
+    const failed = failureOf(neon(endpoint.url, { timeoutMs: 3_000 })("select pg_sleep(25)"));
+    await expect.poll(sleepers).toHaveLength(1);
+    vi.advanceTimersByTime(3_000);
+    expect(await failed).toMatchObject({ message: "Neon did not answer within 3000 ms.", isRolledBack: false });
+    await expect.poll(sleepers).toEqual([]);
+  });
+
+  test("is no longer waited for: no timer is left behind", async () => {
+    const signals: (AbortSignal | null | undefined)[] = [];
+    fetchWith((address, request) => {
+      signals.push(request.signal);
+      return fetch(address, request);
+    });
+    endpoint.next(answered, refused(503));
+    await neon(endpoint.url)("select 1");
+    await failureOf(neon(endpoint.url)("select 1"));
+    vi.advanceTimersByTime(60_000);
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false, false]);
+  });
+
+  test("by being two seconds late only has not failed", async () => {
+    const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
+    endpoint.next(late(answering));
+    const rows = neon(endpoint.url)("select 1 as one");
+    await expect.poll(() => endpoint.bodies.length).toBe(1);
+    vi.advanceTimersByTime(2_000);
+    answer();
+    expect(await rows).toEqual([{ one: 1 }]);
+    expect(endpoint.arrivals).toBe(1);
+  });
+});
+
+describe("a statement", () => {
+  const database = testDatabase({ isEmpty: true });
+  let endpoint: NeonEndpoint;
+
+  beforeEach(async () => {
+    endpoint = await openNeonEndpoint(database.url);
+  });
+  afterEach(async () => await endpoint.close());
+
+  test("is one request that holds its text and its values as text, and names nothing that is to be kept", async () => {
+    await neon(endpoint.url)("select $1::int, $2::float8, $3::text, $4::text", [1, 0.5, "x", null]);
+    expect(endpoint.bodies).toEqual([
+      { query: "select $1::int, $2::float8, $3::text, $4::text", params: ["1", "0.5", "x", null] },
+    ]);
+    expect(endpoint.arrivals).toBe(1);
+  });
+
+  test("answers alike whatever the user told Neon's driver about types", async () => {
+    const json = 114;
+    const before = types.getTypeParser(json);
+    types.setTypeParser(json, (text) => `my own ${text}`);
+    onTestFinished(() => types.setTypeParser(json, before));
+    expect(await neon(endpoint.url)("select '[1]'::json as value")).toEqual([{ value: [1] }]);
+  });
+
+  test("waits until a cold database is awake, and so do those beside it", async () => {
+    const { promise: awake, resolve: wake } = Promise.withResolvers<void>();
+    const query = neon(endpoint.url);
+    endpoint.next(asleep(awake), asleep(awake), asleep(awake));
+    const rows = Promise.all([1, 2, 3].map(async (number) => (await query("select $1::int as number", [number]))[0]));
+    await expect.poll(() => endpoint.arrivals).toBe(3);
+    wake();
+    expect(await rows).toEqual([{ number: 1 }, { number: 2 }, { number: 3 }]);
+    expect(endpoint.arrivals).toBe(3);
+  });
+});
+
+describe("the connection string", () => {
+  test.each([
+    ["postgresql://ann:hush-hush@ep-a-1-pooler.eu.aws.neon.tech/main?sslmode=require", "ep-a-1.eu.aws.neon.tech/main"],
+    ["postgres://ann:hush-hush@ep-a-1.eu.aws.neon.tech/main", "ep-a-1.eu.aws.neon.tech/main"],
+  ])("%s leads to %s", (connectionString, endpoint) => {
+    const query = neon(connectionString);
+    expect(query.endpoint).toBe(endpoint);
+    expect(inspect(query, { depth: 10, showHidden: true })).not.toContain("hush-hush");
+  });
+
+  test.each([
+    "postgres://ann:hush-hush#1@db.example.com/shop",
+    "postgres://ann:hush-hush/1@db.example.com/shop",
+    "https://ann:hush-hush@db.example.com/shop",
+    "postgres://db.example.com/hush-hush",
+    "postgres://ann:hush-hush@db.example.com",
+    "hush-hush",
+  ])("%s is refused before any statement, without being quoted", (connectionString) => {
+    const refusal = refusalOf(connectionString);
+    expect(refusal).toMatchObject({ code: "invalid_request", message: "the connection string for neon() is none" });
+    expect(refusal.hint).toContain("postgresql://user:password@host/database");
+    expect(inspect(refusal, { depth: 10, showHidden: true })).not.toContain("hush-hush");
+  });
+
+  test("that is missing points to the variable that was not set", () => {
+    for (const missing of [JSON.parse('{"nothing": true}').url, ""]) {
+      expect(refusalOf(missing)).toMatchObject({
+        message: "the connection string for neon() is missing",
+        hint: "Set the variable that it is read from, such as DATABASE_URL.",
+      });
+    }
+  });
+
+  function refusalOf(connectionString: string): LayoverError {
+    try {
+      neon(connectionString);
+    } catch (error) {
+      if (error instanceof LayoverError) return error;
+      throw error;
+    }
+    throw new Error("It was not refused.");
+  }
+});
+
+describeEachPostgres(
+  "layover over Neon's HTTP driver",
+  (database) => {
+    let endpoint: NeonEndpoint;
+    let calls: Calls;
+
+    beforeEach(async () => {
+      endpoint = await openNeonEndpoint(database.url);
+      calls = new Calls({
+        query: neon(endpoint.url),
+        namespace: "test",
+        alarm: async () => {},
+        host: aHastyHost(),
+      });
+      await calls.now();
+    });
+    afterEach(async () => {
+      vi.useRealTimers();
+      await endpoint.close();
+    });
+
+    test.each<[string, Fate]>([
+      ["gets lost on its way", unread],
+      ["commits, and its answer is dropped", unanswered],
+      ["commits, and its answer breaks off", halfAnswered],
+      ["commits, and its client leaves before the answer", clientLeaves(15_000)],
+      ["gets a 503 without a code", refused(503)],
+      ["finds the database asleep", noCompute],
+    ])("has one effect of each call that %s and is sent again", async (_, fate) => {
+      stopTime();
+      const runId = crypto.randomUUID();
+      const token = crypto.randomUUID();
+
+      endpoint.next(fate);
+      const started = await calls.startRun({ runId, workflow: "flow", version: 1, encodedInput: "01" });
+      expect(started).toMatchObject({ outcome: "started", runId });
+
+      endpoint.next(fate);
+      const claimed = await calls.claimTurns({
+        environment: "test",
+        endpoint: calls.endpoint,
+        versions: { flow: [1] },
+        leaseMs: 60_000,
+        maxClaims: 5,
+        turns: [{ runId, turn: 1, token, alone: false }],
+      });
+      expect(claimed.turns).toMatchObject([{ outcome: "claimed", turn: 1, records: null }]);
+
+      endpoint.next(fate);
+      const record = { kind: "step", path: "charge", occurrence: 0, value: "0true", at: claimed.now } as const;
+      const finish = { runId, token, position: 0, next: "completed", value: "0true", records: [record] } as const;
+      const finished = await calls.finishTurns([finish], []);
+      expect(finished.turns).toMatchObject([{ outcome: "finished", status: "completed" }]);
+
+      expect(endpoint.arrivals).toBe(1 + 2 * 3);
+      expect((await calls.listRuns({ limit: 10 })).runs).toHaveLength(1);
+      expect(await calls.getHistory({ runId })).toMatchObject({
+        records: [{ path: "charge", attempts: 1, value: "0true" }],
+        attempts: [],
+      });
+    });
+
+    test("carries a run to its end, each step once and in its first attempt, though two of three requests fail", async () => {
+      const bodies: string[] = [];
+      const order = workflow({ name: "order", version: 1, input: z.number(), output: z.number() });
+      const orderWorkflow = order.handler(async ({ input, step }) => {
+        const charge = await step.run("charge", ({ attempt }) => {
+          bodies.push(`charge ${attempt}`);
+          return input + 1;
+        });
+        return await step.run("ship", ({ attempt }) => {
+          bodies.push(`ship ${attempt}`);
+          return charge * 2;
+        });
+      });
+      const errors: unknown[] = [];
+      const invocations: Promise<void>[] = [];
+      const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
+      const onError = (error: unknown) => void errors.push(error);
+      const engine = new Engine({ calls, dispatch, workflows: [orderWorkflow], onError });
+      const client = new Client({ calls, dispatch, wake: async () => {}, openCallback: undefined, onError });
+
+      endpoint.next(...Array.from({ length: 20 }, () => [noCompute, unanswered, answered]).flat());
+      const run = await client.start(order, 20);
+      for (const invocation of invocations) await invocation;
+
+      expect(await run.result()).toBe(42);
+      expect(bodies).toEqual(["charge 1", "ship 1"]);
+      expect((await run.history()).records.map(({ path, attempts }) => [path, attempts])).toEqual([
+        ["charge", 1],
+        ["ship", 1],
+      ]);
+      expect(errors).toEqual([]);
+    });
+  },
+  { perTest: true },
+);

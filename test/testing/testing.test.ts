@@ -1,0 +1,464 @@
+import { NonRetryableError, type Step, TimeoutError, workflow } from "layover";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import * as z from "zod";
+import { order, orderWorkflow } from "../../functions/workflows/order.ts";
+import {
+  failing,
+  hanging,
+  type Stubs,
+  type TestEngine,
+  type TestEngineOptions,
+  testEngine,
+} from "../../src/testing.ts";
+
+const engines: TestEngine[] = [];
+afterEach(async () => {
+  for (const engine of engines.splice(0)) await engine.close();
+});
+
+async function anEngine(options: TestEngineOptions): Promise<TestEngine> {
+  const engine = await testEngine(options);
+  engines.push(engine);
+  return engine;
+}
+
+const tested = workflow({
+  name: "tested",
+  version: 1,
+  signals: { go: z.string(), other: z.number() },
+  callbacks: { approval: z.object({ ok: z.boolean() }) },
+});
+type TestedStep = Parameters<Parameters<typeof tested.handler>[0]>[0]["step"];
+
+/** A run of this handler, not carried out yet. */
+async function aRunOf(
+  handle: (step: TestedStep) => Promise<unknown>,
+  stub: Stubs[string] = {},
+  options: Omit<TestEngineOptions, "workflows" | "stub"> = {},
+) {
+  const workflows = [tested.handler(({ step }) => handle(step))];
+  const t = await anEngine({ ...options, workflows, stub: { tested: stub } });
+  return { t, run: await t.start(tested) };
+}
+
+const real = () => {
+  throw new Error("the real body was run");
+};
+const input = {
+  customer: "Ada",
+  amount: 42,
+  items: ["lamp", "desk"],
+  address: { street: "1 Rose St", city: "London" },
+};
+
+describe("the order of the demo", () => {
+  it("is played to its end in under 100 ms", async () => {
+    const sent: string[] = [];
+    const stub = {
+      order: { charge: () => "c1", send: ({ path }: { path: string }) => sent.push(path) && `p${sent.length}` },
+    };
+    await anEngine({ workflows: [orderWorkflow], stub }); // the first one of a process opens its Postgres
+    const beganAt = performance.now();
+    const t = await anEngine({ workflows: [orderWorkflow], stub });
+    const openedAt = performance.now();
+
+    const run = await t.start(order, input);
+    const startedAt = performance.now();
+    await run.untilWaiting("approval");
+    await run.signal("address", { street: "1 Main St", city: "Turin" });
+    await run.callback("approval").resolve({ ok: true });
+    await t.advance("1 hour");
+    const result = await run.result();
+    const endedAt = performance.now();
+
+    expect(result).toEqual({ charge: "c1", parcels: ["p1", "p2"], address: { street: "1 Main St", city: "Turin" } });
+    expect(sent).toEqual(["ship[0]/send", "ship[1]/send"]);
+    expect(t.logs.map(({ message }) => message)).toEqual(["charged", "waits for approval: open this page", "shipped"]);
+    console.log(`engine ${(openedAt - beganAt).toFixed()} ms, order ${(endedAt - startedAt).toFixed()} ms`);
+  });
+
+  it("fails when it is not approved, after a refund", async () => {
+    const refund = vi.fn(() => "r1");
+    const t = await anEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => "c1", refund } } });
+    const run = await t.start(order, input);
+    await run.untilWaiting("approval");
+    await run.callback("approval").resolve({ ok: false });
+    await expect(run.result()).rejects.toMatchObject({ status: "failed", cause: { name: "NonRetryableError" } });
+    expect(refund).toHaveBeenCalledOnce();
+  });
+
+  it("fails when nobody approves for three days", async () => {
+    const t = await anEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => "c1" } } });
+    const run = await t.start(order, input);
+    await t.advance(3 * 86_400_000 - 1);
+    expect(await run.status()).toBe("waiting");
+    await t.advance(1);
+    await expect(run.result()).rejects.toMatchObject({ cause: { name: "TimeoutError" } });
+    await expect(run.callback("approval").resolve({ ok: true })).rejects.toMatchObject({ code: "callback_expired" });
+  });
+});
+
+describe("stubs", () => {
+  it("stand for bodies wherever steps are: in scopes, maps, branches, races and announcements", async () => {
+    const paths: string[] = [];
+    const note = ({ path }: { path: string }) => paths.push(path);
+    const each = async (_: unknown, { step }: { step: Step }) => step.run("each", real);
+    const branch = async ({ step }: { step: Step }) => step.run("branch", real);
+    const { t, run } = await aRunOf(
+      async (step) => {
+        await step.scope("room", ({ step }) => step.run("inside", real));
+        await step.scope("room", ({ step }) => step.run("inside", real));
+        await step.map("map", ["a", "b"], each);
+        await step.mapSettled("settled", ["a"], each);
+        await step.all("all", [branch, branch]);
+        await step.race("race", [branch]);
+        await step.waitForCallback("approval", real);
+      },
+      { inside: note, each: note, branch: note, "approval/announce": note },
+    );
+    await run.untilWaiting("approval");
+    const recorded = (await run.history()).records.map(({ path }) => path);
+    expect(paths).toEqual(recorded);
+    expect(paths).toEqual([
+      "room/inside",
+      "room#2/inside",
+      "map[0]/each",
+      "map[1]/each",
+      "settled[0]/each",
+      "all[0]/branch",
+      "all[1]/branch",
+      "race[0]/branch",
+      "approval/announce",
+    ]);
+    await run.callback("approval").resolve({ ok: true });
+    expect(await run.result()).toBeUndefined();
+    expect(t.logs).toEqual([]);
+  });
+
+  it("are found by path, by path without numbers, and by name, in this order", async () => {
+    const { run } = await aRunOf(
+      async (step) => [
+        ...(await step.map("ship", ["a", "b"], (_, { step }) => step.run<string>("send", real))),
+        await step.run("send", real),
+      ],
+      { "ship[1]/send": () => "path", "ship/send": () => "without numbers", send: () => "name" },
+    );
+    expect(await run.result()).toEqual(["without numbers", "path", "name"]);
+  });
+
+  it("get the step's context, and the one that announces the callback's URL", async () => {
+    const contexts: unknown[] = [];
+    const note = (context: unknown) => contexts.push(context);
+    const { run } = await aRunOf(
+      async (step) => {
+        await step.run("charge", real);
+        await step.waitForCallback("approval", real);
+      },
+      { charge: note, announce: note },
+    );
+    await run.untilWaiting("approval");
+    const { token } = run.callback("approval");
+    const common = {
+      attempt: 1,
+      runId: run.runId,
+      idempotencyKey: expect.any(String),
+      abortSignal: expect.any(AbortSignal),
+    };
+    expect(contexts).toEqual([
+      { ...common, path: "charge" },
+      { ...common, path: "approval/announce", token, url: expect.stringContaining(token) },
+    ]);
+  });
+
+  it("leave what has none to its real body", async () => {
+    const { run } = await aRunOf(async (step) => step.run("real", async () => "really"), { other: () => "stub" });
+    expect(await run.result()).toBe("really");
+  });
+
+  it("of a workflow that is not here are refused", async () => {
+    await expect(testEngine({ workflows: [orderWorkflow], stub: { ordr: {} } })).rejects.toMatchObject({
+      code: "unknown_workflow",
+      message: expect.stringContaining('the workflows are "order"'),
+    });
+  });
+});
+
+describe("retries", () => {
+  it("come when time passes, as many as the stub fails", async () => {
+    const { t, run } = await aRunOf(async (step) => step.run("charge", real), { charge: failing(2, () => "c1") });
+    await t.untilIdle();
+    expect(await run.status()).toBe("retrying");
+    await t.advance(499);
+    expect((await run.history()).attempts).toHaveLength(1);
+    await t.advance(1); // half of the first second
+    expect((await run.history()).attempts).toHaveLength(2);
+    await t.advance("1s");
+    expect(await run.result()).toBe("c1");
+    expect((await run.history()).records).toMatchObject([{ path: "charge", attempts: 3 }]);
+  });
+
+  it("end with the last attempt", async () => {
+    const { t, run } = await aRunOf(async (step) => step.run("charge", real), { charge: failing(5, () => "c1") });
+    await t.advance("10 minutes");
+    await expect(run.result()).rejects.toMatchObject({
+      cause: { name: "StepError", message: expect.stringContaining("charge") },
+    });
+  });
+
+  it("do not come for an error that says so", async () => {
+    const { run } = await aRunOf(async (step) => step.run("charge", real), {
+      charge: failing(1, () => "c1", new NonRetryableError("no money")),
+    });
+    await expect(run.result()).rejects.toThrow("no money");
+  });
+});
+
+describe("time", () => {
+  it("is at noon of a day in 2026 at first, or at what the test says", async () => {
+    const { t, run } = await aRunOf(async (step) => step.now());
+    expect(t.now).toEqual(new Date("2026-01-01T12:00Z"));
+    expect(await run.result()).toEqual(t.now);
+    const { run: other } = await aRunOf(async (step) => step.now(), {}, { now: new Date("1999-12-31T23:59Z") });
+    expect(await other.result()).toEqual(new Date("1999-12-31T23:59Z"));
+    expect(await run.get()).toMatchObject({ createdAt: new Date("2026-01-01T12:00Z") });
+  });
+
+  it("passes 30 days with sleeps, retries and timeouts, each at its instant", async () => {
+    const { t, run } = await aRunOf(
+      async (step) => {
+        const seen: Date[] = [];
+        for (let day = 0; day < 30; day += 1) {
+          await step.sleep("night", "23 hours");
+          await step.run("work", real, { retry: { delay: "1h", maxDelay: "1h", jitter: false } });
+          seen.push(step.now());
+        }
+        await step.waitForSignal("go", { timeout: "1 hour", onTimeout: "null" });
+        return seen;
+      },
+      { work: failing(1, () => {}) },
+    );
+    const beganAt = performance.now();
+    await t.advance("30 days");
+    console.log(`30 days: ${(performance.now() - beganAt).toFixed()} ms`);
+    expect(await run.status()).toBe("waiting");
+    await t.advance("1 hour");
+    const days = Array.from({ length: 30 }, (_, day) => new Date(Date.UTC(2026, 0, 2 + day, 12)));
+    expect(await run.result()).toEqual(days);
+  });
+
+  it("is each engine's own", async () => {
+    const one = await aRunOf(async (step) => step.sleep("a while", "1 hour"));
+    const other = await aRunOf(async (step) => step.sleep("a while", "1 hour"));
+    await one.t.advance("1 hour");
+    await other.t.advance("59 minutes");
+    await Promise.all([one.t.untilIdle(), other.t.untilIdle()]);
+    expect([await one.run.status(), await other.run.status()]).toEqual(["completed", "sleeping"]);
+    await Promise.all([one.t.advance("1 minute"), other.t.advance("1 minute")]);
+    expect((await other.run.get()).endedAt).toEqual(new Date("2026-01-01T13:00Z"));
+  });
+
+  it("passes for a body that never ends, into its timeout and no further", async () => {
+    const { t, run } = await aRunOf(
+      async (step) => {
+        try {
+          await step.run("slow", real, { timeout: "2 minutes", retry: { maxAttempts: 2 } });
+        } catch (error) {
+          return error instanceof Error ? error.message : error;
+        }
+        return "it ended";
+      },
+      { slow: hanging },
+    );
+    await t.advance(120_000 - 1);
+    expect((await run.history()).attempts).toEqual([]);
+    await t.advance(1);
+    expect((await run.history()).attempts).toMatchObject([{ path: "slow", error: { name: TimeoutError.name } }]);
+    await t.advance("5 minutes");
+    expect(await run.result()).toMatch(/slow.*2 min/);
+  });
+
+  it("goes by although the test has faked the timers of its own code", async () => {
+    vi.useFakeTimers();
+    try {
+      const { t, run } = await aRunOf(async (step) => step.sleep("night", "8 hours"));
+      await t.advance("8 hours");
+      expect(await run.status()).toBe("completed");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe("signals", () => {
+  it("are kept for a wait that comes later", async () => {
+    const { t, run } = await aRunOf(async (step) => {
+      await step.sleep("first", "1 day");
+      return [await step.waitForSignal("go"), await step.waitForSignal("go")];
+    });
+    await run.signal("go", "early");
+    await run.signal("go", "earlier than the wait");
+    await t.advance("1 day");
+    expect(await run.result()).toEqual(["early", "earlier than the wait"]);
+  });
+
+  it("wake a run that waits", async () => {
+    const { run } = await aRunOf(async (step) => step.waitForSignal("go"));
+    await run.untilWaiting("go");
+    await run.signal("go", "now");
+    expect(await run.result()).toBe("now");
+  });
+
+  it("are checked by the contract", async () => {
+    const { run } = await aRunOf(async (step) => step.waitForSignal("go"));
+    // @ts-expect-error: the payload is a text
+    await expect(run.signal("go", 1)).rejects.toMatchObject({ code: "invalid_payload" });
+  });
+});
+
+describe("callbacks", () => {
+  it("may be rejected", async () => {
+    const { run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}));
+    await run.untilWaiting("approval");
+    await run.callback("approval").reject("too expensive");
+    await expect(run.result()).rejects.toMatchObject({ cause: { name: "CallbackRejectedError" } });
+  });
+
+  it("of one name are answered one after the other, or by their path", async () => {
+    const { run } = await aRunOf(async (step) =>
+      step.map("each", [0, 1, 2], async (_, { step }) => (await step.waitForCallback("approval", () => {})).ok),
+    );
+    await run.untilWaiting("approval");
+    await run.callback("approval", { path: "each[2]/approval" }).resolve({ ok: false });
+    await run.callback("approval").resolve({ ok: true });
+    await run.callback("approval").resolve({ ok: false });
+    expect(await run.result()).toEqual([true, false, false]);
+  });
+
+  it("that were not made yet are missed", async () => {
+    const { run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}));
+    expect(() => run.callback("approval")).toThrow(/no callback "approval" yet.*untilWaiting/);
+  });
+});
+
+describe("a crash", () => {
+  const twoSteps = async (step: TestedStep) => {
+    const one = await step.run<string>("one", real);
+    await step.sleep("between", "1 minute");
+    return [one, await step.run<string>("two", real)];
+  };
+
+  it("between any two turns changes nothing", async () => {
+    const body = vi.fn(({ path }: { path: string }) => path);
+    const { t, run } = await aRunOf(
+      async (step) => [
+        await step.run("one", real),
+        await step.run("two", real),
+        await step.map("each", [0, 1], (_, { step }) => step.run("three", real)),
+        await step.waitForSignal("go"),
+        await step.run("four", real),
+      ],
+      { one: body, two: body, three: body, four: body },
+    );
+    await run.signal("go", "on");
+    let turns = 0;
+    for (t.crash(); await t.turn(); t.crash()) turns += 1;
+    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(await run.result()).toEqual(["one", "two", ["each[0]/three", "each[1]/three"], "on", "four"]);
+    expect(body).toHaveBeenCalledTimes(5);
+  });
+
+  it("in the middle of a body has it carried out again, at once", async () => {
+    let bodies = 0;
+    const { t, run } = await aRunOf(twoSteps, {
+      one: () => {
+        bodies += 1;
+        if (bodies === 1) t.crash();
+        return `${bodies}`;
+      },
+      two: () => "2",
+    });
+    await t.untilIdle();
+    await t.advance("1 minute");
+    expect(await run.result()).toEqual(["2", "2"]);
+    expect(t.now).toEqual(new Date("2026-01-01T12:01Z"));
+  });
+
+  it("loses what is known of a wait, not the wait", async () => {
+    const { t, run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}, { timeout: "30 days" }));
+    await run.untilWaiting("approval");
+    t.crash();
+    await t.advance("29 days");
+    await run.callback("approval").resolve({ ok: true });
+    t.crash();
+    expect(await run.result()).toEqual({ ok: true });
+  });
+
+  it("over and over in one step ends with an error that says so", async () => {
+    const { t, run } = await aRunOf(async (step) => step.run("deadly", real), { deadly: () => t.crash() });
+    await t.advance("1 hour");
+    await expect(run.result()).rejects.toMatchObject({
+      cause: { name: "StepError", message: expect.stringContaining("deadly") },
+    });
+  });
+});
+
+describe("a test that goes wrong", () => {
+  it("is told what the run does instead of waiting", async () => {
+    const { t, run } = await aRunOf(
+      async (step) => {
+        await step.run("charge", real);
+        await step.waitForSignal("go");
+      },
+      { charge: failing(1, () => "c1", new Error("card declined")) },
+    );
+    await expect(run.untilWaiting("go")).rejects.toMatchObject({
+      code: "not_waiting",
+      message: expect.stringMatching(
+        /it is retrying; retry "charge" until 2026-01-01T12:00:00.500Z.*card declined.*advance/,
+      ),
+    });
+    await t.advance("1s");
+    await run.untilWaiting("go");
+    await expect(run.result()).rejects.toMatchObject({
+      code: "not_over",
+      message: expect.stringMatching(/it is waiting; signal "go"/),
+    });
+  });
+
+  it("is told of a run that is blocked", async () => {
+    const { t, run } = await aRunOf(async () => new Promise(() => {}));
+    await expect(t.untilIdle()).rejects.toMatchObject({
+      code: "never_ends",
+      message: expect.stringContaining("no step"),
+    });
+    await t.advance("1s");
+    await expect(run.result()).rejects.toThrow("it is blocked; the handler awaits something that is no step");
+  });
+
+  it("is told of a body that never ends, instead of hanging", async () => {
+    const stubs = { slow: () => new Promise(() => {}) };
+    const { t, run } = await aRunOf(async (step) => step.run("slow", real), stubs, { patience: 20 });
+    await expect(t.untilIdle()).rejects.toMatchObject({
+      code: "never_ends",
+      message: `Not over within 20 ms of real time: the body of step "slow" of run ${run.runId}. Stub it, raise \`patience\`, or let it run into its timeout by advance().`,
+    });
+    await expect(run.result()).rejects.toThrow(/it is running.*the body of step "slow"/);
+  });
+
+  it("waits for a body that takes real time", async () => {
+    const slow = () => new Promise((resolve) => setTimeout(() => resolve("slowly"), 60));
+    const { run } = await aRunOf(async (step) => step.run("slow", slow));
+    expect(await run.result()).toBe("slowly");
+  });
+
+  it("is told that a workflow is not here", async () => {
+    const { t } = await aRunOf(async () => {});
+    await expect(t.start(order, input)).rejects.toMatchObject({ code: "unknown_workflow" });
+  });
+
+  it("is told that the engine is closed", async () => {
+    const { t, run } = await aRunOf(async () => {});
+    await t.close();
+    await expect(run.result()).rejects.toMatchObject({ code: "closed" });
+  });
+});
