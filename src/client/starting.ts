@@ -75,7 +75,7 @@ export async function startCall(
 export function startedRunId(call: StartCall, answer: StartAnswer): string {
   if (answer.outcome !== "conflict") return answer.runId;
   const taken = call.id === undefined ? `the run id ${call.runId}` : `the id ${JSON.stringify(call.id)}`;
-  throw new LayoverError("input_conflict", `${taken} is taken by a run with another input or version`, {
+  throw new LayoverError("input_conflict", `${taken} is taken by a run with another input`, {
     hint: "Use another id, or start with the very input of that run to get it.",
     details: {
       workflow: call.workflow,

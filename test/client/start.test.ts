@@ -8,11 +8,9 @@ import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aClient, aHastyHost } from "./a-client.ts";
 
-const order = workflow({
-  name: "order",
-  version: 1,
-  input: z.object({ id: z.string(), amount: z.number().positive().default(1) }),
-});
+const input = z.object({ id: z.string(), amount: z.number().positive().default(1) });
+const order = workflow({ name: "order", version: 1, input });
+const newerOrder = workflow({ name: "order", version: 2, input });
 const plain = workflow({ name: "plain", version: 3, timeout: "1 hour" });
 
 describe("start", () => {
@@ -48,9 +46,16 @@ describe("start", () => {
     const { runId } = await client.start(order, { id: "o2" }, { id: "o2" });
     await expect(client.start(order, { id: "other" }, { id: "o2" })).rejects.toMatchObject({
       code: "input_conflict",
-      message: 'the id "o2" is taken by a run with another input or version',
+      message: 'the id "o2" is taken by a run with another input',
       details: { workflow: "order", id: "o2", runId },
     });
+  });
+
+  it("answers the run that is there, of whatever version: a start may be repeated after a deploy", async () => {
+    const { client } = aClient(database.query);
+    const first = await client.start(order, { id: "o9" }, { id: "o9" });
+    const again = await client.start(newerOrder, { id: "o9" }, { id: "o9" });
+    expect(again).toMatchObject({ runId: first.runId, isNew: false });
   });
 
   it("is the same call when it is made again with the same run id", async () => {

@@ -15,11 +15,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
   const ofId = userId === undefined ? undefined : findByUserId(world, namespace, workflow, userId);
   const other = world.runs.find(({ id }) => id === runId) ?? ofId;
   if (other !== undefined) {
-    const isSame =
-      other.namespace === namespace &&
-      other.workflow === workflow &&
-      other.version === version &&
-      other.input === input;
+    const isSame = other.namespace === namespace && other.workflow === workflow && other.input === input;
     const outcome = isSame ? (other.id === runId ? "started" : "exists") : "conflict";
     return { answer: { outcome, runId: isSame || other.id !== runId ? other.id : null, now }, hasEffect: false };
   }

@@ -1,5 +1,6 @@
 -- nothing -> parked, when someone starts a run. Repeating the call with the same run id changes nothing; a run with
--- the same user id stands for the one asked for, if its input is the same.
+-- the same user id stands for the one asked for, if its input is the same: of whatever version, for a start may be
+-- repeated after a deploy.
 --
 -- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
 create or replace function layover.start_run(p jsonb) returns json
@@ -27,8 +28,7 @@ begin
         v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
       on conflict do nothing;
     exit when found;
-    select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow' and r.version = (p->>'version')::integer
-        and r.input = v_input
+    select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow' and r.input = v_input
       into v_existing, v_same
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
