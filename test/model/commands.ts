@@ -1,162 +1,7 @@
-/**
- * The random commands. Each is a wish that is made concrete by the state in which it is carried out ("the third lease
- * that stands"), so that leaving one out of a sequence leaves the others meaningful: sequences shrink well.
- */
+/** The random commands: how often each is wished for, and in what variations. */
 import fc from "fast-check";
+import type { DemandWish, FinishItem, Wish } from "./wishes.ts";
 import { day, hour, minute, second } from "./world.ts";
-
-export interface StartWish {
-  readonly kind: "start";
-  readonly run: number;
-  readonly userId: string | undefined;
-  readonly input: string;
-  readonly isCarried: boolean;
-  readonly delayMs: number;
-  readonly timeoutMs: number | undefined;
-  readonly isElsewhere: boolean;
-  readonly isBare: boolean;
-  readonly isLate: boolean;
-}
-export interface ClaimItem {
-  readonly of: "claimable" | "run" | "branch";
-  readonly index: number;
-  readonly turn: "right" | "stale" | "future";
-  readonly alone: "as needed" | "always" | "never";
-  readonly token: "fresh" | "again";
-  readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
-}
-export interface ClaimWish {
-  readonly kind: "claim";
-  readonly items: readonly ClaimItem[];
-  readonly isElsewhere: boolean;
-  readonly carries: "all" | "some" | "nothing";
-  readonly environment: "ours" | "another";
-  readonly isLate: boolean;
-}
-export type DemandWish =
-  | { readonly what: "branch" }
-  | { readonly what: "sleep"; readonly ms: number }
-  | { readonly what: "signal"; readonly name: string; readonly ms: number | undefined }
-  | { readonly what: "callback"; readonly ms: number | undefined }
-  | {
-      readonly what: "map";
-      readonly items: number;
-      readonly slots: number | null;
-      readonly failsFast: boolean;
-      readonly isOfRaces: boolean;
-    }
-  | { readonly what: "more of a map"; readonly index: number }
-  | { readonly what: "race"; readonly branches: number; readonly ms: number | undefined }
-  | { readonly what: "again"; readonly index: number };
-export interface FinishItem {
-  /** Of leases that stand, or of any that ever stood. */
-  readonly of: "standing" | "any";
-  readonly index: number;
-  readonly isRepeat: boolean;
-  /** Of what came for its waits. */
-  readonly takes: number;
-  /** What it asks for and gets within the turn. */
-  readonly asides: readonly ("sleep" | "red" | "blue" | "callback" | "late callback")[];
-  readonly step: "success" | "failure" | "retry soon" | "retry late";
-  readonly retryMs: number;
-  readonly next: "park" | "go on" | "complete" | "fail" | "block";
-  readonly demands: readonly DemandWish[];
-  /** Demanded before the turn's own records. */
-  readonly isEarly: boolean;
-  readonly releases: boolean;
-  readonly sawLess: boolean;
-  readonly chains: boolean;
-  readonly isSpoilt: boolean;
-}
-export interface FinishWish {
-  readonly kind: "finish";
-  readonly items: readonly FinishItem[];
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
-}
-export interface TurnWish {
-  readonly kind: "turn";
-  readonly index: number;
-  /** While its body runs. */
-  readonly meanwhile: readonly Wish[];
-  readonly finish: FinishItem;
-}
-export interface SignalWish {
-  readonly kind: "signal";
-  readonly run: number;
-  readonly name: string;
-  readonly dedupeId: string | undefined;
-  readonly isRepeat: boolean;
-  readonly byUserId: boolean;
-  readonly isElsewhere: boolean;
-  readonly isBare: boolean;
-  readonly isLate: boolean;
-}
-export interface AnswerWish {
-  readonly kind: "answer";
-  readonly run: number;
-  readonly which: "waiting" | "next" | "answered";
-  readonly index: number;
-  readonly outcome: "resolved" | "rejected";
-  readonly value: string;
-  readonly isOtherEpoch: boolean;
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
-}
-export interface RenewWish {
-  readonly kind: "renew";
-  readonly items: readonly { readonly of: "standing" | "any"; readonly index: number }[];
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
-}
-export interface ListWish {
-  readonly kind: "list";
-  readonly isElsewhere: boolean;
-  readonly isNew: boolean;
-  readonly withinMs: number;
-  readonly carries: "all" | "some";
-  readonly limit: number;
-  readonly isNextPage: boolean;
-}
-export interface MoveWish {
-  readonly kind: "move";
-  readonly isElsewhere: boolean;
-  readonly isLate: boolean;
-}
-export interface AdvanceWish {
-  readonly kind: "advance";
-  /** Or to the next instant that means something, give or take. */
-  readonly ms: number | undefined;
-  readonly offset: number;
-}
-export interface HandWish {
-  readonly kind: "pause" | "resume" | "cancel";
-  readonly run: number;
-}
-export interface PlainWish {
-  readonly kind: "void" | "prune";
-  readonly isElsewhere: boolean;
-}
-export interface TickWish {
-  readonly kind: "tick";
-  readonly isElsewhere: boolean;
-  /** Between the look and the move. */
-  readonly meanwhile: readonly Wish[];
-}
-export type Wish =
-  | StartWish
-  | ClaimWish
-  | FinishWish
-  | TurnWish
-  | SignalWish
-  | AnswerWish
-  | RenewWish
-  | ListWish
-  | MoveWish
-  | AdvanceWish
-  | HandWish
-  | TickWish
-  | PlainWish;
 
 const index = fc.nat(9);
 const run = fc.nat(2);
@@ -350,10 +195,15 @@ const turns: fc.Arbitrary<Wish> = fc.record({
   meanwhile,
   finish: finishItem,
 });
+const crashes: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("crash" as const),
+  index,
+  times: fc.integer({ min: 1, max: 4 }),
+});
 const ticks: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("tick" as const), isElsewhere, meanwhile });
 
 const wish: fc.Arbitrary<Wish> = fc.oneof(
-  { weight: 4, arbitrary: starts },
+  { weight: 3, arbitrary: starts },
   { weight: 12, arbitrary: turns },
   { weight: 14, arbitrary: claims },
   { weight: 14, arbitrary: finishes },
@@ -365,6 +215,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 8, arbitrary: advances },
   { weight: 2, arbitrary: hands },
   { weight: 3, arbitrary: ticks },
+  { weight: 2, arbitrary: crashes },
   { weight: 2, arbitrary: others },
 );
 

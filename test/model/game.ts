@@ -1,9 +1,10 @@
 /** Makes wishes come true, one after the other. */
-import type { Wish } from "./commands.ts";
+
 import { makeAdvance, makeHand, makeList, makeMove, makePrune, makeVoid, stagesOf } from "./make-clockwork.ts";
-import { makeClaim, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
+import { makeClaim, makeCrash, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
+import type { Wish } from "./wishes.ts";
 
 /** Whether the due instants that stand in the tables must be known before. */
 export function seesTables({ kind }: Wish): boolean {
@@ -23,6 +24,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "turn":
       makeTurn(script, wish, (inner) => make(script, inner));
+      break;
+    case "crash":
+      makeCrash(script, wish);
       break;
     case "renew":
       makeRenewal(script, wish);

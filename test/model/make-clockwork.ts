@@ -1,11 +1,11 @@
 /** Wishes of the scheduler and of whoever runs the system; time itself. */
 import { motionMinute } from "../../src/core/motion.ts";
-import type { AdvanceWish, HandWish, ListWish, MoveWish, TickWish, Wish } from "./commands.ts";
 import { carriedBy, versions } from "./make-turns.ts";
 import { inAnyOrder, text } from "./match.ts";
 import { arm, earliest, isOver } from "./rules.ts";
 import { list, move, movesFor, nextDueAt, prune, voidLeases } from "./scheduler.ts";
 import { pick, type Script } from "./script.ts";
+import type { AdvanceWish, HandWish, ListWish, MoveWish, TickWish, Wish } from "./wishes.ts";
 import { day, type Listing } from "./world.ts";
 
 const keepMs = 30 * day;

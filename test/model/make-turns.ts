@@ -1,7 +1,6 @@
 /** Wishes of those who carry turns out: claims, finishes, renewals. */
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { claim, claimable } from "./claims.ts";
-import type { ClaimItem, ClaimWish, FinishItem, FinishWish, RenewWish, TurnWish, Wish } from "./commands.ts";
 import { nameOf } from "./facts.ts";
 import { finish } from "./finishes.ts";
 import { wrong } from "./make-visits.ts";
@@ -10,6 +9,7 @@ import { planBranch, planRun } from "./plan.ts";
 import { armedFor, findRow, findRun, freshToken, isStill } from "./rules.ts";
 import { renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
+import type { ClaimItem, ClaimWish, CrashWish, FinishItem, FinishWish, RenewWish, TurnWish, Wish } from "./wishes.ts";
 import { type Holder, leaseMs, maxClaims, type Row, type Run, type World } from "./world.ts";
 
 /** What a deployment carries: of the one workflow, these versions. */
@@ -99,8 +99,30 @@ export function makeTurn(
   { index, meanwhile, finish: item }: TurnWish,
   make: (wish: Wish) => void,
 ): void {
+  const holder = claimAsUsual(script, index);
+  if (holder === undefined) return;
+  for (const wish of meanwhile) make(wish);
+  send(script, toFinish(script.world, holder, item), false, false);
+}
+
+/** Claims what may be claimed; the lease runs out; and again. */
+export function makeCrash(script: Script, { index, times }: CrashWish): void {
+  const { world } = script;
+  const wanted = pick(claimable(world), index);
+  for (let time = 0; wanted !== undefined && time < times; time += 1) {
+    const isSame = ({ run, row }: typeof wanted) => run === wanted.run && row === wanted.row;
+    const place = claimable(world).findIndex(isSame);
+    if (place < 0) return;
+    claimAsUsual(script, place);
+    const { lease } = wanted.row ?? wanted.run;
+    world.now = Math.max(world.now, lease?.until ?? 0);
+  }
+}
+
+/** Answers who holds the lease then. */
+function claimAsUsual(script: Script, index: number): Holder | undefined {
   const wanted = pick(claimable(script.world), index);
-  if (wanted === undefined) return;
+  if (wanted === undefined) return undefined;
   makeClaim(script, {
     kind: "claim",
     items: [{ of: "claimable", index, turn: "right", alone: "as needed", token: "fresh", have: "nothing" }],
@@ -110,9 +132,7 @@ export function makeTurn(
     isLate: false,
   });
   const holder = standingOf(script.world).at(-1);
-  if (holder?.runId !== wanted.run.id) return;
-  for (const wish of meanwhile) make(wish);
-  send(script, toFinish(script.world, holder, item), false, false);
+  return holder?.runId === wanted.run.id ? holder : undefined;
 }
 
 function standingOf(world: World): Holder[] {

@@ -1,10 +1,10 @@
 /** Wishes of those outside: starts, signals, answers to callbacks. */
 import type { StartCall } from "../../src/postgres/wire.ts";
-import type { AnswerWish, SignalWish, StartWish } from "./commands.ts";
 import { answerCallback, findByUserId, signal, start } from "./mail.ts";
 import { text } from "./match.ts";
 import { arm, armedFor } from "./rules.ts";
 import { pick, type Script } from "./script.ts";
+import type { AnswerWish, SignalWish, StartWish } from "./wishes.ts";
 import type { World } from "./world.ts";
 
 export function makeStart(script: Script, wish: StartWish): void {

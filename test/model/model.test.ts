@@ -8,8 +8,9 @@ import fc from "fast-check";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { sequences, type Wish } from "./commands.ts";
+import { sequences } from "./commands.ts";
 import { type Played, Player, playSql } from "./player.ts";
+import type { Wish } from "./wishes.ts";
 
 const count = Number(process.env["MODEL_SEQUENCES"] ?? 1_500);
 const seed = Number(process.env["MODEL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));

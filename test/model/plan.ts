@@ -3,8 +3,8 @@
  * ends. Any handler, so long as it could exist: it goes by what its claim told it.
  */
 import type { FinishBranch, FinishRun, NewDemand, NewRecord } from "../../src/postgres/wire.ts";
-import type { DemandWish, FinishItem } from "./commands.ts";
 import { freshToken, isLive, isSamePlace } from "./rules.ts";
+import type { DemandWish, FinishItem } from "./wishes.ts";
 import {
   type BranchHolder,
   type Place,
@@ -58,16 +58,17 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const retryMs = toRetryMs(item);
   const step = handler.mayStep(item) ? handler.carryOut(item.step, retryMs) : undefined;
 
-  let { next } = { next: toNext(item, run) };
+  const wanted = toNext(item, run);
   const mustRetry = step?.retryInMs !== undefined;
-  if (mustRetry) next = "parked";
-  else if (next === "ready" && (step === undefined || handler.waiting.length > 0)) next = "parked";
-  const demands = next === "parked" && !mustRetry ? handler.demand(item) : [];
-  if (next === "parked" && !mustRetry && demands.length === 0 && handler.waiting.length === 0) next = "ready";
+  const mayGoOn = step !== undefined && handler.waiting.length === 0;
+  const parks = mustRetry || wanted === "parked" || (wanted === "ready" && !mayGoOn);
+  const demands = parks && !mustRetry ? handler.demand(item) : [];
+  const waits = mustRetry || demands.length > 0 || handler.waiting.length > 0;
+  const next = parks ? (waits ? "parked" : "ready") : wanted;
 
   const position = item.sawLess && step === undefined ? Math.max(0, holder.seen - 1) : holder.seen;
   const { records } = handler;
-  const turn = {
+  const turn: Omit<FinishRun, "armed"> = {
     runId: run.id,
     token: holder.token,
     position,

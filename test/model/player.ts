@@ -1,11 +1,11 @@
 /** Plays sequences on Postgres, each in a transaction of its own that is undone, and tells the first surprise. */
 import { readFileSync } from "node:fs";
 import type { Client } from "pg";
-import type { Wish } from "./commands.ts";
 import { make, seesTables } from "./game.ts";
 import { stagesOf } from "./make-clockwork.ts";
 import { difference } from "./match.ts";
 import { Script, type Step } from "./script.ts";
+import type { Wish } from "./wishes.ts";
 
 export const playSql = readFileSync(new URL("play.sql", import.meta.url), "utf8");
 

@@ -4,7 +4,7 @@ create or replace function layover.finish_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
-  v_mixed   text[];
+  v_branching text[]; -- runs of which a branch is finished here
   v_item    record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -13,19 +13,17 @@ begin
   if jsonb_array_length(p->'turns') = 1 then
     v_answers[1] := layover.finish_turn(p, p->'turns'->0);
   else
-    -- Runs that are finished together with branches of theirs, and may lock others of them first.
-    v_mixed := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn)
-      group by 1 having bool_or(t.turn ? 'path') and not bool_and(t.turn ? 'path'));
+    v_branching := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn) where t.turn ? 'path');
     begin
       for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
-        if v_item.turn->>'runId' = any (v_mixed) and not v_item.turn ? 'path' then
+        if v_item.turn ? 'released' and v_item.turn->>'runId' = any (v_branching) then
           perform layover.lock_run((v_item.turn->>'runId')::uuid);
         end if;
         v_answers[v_item.place] := layover.finish_turn(p, v_item.turn);
       end loop;
     exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
       for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
-        if v_item.turn->>'runId' = any (v_mixed) and not v_item.turn ? 'path' then
+        if v_item.turn ? 'released' and v_item.turn->>'runId' = any (v_branching) then
           perform layover.lock_run((v_item.turn->>'runId')::uuid);
         end if;
         begin

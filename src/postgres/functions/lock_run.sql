@@ -1,7 +1,8 @@
--- A run with all that it still waits for, in the one lock order: for who needs several of its rows in another one.
+-- A run with all that it waits for, in the one lock order: for a set that locks losers of a race before branches of the
+-- same run, which come after it in the set.
 create or replace function layover.lock_run(run uuid) returns void
 language plpgsql volatile as $$
 begin
   perform from layover.run_state t where t.run_id = run for update;
-  perform from layover.pending b where b.run_id = run and b.position is null order by b.path, b.occurrence for update;
+  perform from layover.pending b where b.run_id = run order by b.path, b.occurrence for update;
 end $$;
