@@ -16,7 +16,7 @@ const floors = [
   ["src/engine/", "src/client/"],
   ["src/http/", "src/index.ts"],
   ["src/platform/"],
-  ["src/cli/", "src/testing.ts", "src/cdk.ts", "functions/", "infra/"],
+  ["src/cli/", "src/testing.ts", "src/testing/", "src/cdk.ts", "functions/", "infra/"],
 ];
 
 /** They share a floor and never meet. */
