@@ -13,6 +13,7 @@ import { TestKitError } from "./kit-error.ts";
 import { Process } from "./process.ts";
 import { checkStubs, type Stubs } from "./stubs.ts";
 import { macrotask, realPause } from "./timers.ts";
+import { warmUp, warmUpWorkflow } from "./warm-up.ts";
 
 export interface StageOptions {
   readonly workflows: readonly Workflow[];
@@ -37,6 +38,7 @@ const mostAtOneInstant = 50_000;
 const eagerRounds = 20;
 const roundMs = 5;
 let stages = 0;
+let warm: Promise<void> | undefined;
 
 export class Stage {
   readonly workflows: readonly Workflow[];
@@ -55,7 +57,22 @@ export class Stage {
   /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
   static async open(options: StageOptions): Promise<Stage> {
     checkStubs(options.stubs, options.workflows);
-    return new Stage(await openTestDatabase(), options);
+    const database = await openTestDatabase();
+    warm ??= Stage.#warmUp(database);
+    await warm;
+    return new Stage(database, options);
+  }
+
+  static async #warmUp(database: TestDatabase): Promise<void> {
+    const stage = new Stage(database, { workflows: [warmUpWorkflow], stubs: {}, now: 0, patienceMs: 0 });
+    const run = await stage.ask((client) => client.start(warmUp));
+    await stage.play();
+    await run.signal("signal", undefined);
+    for (const token of stage.callbacks.keys())
+      await stage.ask((client) => client.resolveCallback(token, undefined, { contract: warmUp }));
+    await stage.advance(2 * 3_600_000);
+    await Promise.all([run.get(), run.history()]);
+    await stage.close();
   }
 
   private constructor(database: TestDatabase, options: StageOptions) {

@@ -43,7 +43,7 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ what: fc.constant("more of a map" as const), index }) },
   {
-    weight: 4,
+    weight: 5,
     arbitrary: fc.record({
       what: fc.constant("race" as const),
       branches: fc.integer({ min: 1, max: 2 }),
@@ -98,7 +98,7 @@ const claims: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("claim" as const),
   items: fc.array(
     fc.record({
-      of: usually(4, "claimable" as const, "run", "branch"),
+      of: usually(4, "claimable" as const, "run", "branch", "branch"),
       index,
       turn: usually(8, "right" as const, "stale", "future"),
       alone: usually(6, "as needed" as const, "always", "never"),
@@ -187,7 +187,7 @@ const meanwhile = fc.array(
     { weight: 1, arbitrary: advances },
     { weight: 1, arbitrary: hands },
   ),
-  { maxLength: 2, size: "max" },
+  { maxLength: 3, size: "max" },
 );
 const turns: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("turn" as const),
@@ -200,7 +200,12 @@ const crashes: fc.Arbitrary<Wish> = fc.record({
   index,
   times: fc.integer({ min: 1, max: 4 }),
 });
-const ticks: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("tick" as const), isElsewhere, meanwhile });
+const ticks: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("tick" as const),
+  isAlarmed: usually(3, true, false),
+  isElsewhere,
+  meanwhile,
+});
 
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 3, arbitrary: starts },
@@ -214,7 +219,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },
   { weight: 2, arbitrary: hands },
-  { weight: 3, arbitrary: ticks },
+  { weight: 4, arbitrary: ticks },
   { weight: 2, arbitrary: crashes },
   { weight: 2, arbitrary: others },
 );

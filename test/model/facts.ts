@@ -39,7 +39,9 @@ function factsOfRun(run: Run, now: number): Facts {
         .map((row) => [nameOf(row), factsOfRow(row, now)]),
     ),
     maps: byName(
-      [...run.maps.keys()].map((path) => [path, [waitedFor(run, path).length, finite(freeSlots(run, path))]]),
+      [...run.maps.keys()]
+        .filter((path) => run.rows.some(({ map }) => map === path))
+        .map((path) => [path, [waitedFor(run, path).length, finite(freeSlots(run, path))]]),
     ),
     signals: run.signals.map(({ number, takenAt }) => [number, takenAt ?? null]),
     callbacks: byName(

@@ -1,6 +1,15 @@
 /** Makes wishes come true, one after the other. */
 
-import { makeAdvance, makeHand, makeList, makeMove, makePrune, makeVoid, stagesOf } from "./make-clockwork.ts";
+import {
+  makeAdvance,
+  makeAlarm,
+  makeHand,
+  makeList,
+  makeMove,
+  makePrune,
+  makeVoid,
+  stagesOf,
+} from "./make-clockwork.ts";
 import { makeClaim, makeCrash, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
@@ -8,7 +17,7 @@ import type { Wish } from "./wishes.ts";
 
 /** Whether the due instants that stand in the tables must be known before. */
 export function seesTables({ kind }: Wish): boolean {
-  return kind === "list" || kind === "move";
+  return kind === "alarm" || kind === "list" || kind === "move";
 }
 
 export function make(script: Script, wish: Wish): void {
@@ -51,6 +60,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "prune":
       makePrune(script, wish.isElsewhere);
+      break;
+    case "alarm":
+      makeAlarm(script);
       break;
     case "advance":
       makeAdvance(script, wish);

@@ -64,9 +64,14 @@ export function makeMove(script: Script, { isElsewhere, isLate }: MoveWish): voi
 }
 
 /** A tick is a look and a move, between which others do what they do. */
-export function stagesOf({ isElsewhere, meanwhile }: TickWish): readonly Wish[] {
+export function stagesOf({ isAlarmed, isElsewhere, meanwhile }: TickWish): readonly Wish[] {
   const all = { isNew: false, withinMs: 0, carries: "all", limit: 100, isNextPage: false } as const;
-  return [{ kind: "list", isElsewhere, ...all }, ...meanwhile, { kind: "move", isElsewhere: false, isLate: false }];
+  return [
+    ...(isAlarmed ? [{ kind: "alarm" } as const] : []),
+    { kind: "list", isElsewhere, ...all },
+    ...meanwhile,
+    { kind: "move", isElsewhere: false, isLate: false },
+  ];
 }
 
 export function makeVoid(script: Script, isElsewhere: boolean): void {
@@ -91,6 +96,10 @@ export function makeHand(script: Script, { kind, run: index }: HandWish): void {
   if (kind === "cancel") Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
   arm(script.world, [now]);
   script.add(kind, { runId: run.id }, `${kind} ${script.letter(run.id)} by hand`, null);
+}
+
+export function makeAlarm({ world }: Script): void {
+  world.now = Math.max(world.now, earliest(...world.runs.map(({ dueAt }) => dueAt)) ?? 0);
 }
 
 export function makeAdvance({ world }: Script, { ms, offset }: AdvanceWish): void {

@@ -35,7 +35,9 @@ begin
          where b.run_id = s.run_id and (not b.is_released or coalesce(b.leased_until > v_now, false))), '[]'),
       'maps', coalesce((
         select json_agg(json_build_array(m.path, json_build_array(m.counted, m.slots)) order by m.path collate "C")
-          from layover.map m where m.run_id = s.run_id), '[]'),
+          from layover.map m
+         where m.run_id = s.run_id and exists (select from layover.pending b
+           where b.run_id = s.run_id and b.map = m.path)), '[]'),
       'signals', coalesce((
         select json_agg(json_build_array(g.number, g.position) order by g.number)
           from layover.signal g where g.run_id = s.run_id), '[]'),
@@ -50,6 +52,13 @@ begin
     from layover.run_state s where s.run_id = any(runs));
 end $$;
 
+-- When to look at what may be claimed from an instant on: what was dispatched and never claimed can wait.
+create function layover_test.patience(at_now timestamptz, at timestamptz, dispatches smallint) returns timestamptz
+language sql stable as $$
+  select case when at <= at_now and dispatches > 0
+    then at_now + least(interval '1 minute' * power(2, dispatches - 1), interval '6 hours') else at end
+$$;
+
 -- What the rows of these runs may never be, whatever happened: each line is the rule that a row breaks.
 create function layover_test.violations(runs uuid[], was_voided boolean) returns text[]
 language plpgsql volatile as $$
@@ -59,12 +68,12 @@ declare
 begin
   return (with state as (
     select s.run_id, s.status, s.last_position, s.handed_position, s.token, s.leased_until, s.ready_at, s.due_at,
-        s.ended_at is not null as is_over, s.cancelled_position is null as may_be_cancelled, s.timeout_at,
+        s.ended_at is not null as is_over, s.cancelled_position is null as may_be_cancelled, s.timeout_at, s.dispatches,
         s.ended_at is null and s.paused_at is null and s.blocked is null as is_live
       from layover.run_state s where s.run_id = any(runs)
   ), row as (
     select b.run_id, b.path, b.occurrence, b.kind, b.signal, b.until, b.map, b.is_queued, b.is_counted, b.is_released,
-        b.ready_at, b.token, b.leased_until, b.position
+        b.ready_at, b.token, b.leased_until, b.position, b.dispatches
       from layover.pending b where b.run_id = any(runs)
   ), history as (
     select s.run_id, count(h.position) as count, min(h.position) as first, max(h.position) as last,
@@ -75,9 +84,9 @@ begin
           from layover.record r where r.run_id = any(runs)) as h on h.run_id = s.run_id
      group by s.run_id
   ), need as (
-    select s.run_id, least(case when s.status = 'running' then s.leased_until
-          else least(s.ready_at, case when s.may_be_cancelled then s.timeout_at end) end, (
-          select min(coalesce(b.leased_until, b.ready_at)) from row b
+    select s.run_id, least(layover_test.patience(v_now, case when s.status = 'running' then s.leased_until
+          else least(s.ready_at, case when s.may_be_cancelled then s.timeout_at end) end, s.dispatches), (
+          select min(layover_test.patience(v_now, coalesce(b.leased_until, b.ready_at), b.dispatches)) from row b
            where b.run_id = s.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
              and not b.is_released)) as at
       from state s

@@ -141,8 +141,14 @@ export interface PlainWish {
   readonly kind: "void" | "prune";
   readonly isElsewhere: boolean;
 }
+/** Time goes on to the next due instant, where an alarm rings. */
+export interface AlarmWish {
+  readonly kind: "alarm";
+}
 export interface TickWish {
   readonly kind: "tick";
+  /** False: a sweep. */
+  readonly isAlarmed: boolean;
   readonly isElsewhere: boolean;
   /** Between the look and the move. */
   readonly meanwhile: readonly Wish[];
@@ -160,5 +166,6 @@ export type Wish =
   | MoveWish
   | AdvanceWish
   | HandWish
+  | AlarmWish
   | TickWish
   | PlainWish;

@@ -185,6 +185,59 @@ describeEachPostgres(
       });
     });
 
+    describe("that simply goes on, and claims its next turn along", () => {
+      const goOn =
+        (run: Run, position = 0) =>
+        (session: Session) =>
+          run.finish(session, {
+            token: position === 0 ? "first" : "second",
+            position,
+            next: "ready",
+            records: [aRecord("step", "charge")],
+            claim: { token: "next", turn: position === 0 ? 2 : 3, have: { epoch: 0, position: position + 1 } },
+          });
+
+      test("is offered the signal whose lock it waited for", async () => {
+        const run = await aRunAtWork(stage);
+        const signal = (session: Session) => run.signal(session, "address");
+        const [, finished] = await stage.collide({ first: signal, second: goOn(run) });
+        expect(finished).toMatchObject({ claim: { outcome: "claimed", turn: 2, signals: [{ name: "address" }] } });
+      });
+
+      test("is not claimed further when it waited for a pause", async () => {
+        const run = await aRunAtWork(stage);
+        const pause = (session: Session) =>
+          session.query("update layover.run_state set paused_at = layover.now(), due_at = null");
+        const [, finished] = await stage.collide({ first: pause, second: goOn(run) });
+        expect(finished).toMatchObject({ outcome: "finished" });
+        expect(await run.state()).toMatchObject({ status: "parked", turn: 2, lastPosition: 1, dueAt: null });
+      });
+
+      test("does not hide its next turn from the finish of a branch that waited for its lock", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        await run.finishBranch(stage.onlooker, "a", { token: "a" });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        const record = (session: Session) => run.finishBranch(session, "b", { token: "b" });
+        const [finished, recorded] = await stage.collide({ first: goOn(run, 1), second: record });
+        expect(finished).toMatchObject({ outcome: "finished", claim: { outcome: "claimed", turn: 3, position: 2 } });
+        expect(recorded).toMatchObject({ outcome: "finished", continues: null });
+        expect(Object.keys(await run.pending())).toEqual(["b"]);
+        const park = { token: "next", position: 2 };
+        expect(await run.finish(stage.onlooker, park)).toMatchObject({ outcome: "deferred", isReady: true });
+      });
+
+      test("is deferred, and claims nothing, when it waited for the finish of a branch", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        await run.finishBranch(stage.onlooker, "a", { token: "a" });
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        const record = (session: Session) => run.finishBranch(session, "b", { token: "b" });
+        const [, finished] = await stage.collide({ first: record, second: goOn(run, 1) });
+        expect(finished).toMatchObject({ outcome: "deferred", isReady: true });
+        expect(finished).not.toHaveProperty("claim");
+        expect(await run.state()).toMatchObject({ status: "parked", turn: 3, lastPosition: 2 });
+      });
+    });
+
     describe("against a renewal of its lease", () => {
       const renew = (run: Run) => (session: Session) => run.renew(session, "first");
       const finish = (run: Run) => (session: Session) => run.finish(session, { token: "first", next: "ready" });

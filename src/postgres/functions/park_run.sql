@@ -19,6 +19,9 @@ begin
       count(*) > 0
     into v_ready, v_need, v_pending
     from layover.pending b where b.run_id = run;
+  if not v_pending then -- nor a map, so that the end of a run without pending rows has nothing to delete
+    delete from layover.map m where m.run_id = run;
+  end if;
   if v_mail and layover.has_answer(run) then
     v_ready := v_now;
   end if;
