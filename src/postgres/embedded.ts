@@ -6,8 +6,8 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Parameter, Query } from "../core/ports.ts";
 import { lockFolder } from "./folder-lock.ts";
+import { importPglite } from "./import-pglite.ts";
 import { type PgliteDatabase, pglite } from "./pglite.ts";
-import { SetupError } from "./setup-error.ts";
 
 export interface Embedded {
   readonly query: Query;
@@ -69,14 +69,3 @@ function withCheckpoints(database: PgliteDatabase): Query {
 }
 
 const statementsPerCheckpoint = 5_000;
-
-async function importPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    throw new SetupError("package_missing", "The embedded Postgres needs the package @electric-sql/pglite.", {
-      hint: "Run: npm install @electric-sql/pglite",
-      cause: error,
-    });
-  }
-}

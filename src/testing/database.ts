@@ -4,9 +4,9 @@
  * it is a setting of the session, turned to the time of whoever's statement comes next.
  */
 import type { Parameter, Row } from "../core/ports.ts";
+import { importPglite } from "../postgres/import-pglite.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { type PgliteDatabase, pglite } from "../postgres/pglite.ts";
-import { SetupError } from "../postgres/setup-error.ts";
 
 const turnable = `create or replace function layover.now() returns timestamptz language sql volatile as $$
   select timestamptz 'epoch' + current_setting('layover_test.now')::float8 * interval '1 millisecond' $$`;
@@ -74,16 +74,5 @@ async function open(): Promise<TestDatabase> {
   } catch (error) {
     opened = undefined;
     throw error;
-  }
-}
-
-async function importPglite(): Promise<typeof import("@electric-sql/pglite")> {
-  try {
-    return await import("@electric-sql/pglite");
-  } catch (error) {
-    throw new SetupError("package_missing", "The test kit's Postgres is the package @electric-sql/pglite.", {
-      hint: "Run: npm install --save-dev @electric-sql/pglite",
-      cause: error,
-    });
   }
 }
