@@ -46,10 +46,12 @@ export async function tick(
     });
     calls.alarms.forget(page.now + 60_000);
     if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
-    const looks = page.runs.map((run) => look(run, page.now, takesOver ? page.now : motionMinute(page.now)));
+    const soonAt = motionMinute(page.now);
+    const looks = page.runs.map((run) => look(run, page.now, takesOver ? page.now : soonAt));
     if (looks.length > 0) {
-      await calls.alarms.arm(looks.flatMap(({ move }) => (move.dueAt === null ? [] : [move.dueAt])));
-      await calls.moveDue(looks.map(({ move }) => move));
+      await calls.alarms.arm([soonAt, ...looks.flatMap(({ move }) => (move.dueAt === null ? [] : [move.dueAt]))]);
+      const moves = looks.map(({ move }) => move);
+      await calls.moveDue(moves, soonAt);
     }
     const { ready, alone, later } = sort(looks.flatMap(({ refs }) => refs));
     for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {

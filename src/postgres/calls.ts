@@ -97,9 +97,9 @@ export class Calls {
     return this.#call("list_due", call);
   }
 
-  /** The new instants must have been armed. */
-  moveDue(moves: readonly wire.Move[]): Promise<{ readonly now: number; readonly moved: number }> {
-    return this.#call("move_due", { moves });
+  /** The new instants must have been armed, and so must `soonAt`, for what was woken since it was listed. */
+  moveDue(moves: readonly wire.Move[], soonAt: number): Promise<{ readonly now: number; readonly moved: number }> {
+    return this.#call("move_due", { moves, soonAt });
   }
 
   pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{

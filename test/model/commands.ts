@@ -127,6 +127,7 @@ const shortTurns: fc.Arbitrary<Wish> = fc.record({
 const signals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("signal" as const),
   run,
+  isAwaited: fc.boolean(),
   name: signalName,
   dedupeId: usually(4, undefined, "d"),
   isRepeat: seldom(8),

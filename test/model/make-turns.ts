@@ -76,7 +76,9 @@ function wantedBy(world: World, { of, index }: ClaimItem): { run: Run; row: Row 
   const branches = world.runs.flatMap((run) =>
     run.rows.filter(({ kind }) => kind === "branch").map((row) => ({ run, row })),
   );
-  const chosen = { claimable: pick(claimable(world), index), run: undefined, branch: pick(branches, index) }[of];
+  const losers = branches.filter(({ row }) => row.isReleased);
+  const branch = pick(losers, index) ?? pick(branches, index);
+  const chosen = { claimable: pick(claimable(world), index), run: undefined, branch }[of];
   return chosen ?? pick(all, index);
 }
 

@@ -32,12 +32,14 @@ export function makeStart(script: Script, wish: StartWish): void {
 
 export function makeSignal(script: Script, wish: SignalWish): void {
   const { world } = script;
-  const run = pick(world.runs, wish.run);
+  const waits = world.runs.flatMap((run) => run.rows.flatMap(({ signal }) => (signal ? [{ run, name: signal }] : [])));
+  const awaited = wish.isAwaited ? pick(waits, wish.run) : undefined;
+  const run = awaited?.run ?? pick(world.runs, wish.run);
   if (run === undefined) return;
   const last = wish.isRepeat ? world.lastSignal : undefined;
   world.numbers.signal += 1;
   const { signal: number } = world.numbers;
-  const { name, runId, id } = last ?? { name: wish.name, runId: run.id, id: signalIdOf(number) };
+  const { name, runId, id } = last ?? { name: awaited?.name ?? wish.name, runId: run.id, id: signalIdOf(number) };
   world.lastSignal = { id, runId, name };
   const { userId, namespace: own } = run;
   const { dedupeId, isElsewhere } = wish;

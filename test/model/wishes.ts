@@ -88,6 +88,8 @@ export interface CrashWish {
 export interface SignalWish {
   readonly kind: "signal";
   readonly run: number;
+  /** By the run, under the name that it waits for. */
+  readonly isAwaited: boolean;
   readonly name: string;
   readonly dedupeId: string | undefined;
   readonly isRepeat: boolean;
