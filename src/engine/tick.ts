@@ -49,9 +49,13 @@ export async function tick(
     const soonAt = motionMinute(page.now);
     const looks = page.runs.map((run) => look(run, page.now, takesOver ? page.now : soonAt));
     if (looks.length > 0) {
-      await calls.alarms.arm([soonAt, ...looks.flatMap(({ move }) => (move.dueAt === null ? [] : [move.dueAt]))]);
       const moves = looks.map(({ move }) => move);
-      await calls.moveDue(moves, soonAt);
+      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
+      const { left } = await calls.moveDue(moves);
+      if (left > 0) {
+        await calls.alarms.arm([soonAt]);
+        await calls.moveDue(moves, soonAt);
+      }
     }
     const { ready, alone, later } = sort(looks.flatMap(({ refs }) => refs));
     for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {

@@ -97,9 +97,12 @@ export class Calls {
     return this.#call("list_due", call);
   }
 
-  /** The new instants must have been armed, and so must `soonAt`, for what was woken since it was listed. */
-  moveDue(moves: readonly wire.Move[], soonAt: number): Promise<{ readonly now: number; readonly moved: number }> {
-    return this.#call("move_due", { moves, soonAt });
+  /**
+   * The new instants must have been armed. What was woken since it was listed is left, and counted; with `soonAt`, armed
+   * as well, it is moved there.
+   */
+  moveDue(moves: readonly wire.Move[], soonAt?: number): Promise<{ readonly now: number; readonly left: number }> {
+    return this.#call("move_due", { moves, ...(soonAt !== undefined && { soonAt }) });
   }
 
   pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{

@@ -20,7 +20,7 @@ export interface Answers {
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
   void_leases: { readonly outcome: "voided" };
   list_due: wire.DueAnswer;
-  move_due: { readonly now: number; readonly moved: number };
+  move_due: { readonly now: number; readonly moved: number; readonly left: number };
   prune_runs: { readonly pruned: number };
   send_signal: wire.SignalAnswer;
   answer_callback: wire.CallbackAnswer;

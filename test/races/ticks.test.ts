@@ -127,6 +127,17 @@ describeEachPostgres(
         expect(await run.state()).toMatchObject({ isReady: true, dueAt: next });
       });
 
+      test.each(wakers)("leaves the run, and says so, if it had not armed for %s that came before", async (_, wake) => {
+        const run = await aWaitingRun();
+        await wake(run)(stage.onlooker);
+        const before = await run.state();
+        const moves = [{ runId: run.id, seenDueAt: soon, dueAt: noon + hour, isDispatched: false, branches: [] }];
+        expect(await stage.onlooker.call("move_due", { moves })).toMatchObject({ moved: 0, left: 1 });
+        expect(await run.state()).toEqual(before);
+        expect(await stage.onlooker.call("move_due", { moves, soonAt: next })).toMatchObject({ moved: 1, left: 0 });
+        expect(await run.state()).toMatchObject({ isReady: true, dueAt: next });
+      });
+
       test.each(wakers)("moves on for an hour when its lock was waited for in vain by %s", async (_, wake) => {
         const run = await aWaitingRun();
         await stage.collide({ first: wake(run), second: later(run), ends: "rollback" });

@@ -1,6 +1,7 @@
 -- The scheduler has looked and armed: the next instant to look, and one more dispatch for what it is about to dispatch.
--- A run that moved since it was listed is left alone. One that was woken or claimed since has to be looked at earlier
--- than the scheduler knows: at `soonAt`, armed too.
+-- A run that moved since it was listed is left alone. So is one that was woken or claimed since, which has to be looked
+-- at earlier than the scheduler knows; the answer counts those, and the same call again with `soonAt`, armed too, moves
+-- them there. (Rare; arming it every time would have each tick followed by another one.)
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -8,6 +9,7 @@ declare
   v_now   timestamptz;
   v_need  timestamptz;
   v_moved integer := 0;
+  v_left  integer := 0;
   v_item  record;
   s       record;
 begin
@@ -26,7 +28,6 @@ begin
        and t.due_at is not distinct from v_item.seen_due_at
        for update;
     continue when not found;
-    v_moved := v_moved + 1;
     if s.has_pending then
       perform from layover.pending b
         where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
@@ -35,19 +36,27 @@ begin
     v_now := layover.now();
     v_need := case when s.at > v_now or not v_item.is_dispatched then s.at end;
     if s.has_pending then
-      update layover.pending b set dispatches = least(b.dispatches + 1, 100)
-       where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
-         and coalesce(b.leased_until, b.ready_at) <= v_now;
       select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
         from layover.pending b
        where b.run_id = v_item.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
          and not b.is_released and (coalesce(b.leased_until, b.ready_at) > v_now
            or b.path || '#' || b.occurrence <> all (v_item.branches));
     end if;
+    if s.blocked is null and (v_need < v_item.due_at or v_item.due_at is null and v_need is not null) then
+      if v_soon is null then
+        v_left := v_left + 1;
+        continue;
+      end if;
+      v_item.due_at := least(v_soon, v_item.due_at);
+    end if;
+    v_moved := v_moved + 1;
+    if s.has_pending then
+      update layover.pending b set dispatches = least(b.dispatches + 1, 100)
+       where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
+         and coalesce(b.leased_until, b.ready_at) <= v_now;
+    end if;
     update layover.run_state t
-       set due_at = case when s.blocked is not null then null
-             when v_need < v_item.due_at or v_item.due_at is null and v_need is not null then least(v_soon, v_item.due_at)
-             else v_item.due_at end,
+       set due_at = case when s.blocked is null then v_item.due_at end,
            dispatches = least(t.dispatches
              + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100)
      where t.run_id = v_item.run_id;
@@ -55,5 +64,5 @@ begin
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;
-  return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved);
+  return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved, 'left', v_left);
 end $$;
