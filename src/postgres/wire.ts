@@ -176,7 +176,6 @@ export interface FinishRun {
   readonly attempt?: FailedAttempt;
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
-  readonly customStatus?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
   /** Claim the next turn in the same call, if the run is ready. */

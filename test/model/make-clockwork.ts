@@ -55,12 +55,23 @@ export function makeMove(script: Script, { isElsewhere, isLate }: MoveWish): voi
   const namespace = script.namespace(isElsewhere, listing.namespace);
   const moves = movesFor(listing);
   const soonAt = motionMinute(world.now);
-  arm(world, [soonAt, ...moves.flatMap(({ dueAt }) => dueAt ?? [])]);
+  arm(
+    world,
+    moves.flatMap(({ dueAt }) => dueAt ?? []),
+  );
   const seen = moves.map(({ runId, ...one }) => ({ run: script.letter(runId), ...one }));
-  script.call("move_due", { namespace, moves, soonAt }, `move what was seen due: ${text(seen)}`, isLate, (now) => ({
-    answer: { now: now.now, moved: move(now, namespace, moves) },
-    hasEffect: true,
-  }));
+  const send = (words: string, terms: object, isSecond: boolean): number => {
+    let left = 0;
+    script.call("move_due", { namespace, moves, ...terms }, words, isLate, (now) => {
+      const answer = move(now, namespace, moves, isSecond);
+      ({ left } = answer);
+      return { answer: { now: now.now, ...answer }, hasEffect: true };
+    });
+    return isLate ? 0 : left;
+  };
+  if (send(`move what was seen due: ${text(seen)}`, {}, false) === 0) return;
+  arm(script.world, [soonAt]);
+  send("move what was left", { soonAt }, true);
 }
 
 /** A tick is a look and a move, between which others do what they do. */

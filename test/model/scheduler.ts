@@ -1,7 +1,7 @@
 /** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
 import { motionMinute } from "../../src/core/motion.ts";
 import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
-import { earliest, findRow, findRun, isAtWork, isOver, isReady } from "./rules.ts";
+import { earliest, findRow, findRun, isAtWork, isOver, isReady, isSamePlace } from "./rules.ts";
 import {
   type Answer,
   hour,
@@ -109,19 +109,49 @@ export function movesFor({ runs, now }: Listing): Move[] {
   });
 }
 
-/** Answers how many were moved: those whose due instant is as it was seen. Where to, the rules of the tables tell. */
-export function move(world: World, namespace: string, moves: readonly Move[]): number {
-  const moved = moves.filter((one) => {
+/**
+ * Moves those whose due instant is as it was seen. Those that must be looked at before the new one, because they were
+ * woken or claimed since, are left for the second call, which knows of an instant that is soon enough.
+ */
+export function move(world: World, namespace: string, moves: readonly Move[], isSecond: boolean): Moved {
+  let moved = 0;
+  let left = 0;
+  for (const one of moves) {
     const run = findRun(world, one.runId, namespace);
-    if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) return false;
+    if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) continue;
+    if (!isSecond && !run.isBlocked && isNeededBefore(run, one, world.now)) {
+      left += 1;
+      continue;
+    }
+    moved += 1;
+    if (!run.isBlocked) run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
     run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);
       if (row !== undefined && isNow(row, world.now)) row.dispatches += 1;
     }
-    return true;
-  });
-  return moved.length;
+  }
+  return { moved, left };
+}
+
+export interface Moved {
+  readonly moved: number;
+  readonly left: number;
+}
+
+/** What is about to be dispatched need not be looked at; all else, at its time. */
+function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
+  const need = (of: Row | Run, isSent: boolean) =>
+    isSent && isNow(of, now) ? undefined : (of.lease?.until ?? of.readyAt);
+  const rows = run.rows.filter(isAtWork);
+  const needs = rows.map((row) =>
+    need(
+      row,
+      branches.some((sent) => isSamePlace(sent, row)),
+    ),
+  );
+  const first = earliest(need(run, isDispatched), ...needs);
+  return first !== undefined && first < (dueAt ?? Number.POSITIVE_INFINITY);
 }
 
 /** Whether a claim may succeed now. */
