@@ -9,22 +9,15 @@ import { placeName } from "../core/demand.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
-import type {
-  BranchRef,
-  ClaimAnswer,
-  ClaimedBranch,
-  ClaimedRun,
-  ClaimTurn,
-  FinishAnswer,
-  FinishBranch,
-  WirePending,
-} from "../postgres/wire.ts";
+import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer } from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";
+import { branchResult } from "./branch-result.ts";
 import { failed } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
 import { type Lease, Leases } from "./leases.ts";
 import { defaults, type EngineOptions } from "./options.ts";
+import { recognise } from "./recognise.ts";
 import type { Registry } from "./registry.ts";
 import { RunTurn } from "./run-turn.ts";
 import type { Warm } from "./warm.ts";
@@ -343,44 +336,6 @@ class Invocation {
   #report(error: unknown, doing: string): void {
     this.#options.onError?.(error, doing);
   }
-}
-
-function branchResult(
-  result: AttemptResult,
-  number: number,
-  requestId: string | undefined,
-): Pick<FinishBranch, "attempt" | "record" | "bytes"> {
-  const { beganAt, endedAt } = result;
-  const recorded = (value: string, isFailure: boolean) => ({
-    record: { value, isFailure, at: endedAt, beganAt, attempts: number },
-    bytes: value.length,
-  });
-  if (result.kind === "succeeded") return recorded(result.value, false);
-  const { error, retryInMs } = result;
-  const attempt = { number, beganAt, endedAt, error, ...(requestId !== undefined && { requestId }) };
-  return retryInMs === undefined ? { attempt, ...recorded(error, true) } : { attempt: { ...attempt, retryInMs } };
-}
-
-/** What the claim tells of the run's pending rows; a row that the code does not ask for is a divergence. */
-function recognise(flight: Flight, { pending }: ClaimedRun): void {
-  const { execution, rows, failedAttempts } = flight;
-  if (execution.divergence !== undefined || execution.outcome !== undefined) return;
-  const losers = new Set(execution.losers);
-  const standing = new Set((pending ?? []).map(placeName));
-  for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
-  for (const row of pending ?? []) {
-    const place = placeName(row);
-    if (row.kind === "retry") failedAttempts.set(place, row.attempts);
-    else if (row.position === null) rows.add(place);
-    if (row.position !== null || row.isReleased || losers.has(place)) continue;
-    if (!isAskedFor(flight, row))
-      execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
-  }
-}
-
-function isAskedFor({ execution }: Flight, row: WirePending): boolean {
-  const kind = execution.find(row.path, row.occurrence)?.wanted.kind;
-  return kind === (row.kind === "branch" || row.kind === "retry" ? "step" : row.kind);
 }
 
 function toRefs(runId: string, branches: readonly BranchRef[]): TurnRef[] {

@@ -1,0 +1,26 @@
+/** Holds a flight against what the claim tells of its run's pending rows. */
+import { placeName } from "../core/demand.ts";
+import type { ClaimedRun, WirePending } from "../postgres/wire.ts";
+import type { Flight } from "./flight.ts";
+
+/** Notes which rows stand; one that the code does not ask for is a divergence. */
+export function recognise(flight: Flight, { pending }: ClaimedRun): void {
+  const { execution, rows, failedAttempts } = flight;
+  if (execution.divergence !== undefined || execution.outcome !== undefined) return;
+  const losers = new Set(execution.losers);
+  const standing = new Set((pending ?? []).map(placeName));
+  for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
+  for (const row of pending ?? []) {
+    const place = placeName(row);
+    if (row.kind === "retry") failedAttempts.set(place, row.attempts);
+    else if (row.position === null) rows.add(place);
+    if (row.position !== null || row.isReleased || losers.has(place)) continue;
+    if (!isAskedFor(flight, row))
+      execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
+  }
+}
+
+function isAskedFor({ execution }: Flight, row: WirePending): boolean {
+  const kind = execution.find(row.path, row.occurrence)?.wanted.kind;
+  return kind === (row.kind === "branch" || row.kind === "retry" ? "step" : row.kind);
+}
