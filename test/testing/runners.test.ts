@@ -1,13 +1,17 @@
 import { spawnSync } from "node:child_process";
+import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** As a user of node:test would write it; it leaves the second engine open. */
-const program = `
+/** As a user of that runner would write it; it leaves the second engine open. */
+function programFor(testRunner: string): string {
+  return `
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test } from "${testRunner}";
 import { workflow } from "layover";
 import { failing, testEngine } from "layover/testing";
 
@@ -27,17 +31,42 @@ test("greets in the morning", async () => {
   }
 });
 `;
+}
 
-describe("the kit", () => {
-  it("needs no vitest, and lets the process end", { timeout: 120_000 }, () => {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      ["--conditions=layover-source", "--input-type=module", "--eval", program],
-      { cwd: root, encoding: "utf8", timeout: 110_000 },
-    );
+describe("the kit needs no vitest, and lets the process end", () => {
+  let folder = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "layover-runners-"));
+    mkdirSync(join(folder, "node_modules"));
+    symlinkSync(root, join(folder, "node_modules/layover"), "junction");
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it("under node:test", { timeout: 120_000 }, () => {
+    const { status, stdout, stderr } = run(process.execPath, "node.test.mjs", programFor("node:test"), ["--test"]);
     expect(stderr).toBe("");
     expect(stdout).toContain("greets in the morning");
     expect(stdout).not.toContain("vitest");
     expect(status).toBe(0);
   });
+
+  it("under bun", { timeout: 120_000 }, () => {
+    // The package's own `bun` waits for an install script; this is the binary that it would link.
+    const [bun = "bun"] = globSync("node_modules/@oven/bun-*/bin/bun{,.exe}", { cwd: root });
+    const { status, stdout, stderr } = run(join(root, bun), "bun.test.mjs", programFor("bun:test"), [
+      "test",
+      "--timeout=100000",
+    ]);
+    expect(`${stdout}${stderr}`).toContain("1 pass");
+    expect(status).toBe(0);
+  });
+
+  function run(command: string, file: string, program: string, args: readonly string[]) {
+    writeFileSync(join(folder, file), program);
+    return spawnSync(command, ["--conditions=layover-source", ...args, `./${file}`], {
+      cwd: folder,
+      encoding: "utf8",
+      timeout: 110_000,
+    });
+  }
 });
