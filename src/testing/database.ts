@@ -7,6 +7,7 @@ import type { Parameter, Row } from "../core/ports.ts";
 import { importPglite } from "../postgres/import-pglite.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { type PgliteDatabase, pglite } from "../postgres/pglite.ts";
+import { letProcessEnd } from "./let-process-end.ts";
 
 const turnable = `create or replace function layover.now() returns timestamptz language sql volatile as $$
   select timestamptz 'epoch' + current_setting('layover_test.now')::float8 * interval '1 millisecond' $$`;
@@ -68,6 +69,7 @@ async function open(): Promise<TestDatabase> {
   try {
     const { PGlite } = await importPglite();
     const database = await PGlite.create();
+    letProcessEnd(database);
     await migrate(database);
     await database.exec(turnable);
     return new TestDatabase(database);

@@ -29,6 +29,7 @@ test("greets in the morning", async () => {
     assert.equal(await run.result(), name);
     if (name === "Ada") await t.close();
   }
+  assert.ok(!process.getActiveResourcesInfo?.().includes("Timeout"), "a timer holds the process");
 });
 `;
 }
