@@ -20,23 +20,42 @@ export interface CallsOptions {
   readonly namespace: string;
   readonly alarm: Alarm;
   readonly host?: HostClock | undefined;
+  /** What is known of the database's time already. Default: nothing, so the first call asks. */
+  readonly clock?: DatabaseClock | undefined;
 }
 
 export class Calls {
   readonly clock: DatabaseClock;
   readonly endpoint: string;
   readonly alarms: Alarms;
+  readonly #options: CallsOptions;
   readonly #query: Query;
-  readonly #namespace: string;
   readonly #host: HostClock;
+  /** In every call. */
+  readonly #common: { readonly namespace: string; readonly keyId?: string };
 
-  constructor({ query, namespace, alarm, host = hostClock }: CallsOptions) {
+  constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
+    const { query, namespace, alarm, host = hostClock, clock = new DatabaseClock(host) } = options;
+    this.#options = options;
     this.#query = query;
-    this.#namespace = namespace;
     this.#host = host;
+    this.#common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
     this.endpoint = query.endpoint;
-    this.clock = new DatabaseClock(host);
-    this.alarms = new Alarms(alarm, this.clock);
+    this.clock = clock;
+    this.alarms = caller?.alarms ?? new Alarms(alarm, this.clock);
+  }
+
+  /**
+   * The calls of whoever has this API key: once it is revoked, each is refused (LO005) by the very statement that would
+   * carry it out.
+   */
+  by(keyId: string): Calls {
+    return new Calls({ ...this.#options, clock: this.clock }, { keyId, alarms: this.alarms });
+  }
+
+  /** For a verb that sends no statement of its own. */
+  async checkKey(): Promise<void> {
+    if (this.#common.keyId !== undefined) await this.#call("check_key", {});
   }
 
   /** The database's time; asks for it if no answer has told it yet. */
@@ -61,7 +80,7 @@ export class Calls {
     const now = await this.now();
     const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
     const armed = await this.alarms.arm([readyAt]);
-    const parameter = JSON.stringify({ ...call, namespace: this.#namespace, armed });
+    const parameter = JSON.stringify({ ...this.#common, ...call, armed });
     return answerOf<wire.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
   }
 
@@ -142,6 +161,23 @@ export class Calls {
     return this.#call("get_history", call);
   }
 
+  /** Of an API key that was just made. `taken`: another one that counts has this name. */
+  createKey(call: wire.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
+    return this.#call("create_key", call);
+  }
+
+  listKeys(): Promise<{ readonly now: number; readonly keys: readonly wire.WireKey[] }> {
+    return this.#call("list_keys", {});
+  }
+
+  revokeKey(key: { readonly keyId: string } | { readonly name: string }): Promise<wire.RevokeAnswer> {
+    return this.#call("revoke_key", key);
+  }
+
+  diagnose(): Promise<wire.Diagnosis> {
+    return this.#call("diagnose", {});
+  }
+
   async #call<Answer>(name: string, call: object): Promise<Answer> {
     return this.#again(async () => {
       const notAfter = (await this.now()) + callMs;
@@ -178,7 +214,7 @@ export class Calls {
 
   async #send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
     const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
-    const parameters = call === undefined ? [] : [JSON.stringify({ namespace: this.#namespace, ...call })];
+    const parameters = call === undefined ? [] : [JSON.stringify({ ...this.#common, ...call })];
     for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
       try {
         const answer = answerOf<Answer & { readonly now?: number }>(await this.#query(text, parameters));

@@ -19,10 +19,19 @@ export const hostClock: HostClock = {
   },
 };
 
-export function pause(host: HostClock, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    host.after(ms, resolve);
-  });
+/** Rejects with the signal's reason when that aborts. */
+export async function pause(host: HostClock, ms: number, abortSignal?: AbortSignal): Promise<void> {
+  abortSignal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const end = host.after(ms, resolve);
+  const abort = () => reject(abortSignal?.reason);
+  abortSignal?.addEventListener("abort", abort, { once: true });
+  try {
+    await promise;
+  } finally {
+    end();
+    abortSignal?.removeEventListener("abort", abort);
+  }
 }
 
 export class DatabaseClock {

@@ -309,18 +309,28 @@ export interface WireRunView {
   readonly endedAt: number | null;
   readonly readyAt: number | null;
   readonly dueAt: number | null;
+  readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
   readonly tags: Readonly<Record<string, string>>;
 }
+/** What people see, derived from the rows (run_status.sql). The last three are for ever. */
 export type RunStatus =
+  /** Its next turn may begin, and has not. */
   | "queued"
+  /** Somebody carries out a turn of it. */
   | "running"
+  /** Until an instant. */
   | "sleeping"
+  /** For a signal or a callback. */
   | "waiting"
+  /** A step failed and will be tried again. */
   | "retrying"
+  /** An operator stopped it, until they resume it. */
   | "paused"
+  /** It does not fit the code; other code unblocks it. */
   | "blocked"
+  /** A cancel was asked for; it cleans up. */
   | "cancelling"
   | "completed"
   | "failed"
@@ -362,4 +372,54 @@ export interface WireHistory {
 }
 export interface Unknown {
   readonly outcome: "unknown";
+}
+
+export interface KeyCall {
+  readonly keyId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt?: number;
+}
+export interface WireKey {
+  readonly keyId: string;
+  /** Null: made elsewhere, and known here since it was revoked. So is what follows. */
+  readonly name: string | null;
+  readonly scopes: readonly string[] | null;
+  readonly createdAt: number | null;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+export interface RevokeAnswer {
+  readonly outcome: "revoked" | "unknown";
+  readonly keys: readonly { readonly keyId: string; readonly name: string | null }[];
+}
+
+/** Runs of one version that do not get on, all for the same reason. */
+export interface Trouble {
+  /** Blocked; claimed and not finished; dispatched and not claimed; due, and nobody looks. */
+  readonly keptBy: "blocked" | "crashes" | "unclaimed" | "overdue";
+  readonly workflow: string;
+  readonly version: number;
+  /** Why they are blocked. */
+  readonly reason: string | null;
+  readonly runs: number;
+  /** The earliest due instant. */
+  readonly since: number | null;
+  /** The most of one run. */
+  readonly dispatches: number | null;
+  readonly claims: number | null;
+  /** One of them. */
+  readonly example: string;
+}
+export interface Diagnosis {
+  readonly now: number;
+  readonly environment: { readonly name: string; readonly endpoint: string; readonly adoptedAt: number } | null;
+  /** In which something was carried out. */
+  readonly otherNamespaces: readonly string[];
+  readonly hasRuns: boolean;
+  /** There is more that is due than was looked at. */
+  readonly isCut: boolean;
+  /** When a turn ended, as far as it was looked at. */
+  readonly lastTurnAt: number | null;
+  readonly troubles: readonly Trouble[];
 }

@@ -1,6 +1,7 @@
 -- A run's timeline: its records, its failed attempts, and what it waits for.
 create or replace function layover.get_history(p jsonb) returns json
 language sql volatile as $$
+  select layover.check_key(p) where p ? 'keyId';
   select coalesce((
     select json_build_object('runId', f.run, 'records', coalesce((
         select json_agg(json_build_object('position', h.position, 'kind', h.kind, 'path', h.path,

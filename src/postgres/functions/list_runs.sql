@@ -14,6 +14,9 @@ declare
   v_tag       record;
   c           refcursor;
 begin
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
   select t.name, t.value into v_tag from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value) limit 1;
   if v_tag.name is not null then
     open c for select r.id

@@ -14,6 +14,9 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
   end if;
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
   select t.status, t.turn, t.ready_at, t.paused_at, t.blocked into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then

@@ -1,0 +1,12 @@
+-- Refuses a revoked API key. Every verb that a key was used for asks this first, in its own call: a key that nobody
+-- wrote down here counts, since it carries its MAC.
+create or replace function layover.check_key(p jsonb) returns json
+language plpgsql volatile as $$
+begin
+  if exists (select from layover.api_key k where k.namespace = coalesce(p->>'namespace', 'default')
+    and k.id = (p->>'keyId')::uuid and k.revoked_at is not null)
+  then
+    raise exception 'the API key % was revoked', p->>'keyId' using errcode = 'LO005';
+  end if;
+  return json_build_object('outcome', 'counts');
+end $$;

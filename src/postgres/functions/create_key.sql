@@ -1,0 +1,19 @@
+-- Writes down an API key that was just made, so that it can be listed, and revoked by its name. The same id again
+-- changes nothing; a name that counts already is taken.
+create or replace function layover.create_key(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now constant timestamptz := layover.now();
+begin
+  if exists (select from layover.api_key k where k.namespace = p->>'namespace' and k.name = p->>'name'
+    and k.id <> (p->>'keyId')::uuid and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
+  then
+    return json_build_object('outcome', 'taken', 'now', layover.to_ms(v_now));
+  end if;
+  insert into layover.api_key (namespace, id, name, scopes, created_at, expires_at)
+    values (p->>'namespace', (p->>'keyId')::uuid, p->>'name',
+      array(select s.scope from jsonb_array_elements_text(p->'scopes') with ordinality as s (scope, place) order by s.place),
+      v_now, layover.from_ms((p->>'expiresAt')::bigint))
+    on conflict (namespace, id) do nothing;
+  return json_build_object('outcome', 'created', 'now', layover.to_ms(v_now));
+end $$;

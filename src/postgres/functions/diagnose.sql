@@ -1,0 +1,65 @@
+-- What `layover doctor` tells of a namespace: whose database this is, and which runs do not get on, by what keeps them.
+-- Writes nothing.
+--
+-- Looks at the first 10,000 runs by due_at, which are those overdue and those at work, and at 1,000 blocked ones: so it
+-- takes no longer with millions of runs.
+create or replace function layover.diagnose(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_namespace constant text := p->>'namespace';
+  v_now       constant timestamptz := layover.now();
+begin
+  return (
+    with due as materialized (
+      select s.run_id, s.due_at, s.last_record_at, s.handed_position, s.has_pending,
+          greatest(s.claims, b.claims) as claims, greatest(s.dispatches, b.dispatches) as dispatches
+        from (
+          select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.claims, t.dispatches
+            from layover.run_state t
+           where t.namespace = v_namespace and t.due_at <= v_now + interval '6 hours'
+           order by t.due_at limit 10000
+        ) as s
+        left join lateral (
+          select max(q.claims) as claims, max(q.dispatches) as dispatches
+            from layover.pending q
+           where s.has_pending and q.run_id = s.run_id and q.kind = 'branch' and q.position is null
+        ) as b on true
+    ), kept as (
+      select d.run_id, d.due_at, k.kept_by, null as reason, d.dispatches, d.claims
+        from due d
+        cross join lateral (select case
+            when d.claims > 1 then 'crashes'
+            when d.dispatches > 2 then 'unclaimed'
+            when d.due_at < v_now - interval '2 minutes' then 'overdue'
+          end as kept_by) as k
+       where k.kept_by is not null
+      union all
+      (select s.run_id, null, 'blocked', s.blocked, null, null
+        from layover.run_state s where s.namespace = v_namespace and s.blocked is not null
+       order by s.run_id limit 1000)
+    ), groups as (
+      select k.kept_by, r.workflow, r.version, k.reason, count(*) as runs, min(k.due_at) as since,
+          max(k.dispatches) as dispatches, max(k.claims) as claims,
+          (array_agg(k.run_id order by k.due_at, k.run_id))[1] as example
+        from kept k join layover.run r on r.id = k.run_id
+       group by k.kept_by, r.workflow, r.version, k.reason
+    )
+    select json_build_object(
+      'now', layover.to_ms(v_now),
+      'environment', (
+        select json_build_object('name', e.name, 'endpoint', e.endpoint, 'adoptedAt', layover.to_ms(e.adopted_at))
+          from layover.environment e where e.namespace = v_namespace),
+      'otherNamespaces', (
+        select coalesce(json_agg(o.namespace), '[]') from (
+          select e.namespace from layover.environment e where e.namespace <> v_namespace order by 1 limit 10) as o),
+      'hasRuns', exists (select from layover.run r where r.namespace = v_namespace),
+      'isCut', (select count(*) = 10000 from due),
+      'lastTurnAt', layover.to_ms(greatest(
+        (select max(d.last_record_at) from due d where d.handed_position >= 0),
+        (select max(s.ended_at) from layover.run_state s where s.namespace = v_namespace))),
+      'troubles', (
+        select coalesce(json_agg(json_build_object('keptBy', g.kept_by, 'workflow', g.workflow, 'version', g.version,
+            'reason', g.reason, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,
+            'claims', g.claims, 'example', g.example) order by g.kept_by, g.runs desc, g.workflow, g.version), '[]')
+          from groups g)));
+end $$;

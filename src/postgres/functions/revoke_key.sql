@@ -1,0 +1,25 @@
+-- counts -> revoked, by the key's id, or by the name of those that count. An id that is not known here is written down
+-- as revoked: whatever leaked can be revoked, wherever it was made. Again changes nothing.
+create or replace function layover.revoke_key(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now     constant timestamptz := layover.now();
+  v_revoked json;
+begin
+  if p ? 'keyId' then
+    insert into layover.api_key as k (namespace, id, revoked_at)
+      values (p->>'namespace', (p->>'keyId')::uuid, v_now)
+      on conflict (namespace, id) do update set revoked_at = coalesce(k.revoked_at, excluded.revoked_at);
+    select json_agg(json_build_object('keyId', k.id, 'name', k.name)) into v_revoked
+      from layover.api_key k where k.namespace = p->>'namespace' and k.id = (p->>'keyId')::uuid;
+  else
+    with revoked as (
+      update layover.api_key k set revoked_at = v_now
+       where k.namespace = p->>'namespace' and k.name = p->>'name' and k.revoked_at is null
+       returning k.id, k.name
+    )
+    select json_agg(json_build_object('keyId', r.id, 'name', r.name) order by r.id) into v_revoked from revoked r;
+  end if;
+  return json_build_object('outcome', case when v_revoked is null then 'unknown' else 'revoked' end,
+    'keys', coalesce(v_revoked, '[]'), 'now', layover.to_ms(v_now));
+end $$;
