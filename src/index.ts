@@ -10,21 +10,22 @@
  * Where workflows are served, and by which database, is said elsewhere: `layover/node`, `layover/pg` …
  */
 export type { CallbackInputOf, CallbackView, Rejection } from "./client/answering.ts";
-export {
-  Client,
-  type ClientOptions,
-  Run,
-  type RunEnding,
-  type SignalOptions,
-  type SignalReceipt,
-  type WaitOptions as ResultOptions,
-} from "./client/client.ts";
-export type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "./client/history-view.ts";
+export { Client, type ClientOptions } from "./client/client.ts";
+export type {
+  AttemptView,
+  HistoryOptions,
+  HistoryView,
+  PendingView,
+  RecordView,
+  StepPlace,
+} from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
+export { Run, type SignalOptions, type SignalReceipt, type WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
-export type { RunStatus, RunView } from "./client/run-view.ts";
+export type { RunEnding, RunStatus, RunView } from "./client/run-view.ts";
 export type { StartInOptions, StartOptions } from "./client/starting.ts";
 export { Unreadable } from "./client/unreadable.ts";
+export type { ClientVerbs } from "./client/verbs.ts";
 export {
   type CallbacksOf,
   type Contract,

@@ -1,5 +1,6 @@
 /**
- * Starts runs, looks at them and talks to them. The same verbs stand behind HTTP.
+ * Starts runs, looks at them and talks to them, by calls to the database (what each verb does is said in verbs.ts). The
+ * same verbs stand behind HTTP.
  *
  *   const run = await client.start(order, input, { id: input.id });
  *   await run.signal("address", address);
@@ -10,14 +11,13 @@
  */
 import { v7 } from "uuid";
 import type { CallbackRef, OpenCallback } from "../core/callback.ts";
-import type { Contract, ResultOf, SignalsOf } from "../core/contract.ts";
-import { type Duration, toMilliseconds } from "../core/duration.ts";
+import type { Contract, SignalsOf } from "../core/contract.ts";
+import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkName } from "../core/names.ts";
 import type { Dispatch, Query } from "../core/ports.ts";
 import type { InferInput } from "../core/schema.ts";
-import { TimeoutError } from "../core/user-errors.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
 import type { RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
@@ -32,14 +32,16 @@ import {
   sentSignal,
   unknownCallback,
 } from "./answering.ts";
+import { callbackTokenIn } from "./callback-token.ts";
+import { resultOf } from "./ending.ts";
 import { translated } from "./failure.ts";
-import { type HistoryView, historyView } from "./history-view.ts";
+import { type HistoryOptions, type HistoryView, historyPage, historyView } from "./history-view.ts";
 import { type ListOptions, listCall, type Page, pageOf } from "./listing.ts";
-import { RunFailedError } from "./run-failed-error.ts";
+import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "./run.ts";
 import { checkSignalId, knownRunId, unknownRun } from "./run-id.ts";
-import { dateOf, type RunView, runView } from "./run-view.ts";
+import { dateOf, type RunEnding, type RunView, runView } from "./run-view.ts";
 import { type StartArguments, type StartInOptions, type StartOptions, startCall, startedRunId } from "./starting.ts";
-import { Unreadable } from "./unreadable.ts";
+import type { ClientVerbs } from "./verbs.ts";
 import { untilOver } from "./waiting.ts";
 
 export interface ClientOptions {
@@ -55,32 +57,17 @@ export interface ClientOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-export interface WaitOptions {
-  /** How long to wait for the end of the run. Default: until it is over. */
-  readonly wait?: Duration | undefined;
-  /** Ends the waiting, with its reason. */
-  readonly abortSignal?: AbortSignal | undefined;
-}
-
-export interface SignalOptions {
-  /** A second signal of that name and dedupeId to the run is left out. */
-  readonly dedupeId?: string | undefined;
-  /** Of this sending (a uuid), made by you: sending again with it does nothing. */
-  readonly signalId?: string | undefined;
-}
-
-export interface SignalReceipt {
-  readonly runId: string;
-  readonly outcome: "sent" | "duplicate";
-}
-
-/** How a run ended, or that it is not over. */
-export type RunEnding = Pick<RunView, "runId" | "workflow" | "version" | "status" | "result" | "error">;
-
 /** Longer delays are left to the alarm, which rings at most 2 minutes late. */
 const longestDispatchMs = 120_000;
 
-export class Client {
+/**
+ * The client of a process that has the database. `serveNode` and the other hosts give one; without the database, use the
+ * HttpClient of `layover/client`.
+ *
+ * @example const run = await client.start(order, { amount: 42 }, { id: "o1" });
+ */
+export class Client implements ClientVerbs {
+  readonly #options: ClientOptions;
   readonly #calls: Calls;
   readonly #dispatch: Dispatch;
   readonly #wake: () => Promise<void>;
@@ -89,7 +76,9 @@ export class Client {
   readonly #host: HostClock;
   readonly #onError: (error: unknown) => void;
 
-  constructor({ calls, dispatch, wake, openCallback, limits, host = hostClock, onError = () => {} }: ClientOptions) {
+  constructor(options: ClientOptions) {
+    const { calls, dispatch, wake, openCallback, limits, host = hostClock, onError = () => {} } = options;
+    this.#options = options;
     this.#calls = calls;
     this.#dispatch = dispatch;
     this.#wake = wake;
@@ -99,11 +88,6 @@ export class Client {
     this.#onError = onError;
   }
 
-  /**
-   * Starts a run. The input is parsed by the contract's schema, and what the schema makes of it is stored.
-   *
-   * @throws LayoverError `invalid_input`; `input_conflict` if the id is taken by a run with another input
-   */
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
     const [input, options = {}] = args;
     const call = await this.#startCall(contract, input, options);
@@ -131,55 +115,40 @@ export class Client {
     return new Run(this, contract, { runId: startedRunId(call, answer), isNew: answer.outcome === "started" });
   }
 
-  /** A run that you know to be one of this contract's. Asks nothing yet. */
   run<C extends Contract>(contract: C, runId: string): Run<C> {
     return new Run(this, contract, { runId, isNew: false });
   }
 
-  /** The run with your own id. @throws LayoverError `unknown_run` */
   async runById<C extends Contract>(contract: C, id: string): Promise<Run<C>> {
     const { runId } = await this.#get({ workflow: contract.name, id: checkName(id, "id"), longestInput: 0 });
     return new Run(this, contract, { runId, isNew: false });
   }
 
-  /** @throws LayoverError `unknown_run` */
   async get(runId: string): Promise<RunView> {
     return runView(await this.#get({ runId: knownRunId(runId) }));
   }
 
-  /** Runs of this namespace, newest first, a page at a time. @throws LayoverError `invalid_cursor`, `invalid_request` */
   async list(options: ListOptions = {}): Promise<Page> {
     const call = listCall(options);
     return pageOf(call, (await translated(() => this.#calls.listRuns(call))).runs);
   }
 
-  /** @throws LayoverError `unknown_run` */
-  async history(runId: string): Promise<HistoryView> {
+  async history(runId: string, options: HistoryOptions = {}): Promise<HistoryView> {
     const key = { runId: knownRunId(runId) };
-    return historyView(found(await translated(() => this.#calls.getHistory(key)), key));
+    const page = historyPage(options);
+    return historyView(found(await translated(() => this.#calls.getHistory({ ...key, ...page })), key), page);
   }
 
-  /**
-   * Waits until the run is over.
-   *
-   * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
-   */
   async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
     return resultOf(await this.settle(runId, options), options.wait);
   }
 
-  /** Like `result`, but answers the run's ending as data; after `wait` also of a run that is not over. */
   async settle(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
     const key = { runId: knownRunId(runId), longestInput: 0 };
     const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
     return runView(await untilOver(() => this.#get(key), { waitMs, host: this.#host, abortSignal }));
   }
 
-  /**
-   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it.
-   *
-   * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`
-   */
   async signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
     run: string | { readonly id: string },
     name: Name,
@@ -209,12 +178,11 @@ export class Client {
         hint: "Give it the root secret that the tokens are signed with.",
       });
     }
-    const ref = this.#openCallback(token);
+    const ref = this.#openCallback(callbackTokenIn(token));
     if (ref === undefined) throw unknownCallback();
     return ref;
   }
 
-  /** What became of a callback. @throws LayoverError `unknown_callback` */
   async callback(token: string): Promise<CallbackView> {
     const { runId, epoch, path, occurrence, workflow, version, name } = this.openCallback(token);
     const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
@@ -222,11 +190,6 @@ export class Client {
     return { workflow, version, name, status: outcome, deadline: dateOf(until) };
   }
 
-  /**
-   * Answers a callback. The first answer counts; the same one again is well.
-   *
-   * @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired`
-   */
   async resolveCallback<C extends Contract>(
     token: string,
     value: CallbackInputOf<C>,
@@ -236,14 +199,18 @@ export class Client {
     await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#limits.valueBytes));
   }
 
-  /** The wait throws a CallbackRejectedError. @throws LayoverError as `resolveCallback` */
   async rejectCallback(token: string, reason: Rejection): Promise<void> {
     await this.#answer(this.openCallback(token), "rejected", encodedRejection(reason));
   }
 
-  /** Has the scheduler look now: after a start or a signal from SQL, which arms nothing. */
   async wake(): Promise<void> {
+    await translated(() => this.#calls.checkKey());
     await translated(this.#wake);
+  }
+
+  /** This client in the hands of whoever has that API key: its verbs refuse once the key is revoked. */
+  by(keyId: string): Client {
+    return new Client({ ...this.#options, calls: this.#options.calls.by(keyId) });
   }
 
   #startCall(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
@@ -281,53 +248,6 @@ export class Client {
   }
 }
 
-/** One run of a contract. */
-export class Run<C extends Contract> {
-  readonly runId: string;
-  /** Whether it was this call that started it. */
-  readonly isNew: boolean;
-  readonly #client: Client;
-  readonly #contract: C;
-
-  constructor(client: Client, contract: C, { runId, isNew }: { runId: string; isNew: boolean }) {
-    this.#client = client;
-    this.#contract = contract;
-    this.runId = runId;
-    this.isNew = isNew;
-  }
-
-  /** @throws LayoverError `unknown_run` */
-  get(): Promise<RunView> {
-    return this.#client.get(this.runId);
-  }
-
-  /** @throws LayoverError `unknown_run` */
-  history(): Promise<HistoryView> {
-    return this.#client.history(this.runId);
-  }
-
-  /**
-   * Waits until the run is over.
-   *
-   * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
-   */
-  async result(options: WaitOptions = {}): Promise<ResultOf<C>> {
-    const ending = await this.#client.settle(this.runId, options);
-    if (ending.workflow !== this.#contract.name) throw unknownRun({ workflow: this.#contract.name, id: this.runId });
-    // The engine parsed it by the output schema of this very contract.
-    return resultOf(ending, options.wait) as ResultOf<C>;
-  }
-
-  /** @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over` */
-  signal<Name extends keyof SignalsOf<C> & string>(
-    name: Name,
-    payload: InferInput<SignalsOf<C>[Name]>,
-    options: SignalOptions = {},
-  ): Promise<SignalReceipt> {
-    return this.#client.signal(this.runId, name, payload, { ...options, contract: this.#contract });
-  }
-}
-
 function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): Answer {
   if (isUnknown(answer)) throw unknownRun(key);
   return answer;
@@ -335,20 +255,4 @@ function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): An
 
 function isUnknown(answer: object | Unknown): answer is Unknown {
   return "outcome" in answer && answer.outcome === "unknown";
-}
-
-function resultOf(ending: RunEnding, wait: Duration | undefined): unknown {
-  const { runId, status, error = { name: "Error", message: "no reason was stored" } } = ending;
-  if (ending.result instanceof Unreadable) {
-    throw new LayoverError(
-      "undecodable_value",
-      `the result of the run ${runId} cannot be read: ${ending.result.reason}`,
-      {
-        hint: "Deploy the version of layover that wrote it, or a newer one.",
-      },
-    );
-  }
-  if (status === "completed") return ending.result;
-  if (status === "failed" || status === "cancelled") throw new RunFailedError({ runId, status, cause: error });
-  throw new TimeoutError({ kind: "run", wait: ending.workflow, timeoutMs: toMilliseconds(wait ?? 0) });
 }

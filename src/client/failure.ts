@@ -23,6 +23,11 @@ function translate(cause: QueryError): Error {
         hint: "Call again.",
         cause,
       });
+    case "LO005":
+      return new LayoverError("unauthorized", "the API key was revoked", {
+        hint: "Make a new one with `npx layover keys`.",
+        cause,
+      });
     case "3F000":
     case "42883":
     case "42P01":

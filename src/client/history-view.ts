@@ -1,6 +1,8 @@
 /** A run's timeline as `history` shows it: what is recorded, what failed on the way, what it waits for. */
 import type { ErrorValue } from "../core/error-value.ts";
+import { LayoverError } from "../core/errors.ts";
 import type { PendingKind, RecordKind, WireHistory } from "../postgres/wire.ts";
+import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
 import { readable, readableError } from "./unreadable.ts";
 
@@ -10,6 +12,7 @@ export interface StepPlace {
   readonly occurrence: number;
 }
 
+/** What was recorded: the result of a step, a sleep that ended, a signal that was taken … */
 export interface RecordView extends StepPlace {
   /** Counted from 1, without gaps. */
   readonly position: number;
@@ -34,6 +37,7 @@ export interface AttemptView extends StepPlace {
   readonly requestId: string | undefined;
 }
 
+/** What the run waits for: a step to carry out or to try again, the end of a sleep, a signal, a callback. */
 export interface PendingView extends StepPlace {
   readonly kind: PendingKind;
   /** The name of the signal that it waits for. */
@@ -48,17 +52,55 @@ export interface PendingView extends StepPlace {
   readonly isQueued: boolean;
 }
 
+/** Which page of a history. */
+export interface HistoryOptions {
+  /** The records after this position: the `next` of the page before. Default: 0, from the first. */
+  readonly after?: number | undefined;
+  /** How many records, up to 1,000. Default: 100. */
+  readonly limit?: number | undefined;
+}
+
+/** A run's timeline, as it was when it was asked for. */
 export interface HistoryView {
   readonly runId: string;
+  /** A page of them, by position. */
   readonly records: readonly RecordView[];
+  /** Where the next page goes on (its `after`), if there are further records. */
+  readonly next: number | undefined;
+  /** All of them, on every page. */
   readonly attempts: readonly AttemptView[];
+  /** All of them, on every page. */
   readonly pending: readonly PendingView[];
 }
 
-export function historyView({ runId, records, attempts, pending }: WireHistory): HistoryView {
+/** Such as a list of 10,000 steps has. All records together are at most 16 MiB, as that is what a history may hold. */
+const usualRecords = 100;
+const mostRecords = 1_000;
+const lastPosition = 1_000_000_000;
+
+interface HistoryPage {
+  readonly after: number;
+  /** One record more than the page has, to know whether there is a next one. */
+  readonly limit: number;
+}
+
+/** @throws LayoverError `invalid_request` */
+export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions): HistoryPage {
+  if (Number.isInteger(after) && after >= 0 && after <= lastPosition) {
+    return { after, limit: checkLimit(limit, mostRecords) + 1 };
+  }
+  throw new LayoverError("invalid_request", `after: ${String(after)} is not the position of a record`, {
+    hint: "Give the `next` of the page before as it is, or none for the first page.",
+    details: { field: "after" },
+  });
+}
+
+export function historyView({ runId, records, attempts, pending }: WireHistory, { limit }: HistoryPage): HistoryView {
+  const page = records.slice(0, limit - 1);
   return {
     runId,
-    records: records.map((record) => ({
+    next: records.length === limit ? page.at(-1)?.position : undefined,
+    records: page.map((record) => ({
       ...record,
       value: record.isFailure ? readableError(record.value) : readable(record.value),
       beganAt: dateOf(record.beganAt),

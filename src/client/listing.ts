@@ -5,9 +5,11 @@
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
 import type { ListCall, WireRunView } from "../postgres/wire.ts";
+import { checkLimit } from "./page-limit.ts";
 import { type RunStatus, type RunView, runView } from "./run-view.ts";
 import { checkTags } from "./starting.ts";
 
+/** Which runs; all of what is given must hold. */
 export interface ListOptions {
   readonly workflow?: string | undefined;
   readonly status?: RunStatus | undefined;
@@ -19,6 +21,7 @@ export interface ListOptions {
   readonly cursor?: string | undefined;
 }
 
+/** A page of runs. */
 export interface Page {
   /** Newest first. */
   readonly runs: readonly RunView[];
@@ -30,14 +33,8 @@ const mostRuns = 200;
 
 /** Asks for one run more than the page holds, to know whether there is a next one. @throws LayoverError */
 export function listCall({ workflow, status, tags, limit = 50, cursor }: ListOptions): ListCall {
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostRuns) {
-    throw new LayoverError("invalid_request", `limit: ${String(limit)} is not a whole number from 1 to ${mostRuns}`, {
-      hint: "Ask for further pages with the cursor.",
-      details: { field: "limit", limit: mostRuns },
-    });
-  }
   return {
-    limit: limit + 1,
+    limit: checkLimit(limit, mostRuns) + 1,
     ...(workflow !== undefined && { workflow: checkName(workflow, "workflow") }),
     ...(status !== undefined && { status }),
     ...(tags !== undefined && { tags: checkTags(tags) }),

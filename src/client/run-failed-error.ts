@@ -1,6 +1,10 @@
 import type { ErrorValue } from "../core/error-value.ts";
 
-/** There is no result: the run failed, or was cancelled. Look at `cause.name` to tell why. */
+/**
+ * There is no result: the run failed, or was cancelled. Look at `cause.name` to tell why.
+ *
+ * @example if (error instanceof RunFailedError && error.status === "cancelled") return undefined;
+ */
 export class RunFailedError extends Error {
   override readonly name = "RunFailedError";
   readonly runId: string;

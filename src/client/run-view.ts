@@ -19,6 +19,7 @@ export const runStatuses: readonly RunStatus[] = [
   "cancelled",
 ];
 
+/** A run as it was when it was asked for. */
 export interface RunView {
   readonly runId: string;
   readonly workflow: string;
@@ -42,6 +43,8 @@ export interface RunView {
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;
+  /** Of the turn under way: if it ends without a word, another one begins then. */
+  readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
   /** How many records its history has. */
   readonly records: number;
@@ -50,6 +53,9 @@ export interface RunView {
   /** How often it was started over. */
   readonly epoch: number;
 }
+
+/** How a run ended, or that it is not over. */
+export type RunEnding = Pick<RunView, "runId" | "workflow" | "version" | "status" | "result" | "error">;
 
 export function runView(run: WireRunView): RunView {
   const leftOut = new Unreadable("it is too long for this answer: get the run by itself");
@@ -70,6 +76,7 @@ export function runView(run: WireRunView): RunView {
     endedAt: dateOf(run.endedAt),
     readyAt: dateOf(run.readyAt),
     dueAt: dateOf(run.dueAt),
+    leasedUntil: dateOf(run.leasedUntil),
     timeoutAt: dateOf(run.timeoutAt),
     records: run.records,
     turn: run.turn,

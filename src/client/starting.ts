@@ -134,6 +134,6 @@ export function checkTags(tags: Readonly<Record<string, string>>): Readonly<Reco
   return tags;
 }
 
-function isTraceparent(text: string): boolean {
+export function isTraceparent(text: string): boolean {
   return /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(text);
 }

@@ -2,7 +2,11 @@
 import { decode } from "../core/codec.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 
-/** Stands in a view for a value that is there and cannot be shown. */
+/**
+ * Stands in a view for a value that is there and cannot be shown: it is too long for a list, or damaged.
+ *
+ * @example const shown = run.input instanceof Unreadable ? run.input.reason : run.input;
+ */
 export class Unreadable {
   readonly reason: string;
 

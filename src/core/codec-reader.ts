@@ -6,14 +6,14 @@
 import { isRecord, record, text } from "./codec-checks.ts";
 import { classCodec } from "./codec-classes.ts";
 
-/** Throws whatever is wrong with the text. */
-export function readTagged(json: string): unknown {
+/** Throws whatever is wrong with the text; also a bigint of more than `longestBigint` characters. */
+export function readTagged(json: string, longestBigint: number): unknown {
   const parsed: unknown = JSON.parse(json);
-  return json.includes('"$"') ? replaceTags(parsed) : parsed;
+  return json.includes('"$"') ? replaceTags(parsed, longestBigint) : parsed;
 }
 
 /** Without recursion, since a text may be nested deeper than the stack is. */
-function replaceTags(parsed: unknown): unknown {
+function replaceTags(parsed: unknown, longestBigint: number): unknown {
   const root = { value: parsed };
   const places: [holder: Record<string, unknown>, key: string][] = [[root, "value"]];
   for (const [holder, key] of places) {
@@ -26,19 +26,19 @@ function replaceTags(parsed: unknown): unknown {
   for (const [holder, key] of places.reverse()) {
     const value = holder[key];
     // Safe also for the key `__proto__`: it is the holder's own already, so no setter runs.
-    if (isRecord(value) && Object.hasOwn(value, "$")) holder[key] = untag(value["$"], value["v"]);
+    if (isRecord(value) && Object.hasOwn(value, "$")) holder[key] = untag(value["$"], value["v"], longestBigint);
   }
   return root.value;
 }
 
-function untag(name: unknown, v: unknown): unknown {
+function untag(name: unknown, v: unknown, longestBigint: number): unknown {
   switch (name) {
     case "undefined":
       return undefined;
     case "number":
       return Number(text(v));
     case "bigint":
-      return BigInt(text(v));
+      return toBigint(text(v), longestBigint);
     case "Object":
       return record(v);
     default: {
@@ -47,4 +47,9 @@ function untag(name: unknown, v: unknown): unknown {
       return codec.putTogether(v);
     }
   }
+}
+
+function toBigint(digits: string, longest: number): bigint {
+  if (digits.length <= longest) return BigInt(digits);
+  throw new RangeError(`a bigint of ${digits.length} characters is longer than ${longest}`);
 }

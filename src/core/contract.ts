@@ -11,6 +11,7 @@ import type { Log, RunInfo, Step } from "./step.ts";
 // biome-ignore lint/complexity/noBannedTypes: the empty set of names, on which no key can be looked up
 type NoSchemas = {};
 
+/** What a contract is made of. */
 export interface ContractOptions<
   Input extends Schema,
   Output extends Schema,
@@ -31,6 +32,7 @@ export interface ContractOptions<
   readonly timeout?: Duration;
 }
 
+/** A workflow's name, version and schemas, without its code: all that a client needs. */
 export interface Contract<
   Input extends Schema = Schema,
   Output extends Schema = Schema,
@@ -56,6 +58,10 @@ export interface HandlerContext<Input extends Schema, Signals extends Schemas, C
   readonly log: Log;
 }
 
+/**
+ * The code of a workflow. It is run again over its history (replayed), so whatever is not deterministic belongs in a
+ * step.
+ */
 export type Handler<Input extends Schema, Output extends Schema, Signals extends Schemas, Callbacks extends Schemas> = (
   context: HandlerContext<Input, Signals, Callbacks>,
 ) => Promise<InferInput<Output>>;
@@ -71,7 +77,9 @@ export interface Workflow {
 export type InputOf<C> = C extends Contract<infer Input, Schema, Schemas, Schemas> ? InferInput<Input> : never;
 /** What a completed run of this contract results in. */
 export type ResultOf<C> = C extends Contract<Schema, infer Output, Schemas, Schemas> ? InferOutput<Output> : never;
+/** A contract's signals: their schemas by name. */
 export type SignalsOf<C> = C extends Contract<Schema, Schema, infer Signals, Schemas> ? Signals : never;
+/** A contract's callbacks: their schemas by name. */
 export type CallbacksOf<C> = C extends Contract<Schema, Schema, Schemas, infer Callbacks> ? Callbacks : never;
 
 /**

@@ -9,6 +9,8 @@
 export const errorCodes = {
   invalid_request: 400,
   invalid_json: 400,
+  /** A body in the codec that is none. */
+  invalid_value: 400,
   invalid_cursor: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -48,10 +50,15 @@ export const errorCodes = {
   invalid_secret: 500,
   /** A stored value that this version cannot read. */
   undecodable_value: 500,
+  /** What answered the client is not layover, or a version of it that says what this one does not know. */
+  unexpected_answer: 502,
   too_late: 503,
   database_unavailable: 503,
+  /** The client got no answer from its API. */
+  unreachable: 503,
 } as const satisfies Record<string, number>;
 
+/** Stable: a code is never renamed. */
 export type ErrorCode = keyof typeof errorCodes;
 
 export type JsonScalar = string | number | boolean | null;
@@ -59,6 +66,12 @@ export type JsonScalar = string | number | boolean | null;
 /** The facts behind an error: the field, the limit, the size, the path in the value. */
 export type ErrorDetails = Readonly<Record<string, JsonScalar>>;
 
+/**
+ * A mistake that layover found: in what it was given, or in what it needs. The message says what is wrong and where,
+ * `hint` what to do, `details` the facts (a field, a limit, a size in bytes).
+ *
+ * @example if (error instanceof LayoverError && error.code === "input_conflict") return error.details.runId;
+ */
 export class LayoverError extends Error {
   override readonly name = "LayoverError";
   readonly code: ErrorCode;

@@ -60,14 +60,21 @@ export type Branches<Signals extends Schemas, Callbacks extends Schemas, Results
   readonly [Index in keyof Results]: Branch<Signals, Callbacks, Results[Index]>;
 };
 
+/** How one item of `mapSettled` ended, as `Promise.allSettled` tells it. */
 export type Settled<Result> =
   | { readonly status: "fulfilled"; readonly value: Result }
   | { readonly status: "rejected"; readonly reason: unknown };
 
+/**
+ * What a handler does its work by. Names (1–200 printable characters, none of `/[]#`) tell the steps apart; those of one
+ * name in one scope are counted. Nothing else that differs from one execution to the next belongs in a handler.
+ */
 export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schemas = Schemas> {
   /**
-   * Runs `body` at least once and records its result exactly once. Throws `StepError` after the last attempt.
+   * Runs `body` at least once and records its result exactly once. The result is any value that can be stored, up to
+   * 1 MiB. By default 5 attempts of 60 s each, with pauses from 1 s, doubling up to 5 min.
    *
+   * @throws StepError after the last attempt
    * @example const charge = await step.run("charge", ({ idempotencyKey }) => pay(order, idempotencyKey));
    */
   run<Result>(
@@ -75,9 +82,16 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     body: (context: StepContext) => Result | Promise<Result>,
     options?: StepOptions,
   ): Promise<Result>;
+  /** Nothing runs meanwhile. Up to 10 years. @example await step.sleep("cool off", "1 hour"); */
   sleep(name: string, duration: Duration): Promise<void>;
+  /** A number is epoch milliseconds; the past is now. @example await step.sleepUntil("due", input.dueAt); */
   sleepUntil(name: string, instant: Date | number): Promise<void>;
-  /** Takes the next signal of that name, in order of arrival; also one that came before anyone waited. */
+  /**
+   * Takes the next signal of that name, in order of arrival; also one that came before anyone waited.
+   *
+   * @throws TimeoutError after `timeout`; with `onTimeout: "null"` it gives null instead
+   * @example const address = await step.waitForSignal("address", { timeout: "3 days" });
+   */
   waitForSignal<Name extends keyof Signals & string>(
     name: Name,
     options: NullableWait,
@@ -86,9 +100,14 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     name: Name,
     options?: WaitOptions,
   ): Promise<InferOutput<Signals[Name]>>;
-  /** Makes a one-time URL by which an outside system answers. */
+  /** Makes a one-time URL by which an outside system answers. @example const approval = step.createCallback("approval"); */
   createCallback<Name extends keyof Callbacks & string>(name: Name): Callback<InferOutput<Callbacks[Name]>>;
-  /** Announces a callback by a step (`announce` gets its URL), then waits for the answer. */
+  /**
+   * Announces a callback by a step (`announce` gets its URL), then waits for the answer.
+   *
+   * @throws CallbackRejectedError; TimeoutError after `timeout`, or null with `onTimeout: "null"`; StepError
+   * @example const { ok } = await step.waitForCallback("approval", ({ url }) => email(url), { timeout: "3 days" });
+   */
   waitForCallback<Name extends keyof Callbacks & string>(
     name: Name,
     announce: (context: CallbackContext) => unknown,
@@ -99,37 +118,49 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     announce: (context: CallbackContext) => unknown,
     options?: WaitOptions & StepOptionsOfAnnouncement,
   ): Promise<InferOutput<Callbacks[Name]>>;
-  /** A room of its own for names. */
+  /** A room of its own for names. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
-  /** Like `Promise.all`, each branch with steps of its own. */
+  /**
+   * Like `Promise.all`, each branch with steps of its own.
+   *
+   * @example const [a, b] = await step.all("both", [({ step }) => step.run("a", getA), ({ step }) => step.run("b", getB)]);
+   */
   all<const Results extends readonly unknown[]>(
     name: string,
     branches: Branches<Signals, Callbacks, Results>,
   ): Promise<Results>;
-  /** The first branch to settle wins; the others are released: no new attempts, no later signal. */
+  /**
+   * The first branch to settle wins; the others are released: no new attempts, no later signal.
+   *
+   * @example await step.race("paid or late", [({ step }) => step.waitForSignal("paid"), ({ step }) => step.sleep("late", "1d")]);
+   */
   race<const Results extends readonly unknown[]>(
     name: string,
     branches: Branches<Signals, Callbacks, Results>,
   ): Promise<Results[number]>;
-  /** Carries out `each` for every item side by side; the results in the items' order. The first failure rejects. */
+  /**
+   * Carries out `each` for every item side by side; the results in the items' order. The first failure rejects.
+   *
+   * @example await step.map("ship", items, (item, { step }) => step.run("send", () => ship(item)), { maxConcurrency: 5 });
+   */
   map<Item, Result>(
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
     options?: MapOptions,
   ): Promise<Result[]>;
-  /** Like `map`, but waits for all and tells of each how it ended. */
+  /** Like `map`, but waits for all and tells of each how it ended. @example (await step.mapSettled("try", items, each))[0]?.status */
   mapSettled<Item, Result>(
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
     options?: MapOptions,
   ): Promise<Settled<Result>[]>;
-  /** The time of the last recorded result: the same in every replay. */
+  /** The time of the last recorded result: the same in every replay. @example const year = step.now().getFullYear(); */
   now(): Date;
-  /** A number in [0, 1): the same in every replay. */
+  /** A number in [0, 1): the same in every replay. @example const isSampled = step.random() < 0.01; */
   random(): number;
-  /** A uuid: the same in every replay. */
+  /** A uuid: the same in every replay. @example const invoice = step.uuid(); */
   uuid(): string;
 }
 
@@ -138,6 +169,7 @@ export interface StepOptionsOfAnnouncement {
   readonly retry?: RetryPolicy;
 }
 
+/** The run that a handler is in. */
 export interface RunInfo {
   /** Our id of the run (uuid v7). */
   readonly runId: string;

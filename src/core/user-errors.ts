@@ -54,7 +54,11 @@ export class RetryAfterError extends Error {
   }
 }
 
-/** A step failed for good. Look at `cause.name` to tell why. */
+/**
+ * A step failed for good. Look at `cause.name` to tell why.
+ *
+ * @example if (error instanceof StepError && error.cause.name === "CardDeclined") return await askForAnotherCard(step);
+ */
 export class StepError extends Error {
   override readonly name = "StepError";
   readonly step: string;
@@ -81,7 +85,11 @@ const timeoutSentences = {
 
 export type TimeoutKind = keyof typeof timeoutSentences;
 
-/** A wait, a step or the run took longer than its `timeout`. */
+/**
+ * A wait, a step or the run took longer than its `timeout`.
+ *
+ * @example if (error instanceof TimeoutError && error.wait === "approval") return { approved: false };
+ */
 export class TimeoutError extends Error {
   override readonly name = "TimeoutError";
   readonly kind: TimeoutKind;
@@ -98,7 +106,11 @@ export class TimeoutError extends Error {
   }
 }
 
-/** The run is being cancelled. Thrown where the handler waits, so that `finally` and `catch` can clean up. */
+/**
+ * The run is being cancelled. Thrown where the handler waits, so that `finally` and `catch` can clean up.
+ *
+ * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
+ */
 export class CancelledError extends Error {
   override readonly name = "CancelledError";
   readonly reason: string | undefined;
@@ -109,7 +121,11 @@ export class CancelledError extends Error {
   }
 }
 
-/** The outside system rejected the callback. */
+/**
+ * The outside system rejected the callback. `cause` is what it gave as the reason.
+ *
+ * @example if (error instanceof CallbackRejectedError) return { approved: false, why: error.cause.message };
+ */
 export class CallbackRejectedError extends Error {
   override readonly name = "CallbackRejectedError";
   readonly callback: string;

@@ -6,6 +6,8 @@ import type { Secrets } from "./secrets.ts";
 /** Someone who may use the API, and what for. */
 export interface Caller {
   readonly name: string;
+  /** Of an API key, which may be revoked: every statement of this caller looks (see calls.ts). */
+  readonly keyId?: string | undefined;
   readonly scopes: readonly Scope[];
 }
 
@@ -20,8 +22,8 @@ export function byApiKey(secrets: Secrets, namespace: string): Authenticate {
   };
 }
 
-/** @throws LayoverError `unauthorized`, `forbidden` */
-export async function authorize(request: Request, scope: Scope, authenticate: Authenticate): Promise<void> {
+/** Whoever calls, if they may. @throws LayoverError `unauthorized`, `forbidden` */
+export async function authorize(request: Request, scope: Scope, authenticate: Authenticate): Promise<Caller> {
   const caller = await authenticate(request);
   if (caller === undefined) {
     const isGiven = request.headers.has("authorization");
@@ -42,4 +44,5 @@ export async function authorize(request: Request, scope: Scope, authenticate: Au
       details: { scope },
     });
   }
+  return caller;
 }

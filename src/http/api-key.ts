@@ -15,6 +15,7 @@ export type Scope = (typeof scopes)[number];
 
 export interface ApiKey {
   readonly keyId: string;
+  readonly namespace: string;
   /** Whose key it is. */
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -63,18 +64,46 @@ export function openApiKey(
   key: string,
   { namespace, nowMs = Date.now() }: { namespace: string; nowMs?: number },
 ): ApiKey | undefined {
-  if (!key.startsWith(prefix)) return undefined;
-  const [text = "", mac = "", ...rest] = key.slice(prefix.length).split(".");
-  if (rest.length > 0 || !secrets.verify("api key", text, mac)) return undefined;
-  const bytes = fromBase64Url(text);
-  if (bytes === undefined) return undefined;
-  // It carries our MAC, so it is what createApiKey wrote.
-  const { v, id, name, ns, scopes: granted, exp } = JSON.parse(new TextDecoder().decode(bytes)) as Payload;
-  if (v !== keyVersion || ns !== namespace || (exp !== undefined && exp <= nowMs)) return undefined;
+  const { text, mac } = partsOf(key) ?? {};
+  if (text === undefined || mac === undefined || !secrets.verify("api key", text, mac)) return undefined;
+  const read = readApiKey(key);
+  if (read === undefined || read.namespace !== namespace) return undefined;
+  return read.expiresAt !== undefined && read.expiresAt.getTime() <= nowMs ? undefined : read;
+}
+
+/** What a key says of itself, whoever made it: to name it, never to let it in. Undefined for what is no key. */
+export function readApiKey(key: string): ApiKey | undefined {
+  const bytes = fromBase64Url(partsOf(key)?.text ?? "");
+  const payload = bytes === undefined ? undefined : payloadIn(new TextDecoder().decode(bytes));
+  if (payload === undefined) return undefined;
+  const { id, name, ns, scopes: granted, exp } = payload;
   return {
     keyId: id,
+    namespace: ns,
     name,
     scopes: scopes.filter((scope) => granted.includes(scope)),
     expiresAt: exp === undefined ? undefined : new Date(exp),
   };
+}
+
+function partsOf(key: string): { readonly text: string; readonly mac: string } | undefined {
+  const [text, mac, ...rest] = key.slice(prefix.length).split(".");
+  const isOne = key.startsWith(prefix) && text !== undefined && mac !== undefined && rest.length === 0;
+  return isOne ? { text, mac } : undefined;
+}
+
+function payloadIn(json: string): Payload | undefined {
+  try {
+    const payload: unknown = JSON.parse(json);
+    return isPayload(payload) ? payload : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPayload(value: unknown): value is Payload {
+  if (typeof value !== "object" || value === null) return false;
+  const { v, id, name, ns, scopes: granted, exp }: { readonly [field in keyof Payload]?: unknown } = value;
+  const isNamed = [id, name, ns].every((text) => typeof text === "string");
+  return v === keyVersion && isNamed && Array.isArray(granted) && (exp === undefined || typeof exp === "number");
 }

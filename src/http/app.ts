@@ -12,11 +12,11 @@ import type { Contract } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
+import { answerTo } from "./answer.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
-import { jsonAnswer } from "./json-answer.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
-import type { Route, Visit } from "./route.ts";
+import type { Route } from "./route.ts";
 import { runRoutes } from "./runs.ts";
 import type { Secrets } from "./secrets.ts";
 import { signalRoutes } from "./signals.ts";
@@ -43,22 +43,35 @@ export function createApp(options: AppOptions): Hono {
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
   const routes: readonly Route[] = [
-    ...runRoutes(client, contracts, maxBytes),
-    ...signalRoutes(client, contracts, maxBytes),
-    ...callbackRoutes({ client, contracts, maxBytes }),
-    { method: "POST", path: "/v1/wake", scope: "admin", answer: () => wake(client) },
-    { method: "GET", path: "/health", answer: async () => jsonAnswer({ status: "ok" }) },
+    ...runRoutes(contracts, maxBytes),
+    ...signalRoutes(contracts, maxBytes),
+    ...callbackRoutes(contracts, maxBytes),
+    {
+      method: "POST",
+      path: "/v1/wake",
+      scope: "admin",
+      answer: async ({ client, request }) => {
+        await client.wake();
+        return answerTo(request, { outcome: "woken" });
+      },
+    },
+    { method: "GET", path: "/health", answer: async ({ request }) => answerTo(request, { status: "ok" }) },
   ];
 
-  const visited = async (route: Route, context: Context): Promise<Response> => {
-    const visit = visitOf(context);
+  const visited = async (route: Route, { req }: Context): Promise<Response> => {
+    const request = req.raw;
     try {
-      if (route.scope !== undefined) await authorize(visit.request, route.scope, authenticate);
-      return await route.answer(visit);
+      const caller = route.scope === undefined ? undefined : await authorize(request, route.scope, authenticate);
+      return await route.answer({
+        request,
+        client: caller?.keyId === undefined ? client : client.by(caller.keyId),
+        param: (name) => req.param(name) ?? "",
+        query: new URL(req.url).searchParams,
+      });
     } catch (error) {
-      const isOurs = statusOf(shownError(error)) >= 500 && !visit.request.signal.aborted;
-      if (isOurs) onError(error, visit.request);
-      return route.showError === undefined ? problem(shownError(error)) : await route.showError(error, visit);
+      const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
+      if (isOurs) onError(error, request);
+      return route.showError === undefined ? problem(shownError(error)) : await route.showError(error, request);
     }
   };
 
@@ -69,19 +82,6 @@ export function createApp(options: AppOptions): Hono {
   }
   app.notFound(({ req }) => problem(notFound(req.path)));
   return app;
-}
-
-async function wake(client: Client): Promise<Response> {
-  await client.wake();
-  return jsonAnswer({ outcome: "woken" });
-}
-
-function visitOf({ req }: Context): Visit {
-  return {
-    request: req.raw,
-    param: (name) => req.param(name) ?? "",
-    query: new URL(req.url).searchParams,
-  };
 }
 
 function wrongMethod(method: string, routes: readonly Route[]): LayoverError {

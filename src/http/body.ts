@@ -1,22 +1,29 @@
 /** Reads a request's body: bounded while it comes in, and nothing but what it says it is. */
+import { decode } from "../core/codec.ts";
 import { LayoverError } from "../core/errors.ts";
+import { defaultLimits } from "../core/limits.ts";
 import { checkDepth } from "./json-depth.ts";
+import { isJson, mediaType, valueType } from "./media-type.ts";
 
 const form = "application/x-www-form-urlencoded";
 
-/** Undefined where there is no body. @throws LayoverError `unsupported_media_type`, `body_too_large`, `invalid_json` … */
-export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+/**
+ * What the body says, as JSON or in the codec. Undefined where there is none.
+ *
+ * @throws LayoverError `unsupported_media_type`, `body_too_large`, `invalid_json`, `invalid_value`, `too_deep`
+ */
+export async function readValue(request: Request, maxBytes: number): Promise<unknown> {
   const type = mediaType(request.headers);
-  if (type !== undefined && !isJson(type)) throw unsupported(type, "application/json");
+  if (type !== undefined && type !== valueType && !isJson(type)) throw unsupported(type, "application/json");
   const text = await readText(request, maxBytes);
   if (text === "") return undefined;
   if (type === undefined) throw unsupported("no content type", "application/json");
-  return parseJson(text, "the body");
+  return type === valueType ? parseValue(text) : parseJson(text, "the body");
 }
 
 /** `what` says whose text it is. @throws LayoverError `invalid_json`, `too_deep` */
 export function parseJson(text: string, what: string): unknown {
-  checkDepth(text, what);
+  checkDepth(text, what, defaultLimits.valueDepth);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -26,7 +33,30 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** @throws LayoverError as {@link readJson} */
+/** Of one object or array: its tag's object, and that of an own key `$`. */
+const mostLevels = 3;
+const longestBigint = 10_000;
+
+/**
+ * A text in the codec, from anyone. All that it can make are plain values: of JSON, and of the classes in
+ * core/codec-classes.ts, whose parts are checked to be what they should.
+ */
+function parseValue(text: string): unknown {
+  // Only against the stack; how deep the value is is judged where it is stored.
+  checkDepth(text, "the body", defaultLimits.valueDepth * mostLevels);
+  try {
+    return decode(text, { what: "the body", longestBigint });
+  } catch (error) {
+    if (!(error instanceof LayoverError)) throw error;
+    const why = error.cause instanceof Error ? `: ${error.cause.message}` : "";
+    throw new LayoverError("invalid_value", `${error.message}${why}`, {
+      hint: "Send JSON, with the header `content-type: application/json`, or use a client of the same version.",
+      cause: error,
+    });
+  }
+}
+
+/** @throws LayoverError as {@link readValue} */
 export async function readForm(request: Request, maxBytes: number): Promise<URLSearchParams> {
   return new URLSearchParams(await readText(request, maxBytes));
 }
@@ -35,7 +65,7 @@ export function isForm(headers: Headers): boolean {
   return mediaType(headers) === form;
 }
 
-async function readText(request: Request, maxBytes: number): Promise<string> {
+export async function readText(request: Request, maxBytes: number): Promise<string> {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && charset.toLowerCase() !== "utf-8") throw unsupported(`charset ${charset}`, "UTF-8");
   const announced = Number(request.headers.get("content-length") ?? 0);
@@ -68,15 +98,6 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     offset += chunk.byteLength;
   }
   return bytes;
-}
-
-/** Lower case, without parameters. */
-function mediaType(headers: Headers): string | undefined {
-  return headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() || undefined;
-}
-
-function isJson(type: string): boolean {
-  return type === "application/json" || /^application\/[^/]+\+json$/.test(type);
 }
 
 function unsupported(given: string, wanted: string): LayoverError {

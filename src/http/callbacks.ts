@@ -2,49 +2,43 @@
  * A callback's URL: GET asks (it never answers), POST answers, POST …/reject rejects. The token is the permission. Programs
  * send and get JSON; a browser sends its form and gets pages.
  */
-import { refuseUnanswered } from "../client/answering.ts";
-import type { Client } from "../client/client.ts";
+import { type Rejection, refuseUnanswered } from "../client/answering.ts";
 import type { LayoverError } from "../core/errors.ts";
-import { isForm, parseJson, readForm, readJson } from "./body.ts";
+import { answerTo } from "./answer.ts";
+import { isForm, parseJson, readForm, readValue } from "./body.ts";
 import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
 import type { Contracts } from "./contracts.ts";
 import { invalidField, objectBody, optionalText } from "./fields.ts";
-import { jsonAnswer } from "./json-answer.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import type { Route, Visit } from "./route.ts";
 
-interface CallbackRoutesOptions {
-  readonly client: Client;
-  readonly contracts: Contracts;
-  readonly maxBytes: number;
-}
-
-export function callbackRoutes(options: CallbackRoutesOptions): readonly Route[] {
+export function callbackRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
   const showError = showCallbackError;
   return [
-    { method: "GET", path: "/callbacks/:token", answer: (visit) => ask(options, visit), showError },
-    { method: "POST", path: "/callbacks/:token", answer: (visit) => resolve(options, visit), showError },
-    { method: "POST", path: "/callbacks/:token/reject", answer: (visit) => reject(options, visit), showError },
+    { method: "GET", path: "/callbacks/:token", answer: ask, showError },
+    { method: "POST", path: "/callbacks/:token", answer: (visit) => resolve(visit, contracts, maxBytes), showError },
+    { method: "POST", path: "/callbacks/:token/reject", answer: (visit) => reject(visit, maxBytes), showError },
   ];
 }
 
-async function ask({ client }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
+async function ask(visit: Visit): Promise<Response> {
+  const { client, request } = visit;
   const callback = await client.callback(visit.param("token"));
   const { status, name } = callback;
-  if (!wantsPage(visit.request)) return jsonAnswer(callback, 200, callbackHeaders);
+  if (!wantsPage(request)) return answerTo(request, callback, { headers: callbackHeaders });
   if (status === "resolved" || status === "rejected") return await answeredPage();
   if (status !== "open") refuseUnanswered({ outcome: status }, name);
   return await askPage({ callback, ...actions(visit) });
 }
 
-async function resolve({ client, contracts, maxBytes }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
-  const { request } = visit;
+async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
+  const { client, request } = visit;
   const token = visit.param("token");
   const callback = client.openCallback(token);
   const contract = contracts.closest(callback.workflow, callback.version);
   if (!isForm(request.headers)) {
-    await client.resolveCallback(token, await readJson(request, maxBytes), { contract });
-    return jsonAnswer({ outcome: "resolved" }, 200, callbackHeaders);
+    await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
+    return answerTo(request, { outcome: "resolved" }, { headers: callbackHeaders });
   }
   const form = await readForm(request, maxBytes * longestEscape);
   try {
@@ -55,30 +49,33 @@ async function resolve({ client, contracts, maxBytes }: CallbackRoutesOptions, v
     if (payload === null || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
     return await askPage({ callback, ...actions(visit), error, payload });
   }
-  return wantsPage(request) ? await donePage("resolved") : jsonAnswer({ outcome: "resolved" }, 200, callbackHeaders);
+  if (wantsPage(request)) return await donePage("resolved");
+  return answerTo(request, { outcome: "resolved" }, { headers: callbackHeaders });
 }
 
-async function reject({ client, maxBytes }: CallbackRoutesOptions, visit: Visit): Promise<Response> {
-  const { request } = visit;
+async function reject(visit: Visit, maxBytes: number): Promise<Response> {
+  const { client, request } = visit;
   const token = visit.param("token");
   client.openCallback(token);
   const reason = isForm(request.headers)
     ? { message: (await readForm(request, maxBytes)).get("reason")?.trim() || noReason }
-    : jsonReason(await readJson(request, maxBytes));
+    : givenReason(await readValue(request, maxBytes));
   await client.rejectCallback(token, reason);
-  return wantsPage(request) ? await donePage("rejected") : jsonAnswer({ outcome: "rejected" }, 200, callbackHeaders);
+  if (wantsPage(request)) return await donePage("rejected");
+  return answerTo(request, { outcome: "rejected" }, { headers: callbackHeaders });
 }
 
 /** What one byte may take in a form: `%7B`. */
 const longestEscape = 3;
 const noReason = "rejected without a reason";
 
-function jsonReason(json: unknown): { name?: string; message: string; data?: unknown } {
-  const body = objectBody(json, ["name", "message", "data"]);
+/** The fields of an ErrorValue. What the optional ones hold is looked at where it is made one. */
+function givenReason(given: unknown): Rejection {
+  const body = objectBody(given, ["name", "message", "data", "code", "cause", "stack"]);
   const name = optionalText(body, "name");
   const message = optionalText(body, "message");
-  if (json !== undefined && message === undefined) throw invalidField("message", "is missing", "Say why, as a text.");
-  return { message: message ?? noReason, ...(name !== undefined && { name }), data: body["data"] };
+  if (given !== undefined && message === undefined) throw invalidField("message", "is missing", "Say why, as a text.");
+  return { ...body, message: message ?? noReason, name: name ?? "Error" };
 }
 
 /** The field `payload` as JSON, which our own page sends; any other form as an object of its fields. */
@@ -92,7 +89,7 @@ function fieldValue(values: readonly string[]): unknown {
   return values.length === 1 ? values[0] : values;
 }
 
-async function showCallbackError(thrown: unknown, { request }: Visit): Promise<Response> {
+async function showCallbackError(thrown: unknown, request: Request): Promise<Response> {
   const error = shownError(thrown);
   return wantsPage(request) ? await errorPage(error) : withHeaders(problem(error), callbackHeaders);
 }

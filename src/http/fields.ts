@@ -7,8 +7,7 @@ export type Body = Readonly<Record<string, unknown>>;
 /** No body is an empty one. @throws LayoverError `invalid_request` */
 export function objectBody(body: unknown, fields: readonly string[]): Body {
   if (body === undefined) return {};
-  if (!isRecord(body) || Array.isArray(body))
-    throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
+  if (!isRecord(body)) throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
   const unknown = Object.keys(body).find((key) => !fields.includes(key));
   if (unknown === undefined) return body;
   throw invalidField(shorten(unknown), "is not a field of this request", `The fields are ${fields.join(", ")}.`);
@@ -37,10 +36,10 @@ export function optionalDuration(body: Body, field: string): number | undefined 
 
 const instantText = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/i;
 
-/** RFC 3339, with a time zone: a date without one is another instant on every machine. */
+/** RFC 3339, with a time zone: a date without one is another instant on every machine. In the codec a Date. */
 export function optionalInstant(body: Body, field: string): Date | undefined {
   const value = body[field] ?? undefined;
-  if (value === undefined) return undefined;
+  if (value === undefined || value instanceof Date) return value;
   const date = typeof value === "string" && instantText.test(value) ? new Date(value) : undefined;
   if (date !== undefined && !Number.isNaN(date.getTime())) return date;
   throw invalidField(field, `is ${kindOf(value)} that is no date`, 'Write it as "2026-11-20T10:00:00Z".');
@@ -48,7 +47,7 @@ export function optionalInstant(body: Body, field: string): Date | undefined {
 
 export function optionalTexts(body: Body, field: string): Readonly<Record<string, string>> | undefined {
   const value = body[field] ?? undefined;
-  if (value === undefined || (isRecord(value) && !Array.isArray(value) && isTexts(value))) return value;
+  if (value === undefined || (isRecord(value) && isTexts(value))) return value;
   throw invalidField(field, "is not an object of texts", 'Write it as { "customer": "c1" }.');
 }
 
@@ -74,8 +73,9 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value === "string" ? "text" : typeof value}`;
 }
 
+/** Not an array; nor, in a body in the codec, a Map or an Error, whose fields are not what they seem. */
 function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
+  return Object.prototype.toString.call(value) === "[object Object]";
 }
 
 function isTexts(value: Record<string, unknown>): value is Record<string, string> {

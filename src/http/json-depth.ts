@@ -1,13 +1,11 @@
 /** How deep a JSON text is, before anything recurses into it. */
 import { LayoverError } from "../core/errors.ts";
-import { defaultLimits } from "../core/limits.ts";
 
 /** Of the objects that a body puts around a value, as in `{ "input": … }`. */
 const around = 2;
 
 /** @throws LayoverError `too_deep` */
-export function checkDepth(json: string, what: string): void {
-  const limit = defaultLimits.valueDepth;
+export function checkDepth(json: string, what: string, limit: number): void {
   let depth = 0;
   for (let index = 0; index < json.length; index += 1) {
     const sign = json[index];

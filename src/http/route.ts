@@ -1,8 +1,11 @@
+import type { Client } from "../client/client.ts";
 import type { Scope } from "./api-key.ts";
 
 /** A request on its way to the one who answers it. */
 export interface Visit {
   readonly request: Request;
+  /** In the hands of whoever calls: it refuses once their API key is revoked. */
+  readonly client: Client;
   /** Decoded parts of the path. */
   param(name: string): string;
   readonly query: URLSearchParams;
@@ -15,5 +18,5 @@ export interface Route {
   readonly scope?: Scope;
   answer(visit: Visit): Promise<Response>;
   /** How errors look here, where they are no problem document. */
-  showError?(error: unknown, visit: Visit): Promise<Response>;
+  showError?(error: unknown, request: Request): Promise<Response>;
 }

@@ -1,9 +1,9 @@
 /** Starting runs and looking at them. */
-import type { Client, RunEnding } from "../client/client.ts";
-import { isOver, type RunStatus, runStatuses } from "../client/run-view.ts";
+import { isOver, type RunEnding, type RunStatus, runStatuses } from "../client/run-view.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
-import { readJson } from "./body.ts";
+import { answerTo } from "./answer.ts";
+import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import {
   invalidField,
@@ -16,43 +16,47 @@ import {
   queryNumber,
   shorten,
 } from "./fields.ts";
-import { jsonAnswer } from "./json-answer.ts";
 import type { Route, Visit } from "./route.ts";
 
 const longestWaitMs = 60_000;
 
-export function runRoutes(client: Client, contracts: Contracts, maxBytes: number): readonly Route[] {
+export function runRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
   return [
     {
       method: "POST",
       path: "/v1/workflows/:name/runs",
       scope: "start",
-      answer: (visit) => startRun(client, contracts, visit, maxBytes),
+      answer: (visit) => startRun(visit, contracts, maxBytes),
     },
-    { method: "GET", path: "/v1/runs", scope: "read", answer: (visit) => listRuns(client, visit) },
+    {
+      method: "GET",
+      path: "/v1/workflows/:name/ids/:id",
+      scope: "read",
+      answer: async (visit) => {
+        const contract = contracts.newest(visit.param("name"));
+        const run = await visit.client.runById(contract, visit.param("id"));
+        return answerTo(visit.request, await run.get());
+      },
+    },
+    { method: "GET", path: "/v1/runs", scope: "read", answer: listRuns },
     {
       method: "GET",
       path: "/v1/runs/:id",
       scope: "read",
-      answer: async (visit) => jsonAnswer(await client.get(visit.param("id"))),
+      answer: async (visit) => answerTo(visit.request, await visit.client.get(visit.param("id"))),
     },
-    {
-      method: "GET",
-      path: "/v1/runs/:id/history",
-      scope: "read",
-      answer: async (visit) => jsonAnswer(await client.history(visit.param("id"))),
-    },
-    { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: (visit) => readResult(client, visit) },
+    { method: "GET", path: "/v1/runs/:id/history", scope: "read", answer: readHistory },
+    { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: readResult },
   ];
 }
 
-async function startRun(client: Client, contracts: Contracts, visit: Visit, maxBytes: number): Promise<Response> {
-  const { request } = visit;
+async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
+  const { client, request } = visit;
   const name = visit.param("name");
   contracts.newest(name);
   const wait = waitOf(visit.query);
-  const fields = ["input", "id", "delay", "startAt", "tags", "version"];
-  const body = objectBody(await readJson(request, maxBytes), fields);
+  const fields = ["input", "id", "delay", "startAt", "tags", "version", "runId"];
+  const body = objectBody(await readValue(request, maxBytes), fields);
   const version = optionalNumber(body, "version");
   const contract = version === undefined ? contracts.newest(name) : contracts.exactly(name, version);
   // A contract without an input takes null, too: not every language can leave a field out.
@@ -64,18 +68,19 @@ async function startRun(client: Client, contracts: Contracts, visit: Visit, maxB
     startAt: optionalInstant(body, "startAt"),
     tags: optionalTexts(body, "tags"),
     traceparent: request.headers.get("traceparent") ?? undefined,
+    runId: optionalText(body, "runId"),
   });
   const { runId, isNew } = run;
   const started = { runId, workflow: contract.name, version: contract.version, id, isNew };
   // Relative to this request, so it is right under every prefix.
   const headers = { location: `../../runs/${runId}` };
   const status = isNew ? 201 : 200;
-  if (wait === undefined) return jsonAnswer(started, status, headers);
+  if (wait === undefined) return answerTo(request, started, { status, headers });
   const ending = await client.settle(runId, { wait, abortSignal: request.signal });
-  return jsonAnswer({ ...started, ...endingOf(ending) }, status, headers);
+  return answerTo(request, { ...started, ...endingOf(ending) }, { status, headers });
 }
 
-async function listRuns(client: Client, { query }: Visit): Promise<Response> {
+async function listRuns({ client, request, query }: Visit): Promise<Response> {
   const page = await client.list({
     workflow: query.get("workflow") ?? undefined,
     status: statusIn(query),
@@ -83,16 +88,24 @@ async function listRuns(client: Client, { query }: Visit): Promise<Response> {
     limit: queryNumber(query, "limit"),
     cursor: query.get("cursor") ?? undefined,
   });
-  return jsonAnswer(page);
+  return answerTo(request, page);
+}
+
+async function readHistory(visit: Visit): Promise<Response> {
+  const { client, request, query } = visit;
+  const page = { after: queryNumber(query, "after"), limit: queryNumber(query, "limit") };
+  return answerTo(request, await client.history(visit.param("id"), page));
 }
 
 /** 202 while it is not over: there is no result yet, and that is no error. */
-async function readResult(client: Client, visit: Visit): Promise<Response> {
+async function readResult(visit: Visit): Promise<Response> {
+  const { client, request } = visit;
   const wait = waitOf(visit.query) ?? 0;
-  const ending = await client.settle(visit.param("id"), { wait, abortSignal: visit.request.signal });
+  const ending = await client.settle(visit.param("id"), { wait, abortSignal: request.signal });
   const { runId, workflow, version, status } = ending;
-  const headers = isOver(status) ? {} : { "retry-after": "1" };
-  return jsonAnswer({ runId, workflow, version, ...endingOf(ending) }, isOver(status) ? 200 : 202, headers);
+  const headers: Record<string, string> = isOver(status) ? {} : { "retry-after": "1" };
+  const answer = { runId, workflow, version, ...endingOf(ending) };
+  return answerTo(request, answer, { status: isOver(status) ? 200 : 202, headers });
 }
 
 function endingOf({ status, result, error }: RunEnding): Partial<RunEnding> {
@@ -119,11 +132,12 @@ function statusIn(query: URLSearchParams): RunStatus | undefined {
   throw invalidField("status", `${JSON.stringify(shorten(text))} is none`, `It is one of ${runStatuses.join(", ")}.`);
 }
 
-/** `?tag=customer:c1&tag=region:eu`. */
+/** `?tag=customer:c1&tag=region:eu`. What `:` and `%` are part of the name are written `%3A` and `%25` in it. */
 function tagsIn(query: URLSearchParams): Readonly<Record<string, string>> | undefined {
   const tags = query.getAll("tag").map((tag): [string, string] => {
     const colon = tag.indexOf(":");
-    if (colon > 0) return [tag.slice(0, colon), tag.slice(colon + 1)];
+    const name = decoded(tag.slice(0, Math.max(colon, 0)));
+    if (name) return [name, tag.slice(colon + 1)];
     throw invalidField("tag", `${JSON.stringify(shorten(tag))} is not name:value`, "Write ?tag=customer:c1.");
   });
   const byName = new Map(tags);
@@ -134,4 +148,12 @@ function tagsIn(query: URLSearchParams): Readonly<Record<string, string>> | unde
     });
   }
   return tags.length === 0 ? undefined : Object.fromEntries(tags);
+}
+
+function decoded(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,23 +1,27 @@
 /** Signals, to a run named by our id or by the user's own. */
-import type { Client, SignalReceipt } from "../client/client.ts";
-import { readJson } from "./body.ts";
+import type { Client } from "../client/client.ts";
+import type { SignalOptions } from "../client/run.ts";
+import { unknownRun } from "../client/run-id.ts";
+import type { Contract } from "../core/contract.ts";
+import { answerTo } from "./answer.ts";
+import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import { objectBody, optionalText } from "./fields.ts";
-import { jsonAnswer } from "./json-answer.ts";
-import type { Route, Visit } from "./route.ts";
+import type { Route } from "./route.ts";
 
-export function signalRoutes(client: Client, contracts: Contracts, maxBytes: number): readonly Route[] {
+export function signalRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
   return [
     {
       method: "POST",
       path: "/v1/runs/:id/signals/:signal",
       scope: "signal",
       answer: async (visit) => {
-        const { payload, dedupeId } = await readSignal(visit, maxBytes);
+        const { client, request } = visit;
+        const { payload, workflow, ...options } = await readSignal(request, maxBytes);
         const runId = visit.param("id");
-        const { workflow, version } = await client.settle(runId, { wait: 0 });
-        const contract = contracts.closest(workflow, version);
-        return received(await client.signal(runId, visit.param("signal"), payload, { contract, dedupeId }));
+        const contract = await contractOf(client, contracts, runId, workflow);
+        const receipt = await client.signal(runId, visit.param("signal"), payload, { ...options, contract });
+        return answerTo(request, receipt, { status: 202 });
       },
     },
     {
@@ -27,28 +31,45 @@ export function signalRoutes(client: Client, contracts: Contracts, maxBytes: num
       answer: async (visit) => {
         const name = visit.param("name");
         const newest = contracts.newest(name);
-        const { payload, dedupeId } = await readSignal(visit, maxBytes);
+        const { client, request } = visit;
+        const { payload, workflow: _, ...options } = await readSignal(request, maxBytes);
         const id = visit.param("id");
-        const signal = visit.param("signal");
-        if (contracts.hasOneVersion(name)) {
-          return received(await client.signal({ id }, signal, payload, { contract: newest, dedupeId }));
-        }
-        const { runId } = await client.runById(newest, id);
-        const contract = contracts.closest(name, (await client.settle(runId, { wait: 0 })).version);
-        return received(await client.signal(runId, signal, payload, { contract, dedupeId }));
+        const run = contracts.hasOneVersion(name) ? { id } : (await client.runById(newest, id)).runId;
+        const contract = typeof run === "string" ? await contractOf(client, contracts, run, name) : newest;
+        const receipt = await client.signal(run, visit.param("signal"), payload, { ...options, contract });
+        return answerTo(request, receipt, { status: 202 });
       },
     },
   ];
 }
 
-async function readSignal(
-  { request }: Visit,
-  maxBytes: number,
-): Promise<{ payload: unknown; dedupeId: string | undefined }> {
-  const body = objectBody(await readJson(request, maxBytes), ["payload", "dedupeId"]);
-  return { payload: body["payload"], dedupeId: optionalText(body, "dedupeId") };
+/**
+ * By what a signal to this run is checked. Who names the workflow that they take it for a run of gets `unknown_run` if it
+ * is another's; and where that workflow has one version, nothing has to be asked.
+ */
+async function contractOf(
+  client: Client,
+  contracts: Contracts,
+  runId: string,
+  expected: string | undefined,
+): Promise<Contract> {
+  if (expected !== undefined && contracts.hasOneVersion(expected)) return contracts.newest(expected);
+  const { workflow, version } = await client.settle(runId, { wait: 0 });
+  if (expected !== undefined && expected !== workflow) throw unknownRun({ runId });
+  return contracts.closest(workflow, version);
 }
 
-function received(receipt: SignalReceipt): Response {
-  return jsonAnswer(receipt, 202);
+interface GivenSignal extends SignalOptions {
+  readonly payload: unknown;
+  readonly workflow: string | undefined;
+}
+
+async function readSignal(request: Request, maxBytes: number): Promise<GivenSignal> {
+  const body = objectBody(await readValue(request, maxBytes), ["payload", "dedupeId", "signalId", "workflow"]);
+  return {
+    payload: body["payload"],
+    workflow: optionalText(body, "workflow"),
+    dedupeId: optionalText(body, "dedupeId"),
+    signalId: optionalText(body, "signalId"),
+  };
 }

@@ -11,7 +11,11 @@ export interface SchemaCheck {
   readonly problems: readonly string[];
 }
 
-/** Whether a database was migrated as this code needs it. Changes nothing; reads what only the owner may read. */
+/**
+ * Whether a database was migrated as this code needs it. Changes nothing; reads what only the owner may read.
+ *
+ * @example const { isUsable, problems } = await checkSchema(pg(pool));
+ */
 export async function checkSchema(query: Query, source: SchemaSource = {}): Promise<SchemaCheck> {
   const schema = readSchema(source);
   const state = await readState(query).catch((error: unknown) => {

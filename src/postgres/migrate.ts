@@ -30,7 +30,10 @@ export interface Migrated {
 }
 
 /**
- * @throws SetupError, with the database as it was.
+ * Brings a database up to this code, as the first lines of this file say. Answers what was new to it.
+ *
+ * @throws SetupError `newer_database`, `permission_denied`, `migration_failed` …, with the database as it was
+ * @example const { applied } = await migrate(pool); // ["0001_tables"], and [] the next time
  */
 export async function migrate(
   database: PgPool | PgClient | PgliteDatabase,

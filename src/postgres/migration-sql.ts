@@ -1,7 +1,11 @@
 /** The SQL around the files: what migrate sends besides them, and all of it as one script. */
 import { type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
 
-/** All of it as one script, for people who run SQL by hand. Running it again does no harm. */
+/**
+ * All of it as one script, for people who run SQL by hand. Running it again does no harm.
+ *
+ * @example await writeFile("layover.sql", migrationSql());
+ */
 export function migrationSql(source: SchemaSource = {}): string {
   const schema = readSchema(source);
   return [

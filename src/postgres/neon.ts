@@ -19,8 +19,11 @@ export interface NeonOptions {
 }
 
 /**
+ * A Query by Neon's HTTP driver. It holds no connection, so there is nothing to end.
+ *
  * @param connectionString as Neon's console shows it, with the pooled host or without
  * @throws LayoverError `invalid_request` if that is no connection string
+ * @example const query = neon(env.DATABASE_URL, { timeoutMs: 5_000 });
  */
 export function neon(connectionString: string, { timeoutMs = 15_000 }: NeonOptions = {}): Query {
   refuseBadAddress(connectionString);

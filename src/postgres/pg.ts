@@ -44,6 +44,7 @@ export interface PgPool extends Events {
   readonly totalCount: number;
   readonly options: Address;
   connect(): Promise<LentClient>;
+  end?(): Promise<void>;
 }
 
 export interface PgOptions {
@@ -53,7 +54,18 @@ export interface PgOptions {
   readonly endpoint?: string;
 }
 
-export function pg(database: PgPool | PgClient, options: PgOptions = {}): Query {
+export interface PgQuery extends Query {
+  /** Of a pool: ends it. For hosts that make one for each request; nobody else calls it. */
+  readonly end?: () => Promise<void>;
+}
+
+/**
+ * A Query by node-postgres. The pool stays yours: you end it.
+ *
+ * @param database a Pool, or a connected Client (for `client.startIn`, inside your own transaction)
+ * @example const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, max: 5 }));
+ */
+export function pg(database: PgPool | PgClient, options: PgOptions = {}): PgQuery {
   const { prepare = true, endpoint = endpointOf(isPool(database) ? database.options : database) } = options;
   const withConnection = connections(database);
   const query = async (text: string, parameters: readonly Parameter[] = []): Promise<readonly Row[]> => {
@@ -61,10 +73,12 @@ export function pg(database: PgPool | PgClient, options: PgOptions = {}): Query 
     const statement: Statement = { text, values: [...parameters], types, queryMode: "extended" };
     return await withConnection((send) => send(prepare ? { ...statement, name: statementName(text) } : statement));
   };
-  return Object.assign(query, { endpoint });
+  if (!isPool(database) || database.end === undefined) return Object.assign(query, { endpoint });
+  const end = database.end.bind(database);
+  return Object.assign(query, { endpoint, end });
 }
 
-/** For migrate. */
+/** @internal For migrate. */
 export function pgTransaction(database: PgPool | PgClient): Transaction {
   const withConnection = connections(database);
   return (work) =>

@@ -32,6 +32,11 @@ export interface PgliteDatabase extends Scripted {
 const asIs = (value: string) => value;
 const options: Options = { parsers, serializers: { 16: asIs, 17: asIs } };
 
+/**
+ * A Query by PGlite, an embedded Postgres of one connection: for tests and for one's own machine.
+ *
+ * @example const query = pglite(await PGlite.create("./data"));
+ */
 export function pglite(database: PgliteDatabase): Query {
   const query = async (text: string, parameters: readonly Parameter[] = []): Promise<readonly Row[]> => {
     if (database.closed) throw new QueryError("This PGlite is closed.", { isRolledBack: true });
@@ -45,7 +50,7 @@ export function pglite(database: PgliteDatabase): Query {
   return Object.assign(query, { endpoint: "embedded" });
 }
 
-/** For migrate. */
+/** @internal For migrate. */
 export function pgliteTransaction(database: PgliteDatabase): Transaction {
   return (work) =>
     database.transaction((transaction) => {

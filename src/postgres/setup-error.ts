@@ -1,5 +1,6 @@
 /** What stands in the way of setting a database up: for the person at the keyboard, not for a program's users. */
 
+/** Stable: a code is never renamed. */
 export type SetupErrorCode =
   /** The database was migrated by newer code, in a way that this code would break on. */
   | "newer_database"
@@ -15,6 +16,11 @@ export type SetupErrorCode =
   | "folder_in_use"
   | "package_missing";
 
+/**
+ * A database cannot be set up, or used, as it is.
+ *
+ * @example if (error instanceof SetupError && error.code === "newer_database") process.exitCode = 1;
+ */
 export class SetupError extends Error {
   override readonly name = "SetupError";
   readonly code: SetupErrorCode;

@@ -13,7 +13,11 @@ export type KitErrorCode =
   | "engine_failed"
   | "closed";
 
-/** The test asks for what cannot be. `code` is stable, the message says what was found and what to do. */
+/**
+ * The test asks for what cannot be. `code` is stable, the message says what was found and what to do.
+ *
+ * @example await expect(run.callback("approval").resolve({ ok: true })).rejects.toMatchObject({ code: "not_waiting" });
+ */
 export class TestKitError extends Error {
   override readonly name = "TestKitError";
   readonly code: KitErrorCode;

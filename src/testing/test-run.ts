@@ -1,6 +1,6 @@
 import type { CallbackInputOf, Rejection } from "../client/answering.ts";
-import type { SignalOptions, SignalReceipt } from "../client/client.ts";
 import type { HistoryView, PendingView } from "../client/history-view.ts";
+import type { SignalOptions, SignalReceipt } from "../client/run.ts";
 import { isOver, type RunStatus, type RunView } from "../client/run-view.ts";
 import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract.ts";
 import type { InferInput } from "../core/schema.ts";
@@ -53,7 +53,7 @@ export class TestRun<C extends Contract> {
 
   /** What it did, what failed on the way, what it waits for. @example expect((await run.history()).records).toHaveLength(3) */
   history(): Promise<HistoryView> {
-    return this.#stage.ask((client) => client.history(this.runId));
+    return this.#stage.ask((client) => client.history(this.runId, { limit: 1_000 }));
   }
 
   /**

@@ -9,7 +9,7 @@ import type { HostClock } from "../../src/postgres/clock.ts";
 import type { ClaimedRun, NewDemand } from "../../src/postgres/wire.ts";
 
 export const namespace = "test";
-const secret = "q3Jx9ZkP0wVfT7uYb2LmNc8RsAe5GhD1iKo4XyUzW6E=";
+export const secret = "q3Jx9ZkP0wVfT7uYb2LmNc8RsAe5GhD1iKo4XyUzW6E=";
 export const secrets = new Secrets([secret]);
 export const sealCallback = callbackSealer({ secrets, namespace, publicUrl: "https://example.com" });
 

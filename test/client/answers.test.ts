@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { CallbackRef } from "../../src/core/callback.ts";
-import { workflow } from "../../src/core/contract.ts";
+import { type Contract, workflow } from "../../src/core/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { aClient, carryOut, sealCallback, type TestClient } from "./a-client.ts";
+import { aClient, carryOut, sealCallback } from "./a-client.ts";
+import { type FacedClient, faces } from "./faces.ts";
 
 const order = workflow({
   name: "order",
@@ -13,7 +14,9 @@ const order = workflow({
 });
 const other = workflow({ name: "other", version: 1, callbacks: { approval: z.object({ ok: z.boolean() }) } });
 
-async function aWaitingRun({ client, calls }: TestClient, until?: number) {
+const contracts: readonly Contract[] = [order, other];
+
+async function aWaitingRun({ client, calls }: FacedClient, until?: number) {
   const run = await client.start(order);
   await carryOut(
     calls,
@@ -37,11 +40,11 @@ async function aWaitingRun({ client, calls }: TestClient, until?: number) {
   return { run, token: sealCallback(ref).token };
 }
 
-describe("signal", () => {
+describe.each(faces)("signal, $face", ({ open }) => {
   const database = testDatabase();
 
   it("is kept as the schema makes it, and makes the waiting run's turn ready", async () => {
-    const test = aClient(database.query);
+    const test = open(database.query, contracts);
     const { run } = await aWaitingRun(test);
     test.dispatches.length = 0;
     expect(await run.signal("address", { city: "Bonn" })).toEqual({ runId: run.runId, outcome: "sent" });
@@ -51,7 +54,7 @@ describe("signal", () => {
   });
 
   it("dispatches nothing for a run that does not wait for it", async () => {
-    const { client, dispatches } = aClient(database.query);
+    const { client, dispatches } = open(database.query, contracts);
     const run = await client.start(order);
     dispatches.length = 0;
     await run.signal("address", { city: "Bonn" });
@@ -59,7 +62,7 @@ describe("signal", () => {
   });
 
   it("finds the run by the user's own id", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const { runId } = await client.start(order, undefined, { id: "o1" });
     expect(await client.signal({ id: "o1" }, "address", { city: "Bonn" }, { contract: order })).toEqual({
       runId,
@@ -71,7 +74,7 @@ describe("signal", () => {
   });
 
   it("is left out where one of that dedupeId was sent, and sent once under one signalId", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const run = await client.start(order);
     const send = (options: object) => run.signal("address", { city: "Bonn" }, options);
     expect((await send({ dedupeId: "a" })).outcome).toBe("sent");
@@ -86,7 +89,7 @@ describe("signal", () => {
   });
 
   it("is checked at the door", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const run = await client.start(order);
     const untyped = (name: string, payload: unknown, options = {}) =>
       client.signal(run.runId, name as "address", payload as { city: string }, { ...options, contract: order });
@@ -107,7 +110,7 @@ describe("signal", () => {
   });
 
   it("is refused by a run that is over, and by one of another workflow", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const run = await client.start(order);
     await carryOut(calls, { runId: run.runId, workflow: "order" }, { completed: 1 });
     await expect(run.signal("address", { city: "Bonn" })).rejects.toMatchObject({ code: "run_over" });
@@ -118,11 +121,11 @@ describe("signal", () => {
   });
 });
 
-describe("callbacks", () => {
+describe.each(faces)("callbacks, $face", ({ open }) => {
   const database = testDatabase();
 
   it("are answered once: the same answer again is well, another is a conflict", async () => {
-    const test = aClient(database.query);
+    const test = open(database.query, contracts);
     const { run, token } = await aWaitingRun(test);
     test.dispatches.length = 0;
     expect(await test.client.callback(token)).toEqual({
@@ -140,10 +143,11 @@ describe("callbacks", () => {
     });
     await expect(test.client.rejectCallback(token, "no")).rejects.toMatchObject({ code: "callback_conflict" });
     expect((await test.client.callback(token)).status).toBe("resolved");
+    expect((await test.client.callback(`https://example.com/layover/callbacks/${token}`)).status).toBe("resolved");
   });
 
   it("are rejected with a reason that the handler meets as an error", async () => {
-    const test = aClient(database.query);
+    const test = open(database.query, contracts);
     const { run, token } = await aWaitingRun(test);
     await test.client.rejectCallback(token, { name: "NotToday", message: "closed", data: { until: 1 } });
     const claimed = await carryOut(test.calls, { runId: run.runId, workflow: "order", turn: 2 }, { completed: 1 });
@@ -157,7 +161,7 @@ describe("callbacks", () => {
   });
 
   it("are kept even if the wait is not recorded yet", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const { runId } = await client.start(order);
     const { token } = sealCallback({
       runId,
@@ -173,7 +177,7 @@ describe("callbacks", () => {
   });
 
   it("tell when they are too late, or their run is over or gone", async () => {
-    const test = aClient(database.query);
+    const test = open(database.query, contracts);
     const late = await aWaitingRun(test, Date.now() - 1_000);
     await expect(test.client.resolveCallback(late.token, { ok: true }, { contract: order })).rejects.toMatchObject({
       code: "callback_expired",
@@ -201,6 +205,16 @@ describe("callbacks", () => {
     await expect(test.client.rejectCallback(token, "no")).rejects.toMatchObject({ code: "unknown_callback" });
   });
 
+  it("wake asks for a tick", async () => {
+    const { client, wakes } = open(database.query, contracts);
+    await client.wake();
+    expect(wakes.count).toBe(1);
+  });
+});
+
+describe("callbacks", () => {
+  const database = testDatabase();
+
   it("send no SQL for a token that is not ours, a value that does not fit, or a contract that is another's", async () => {
     const test = aClient(database.query);
     const { token } = await aWaitingRun(test);
@@ -224,11 +238,5 @@ describe("callbacks", () => {
   it("need secrets", async () => {
     const { client } = aClient(database.query, { openCallback: undefined });
     await expect(client.rejectCallback("token", "no")).rejects.toMatchObject({ code: "invalid_secret" });
-  });
-
-  it("wake asks for a tick", async () => {
-    const { client, wakes } = aClient(database.query);
-    await client.wake();
-    expect(wakes.count).toBe(1);
   });
 });

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import type { HistoryOptions, HistoryView } from "../../src/client/history-view.ts";
 import type { RunFailedError } from "../../src/client/run-failed-error.ts";
 import { Unreadable } from "../../src/client/unreadable.ts";
-import { workflow } from "../../src/core/contract.ts";
+import { encode } from "../../src/core/codec.ts";
+import { type Contract, workflow } from "../../src/core/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aClient, aHastyHost, carryOut } from "./a-client.ts";
+import { type FacedClient, faces } from "./faces.ts";
 
 const order = workflow({
   name: "order",
@@ -13,6 +16,7 @@ const order = workflow({
   output: z.object({ charge: z.string() }),
 });
 const other = workflow({ name: "other", version: 1 });
+const contracts: readonly Contract[] = [order, other];
 
 describe("result", () => {
   const database = testDatabase();
@@ -41,8 +45,18 @@ describe("result", () => {
     expect(statements.length).toBeLessThan(35);
   });
 
+  it("stops asking when it is told to", async () => {
+    const { client } = aClient(database.query);
+    const run = await client.start(order, { n: 1 });
+    await expect(run.result({ abortSignal: AbortSignal.timeout(20) })).rejects.toMatchObject({ name: "TimeoutError" });
+  });
+});
+
+describe.each(faces)("result, $face", ({ open }) => {
+  const database = testDatabase();
+
   it("throws what a failed run failed of", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const run = await client.start(order, { n: 1 });
     const cause = { name: "StepError", message: "step charge failed", data: { card: "x" } };
     await carryOut(calls, { runId: run.runId, workflow: "order" }, { failed: cause });
@@ -55,7 +69,7 @@ describe("result", () => {
   });
 
   it("throws for a cancelled run as well", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const run = await client.start(order, { n: 1 });
     await carryOut(
       calls,
@@ -66,25 +80,19 @@ describe("result", () => {
   });
 
   it("does not take another workflow's result for this contract's", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const { runId } = await client.start(other);
     await carryOut(calls, { runId, workflow: "other" }, { completed: 42 });
     await expect(client.run(order, runId).result()).rejects.toMatchObject({ code: "unknown_run" });
     expect(await client.result(runId)).toBe(42);
   });
-
-  it("stops asking when it is told to", async () => {
-    const { client } = aClient(database.query);
-    const run = await client.start(order, { n: 1 });
-    await expect(run.result({ abortSignal: AbortSignal.timeout(20) })).rejects.toMatchObject({ name: "TimeoutError" });
-  });
 });
 
-describe("get, runById and history", () => {
+describe.each(faces)("get, runById and history, $face", ({ open }) => {
   const database = testDatabase();
 
   it("shows a run with dates and decoded values", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const run = await client.start(order, { n: 1 }, { id: "o1" });
     await carryOut(calls, { runId: run.runId, workflow: "order" }, { completed: { charge: "c1" } });
     const view = await client.get(run.runId);
@@ -101,7 +109,7 @@ describe("get, runById and history", () => {
   });
 
   it("finds a run by the user's own id", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const run = await client.start(order, { n: 1 }, { id: "by id" });
     expect((await client.runById(order, "by id")).runId).toBe(run.runId);
     await expect(client.runById(other, "by id")).rejects.toMatchObject({
@@ -111,7 +119,7 @@ describe("get, runById and history", () => {
   });
 
   it("tells an unknown run, and asks nothing for what can be no id", async () => {
-    const { client, statements } = aClient(database.query);
+    const { client, statements } = open(database.query, contracts);
     await expect(client.get("0190a1b2-0000-7000-8000-000000000000")).rejects.toMatchObject({ code: "unknown_run" });
     const sent = statements.length;
     for (const id of ["", "42", "\u0000", "x".repeat(1_000_000), "0190a1b2-0000-7000-8000-00000000000g"]) {
@@ -122,7 +130,7 @@ describe("get, runById and history", () => {
   });
 
   it("shows the timeline: records, failed attempts and what is waited for", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const { runId } = await client.start(order, { n: 1 });
     const token = crypto.randomUUID();
     const at = Date.now();
@@ -188,11 +196,87 @@ describe("get, runById and history", () => {
   });
 });
 
-describe("list", () => {
+describe.each(faces)("history, $face", ({ open }) => {
+  const database = testDatabase();
+
+  /** A run that has recorded so many steps, each with its position as the result. */
+  async function aLongRun({ client, calls }: FacedClient, steps: number): Promise<string> {
+    const { runId } = await client.start(order, { n: 1 });
+    const token = crypto.randomUUID();
+    const leaseMs = 60_000;
+    const terms = { environment: "test", endpoint: calls.endpoint, versions: { order: [1] }, leaseMs, maxClaims: 5 };
+    await calls.claimTurns({ ...terms, turns: [{ runId, turn: 1, token, alone: false }] });
+    const records = Array.from({ length: steps }, (_, index) => ({
+      kind: "step" as const,
+      path: "n",
+      occurrence: index,
+      value: encode(index + 1),
+      at: Date.now(),
+      attempts: 1,
+    }));
+    await calls.finishTurns([{ runId, token, position: 0, next: "parked", records }], []);
+    return runId;
+  }
+
+  it("answers the records a page at a time, and where the next one begins", async () => {
+    const test = open(database.query, contracts);
+    const runId = await aLongRun(test, 205);
+    const pages: number[][] = [];
+    let after: number | undefined = 0;
+    while (after !== undefined) {
+      const page: HistoryView = await test.client.run(order, runId).history({ after });
+      pages.push(page.records.map(({ value }) => Number(value)));
+      after = page.next;
+    }
+    expect(pages.map((page) => [page.length, page[0], page.at(-1)])).toEqual([
+      [100, 1, 100],
+      [100, 101, 200],
+      [5, 201, 205],
+    ]);
+  });
+
+  it("says that there is no further page where the last one is full", async () => {
+    const test = open(database.query, contracts);
+    const runId = await aLongRun(test, 4);
+    const page = (options: HistoryOptions) => test.client.history(runId, options);
+    expect(await page({ limit: 2 })).toMatchObject({ records: [{ position: 1 }, { position: 2 }], next: 2 });
+    expect(await page({ limit: 2, after: 2 })).toMatchObject({ records: [{}, {}], next: undefined });
+    expect(await page({ after: 4 })).toMatchObject({ records: [], next: undefined });
+  });
+
+  it("shows the others when one cannot be read, and says why it cannot", async () => {
+    const test = open(database.query, contracts);
+    const runId = await aLongRun(test, 2);
+    await database.pool.query("update layover.record set value = '9?' where run_id = $1 and position = 1", [runId]);
+    const { records } = await test.client.history(runId);
+    const unreadable = new Unreadable('the stored value cannot be read: its format "9" is unknown here');
+    expect(records.map(({ value }) => value)).toEqual([unreadable, 2]);
+    expect(records[0]?.value).toBeInstanceOf(Unreadable);
+  });
+
+  it("refuses a page that is none", async () => {
+    const { client } = open(database.query, contracts);
+    const { runId } = await client.start(order, { n: 1 });
+    for (const limit of [0, -1, 1_001, 1.5, Number.NaN]) {
+      await expect(client.history(runId, { limit })).rejects.toMatchObject({
+        code: "invalid_request",
+        details: { field: "limit" },
+      });
+    }
+    for (const after of [-1, 1.5, Number.NaN, 1e10]) {
+      await expect(client.history(runId, { after })).rejects.toMatchObject({
+        code: "invalid_request",
+        details: { field: "after" },
+      });
+    }
+  });
+});
+
+describe.each(faces)("list, $face", ({ open }) => {
   const database = testDatabase();
 
   it("answers pages, newest first, without a run twice or none", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const runIds: string[] = [];
     for (let n = 0; n < 7; n += 1)
       runIds.unshift((await client.start(order, { n }, { tags: { list: "pages" } })).runId);
@@ -208,7 +292,7 @@ describe("list", () => {
   });
 
   it("filters by workflow, status and all of the tags", async () => {
-    const { client, calls } = aClient(database.query);
+    const { client, calls } = open(database.query, contracts);
     const tags = { customer: "c1", region: "eu" };
     const one = await client.start(order, { n: 1 }, { tags });
     const two = await client.start(other, undefined, { tags });
@@ -223,7 +307,7 @@ describe("list", () => {
   });
 
   it("shows the others when one cannot be read, and says why it cannot", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const broken = await client.start(order, { n: 1 }, { tags: { list: "broken" } });
     const well = await client.start(order, { n: 2 }, { tags: { list: "broken" } });
     await database.pool.query("update layover.run set input = '9?' where id = $1", [broken.runId]);
@@ -234,7 +318,7 @@ describe("list", () => {
 
   it("leaves long values out, which `get` shows", async () => {
     const anything = workflow({ name: "anything", version: 1, input: z.string() });
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, [anything]);
     const { runId } = await client.start(anything, "x".repeat(20_000), { tags: { list: "long" } });
     const { runs } = await client.list({ tags: { list: "long" } });
     expect(runs[0]?.input).toEqual(new Unreadable("it is too long for this answer: get the run by itself"));
@@ -242,17 +326,20 @@ describe("list", () => {
   });
 
   it("refuses a cursor that it did not answer, and a limit beyond 200", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     for (const cursor of ["", "2", "1'; drop table", "10190a1b2"]) {
       await expect(client.list({ cursor })).rejects.toMatchObject({ code: "invalid_cursor" });
     }
     for (const limit of [0, -1, 201, 1.5, Number.NaN]) {
-      await expect(client.list({ limit })).rejects.toMatchObject({ code: "invalid_request", details: { limit: 200 } });
+      await expect(client.list({ limit })).rejects.toMatchObject({
+        code: "invalid_request",
+        details: { field: "limit" },
+      });
     }
   });
 
   it("does not see another namespace", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const { runId } = await client.start(order, { n: 1 });
     await database.pool.query("update layover.run set namespace = 'foreign' where id = $1", [runId]);
     await expect(client.get(runId)).rejects.toMatchObject({ code: "unknown_run" });

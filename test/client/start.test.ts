@@ -7,13 +7,15 @@ import { QueryError } from "../../src/core/ports.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aClient, aHastyHost } from "./a-client.ts";
+import { faces } from "./faces.ts";
 
 const input = z.object({ id: z.string(), amount: z.number().positive().default(1) });
 const order = workflow({ name: "order", version: 1, input });
 const newerOrder = workflow({ name: "order", version: 2, input });
 const plain = workflow({ name: "plain", version: 3, timeout: "1 hour" });
+const contracts: readonly Contract[] = [order, newerOrder, plain];
 
-describe("start", () => {
+describe.each(faces)("start, $face", ({ open }) => {
   const database = testDatabase();
 
   it("stores what the schema makes of the input, parsed once", async () => {
@@ -26,14 +28,14 @@ describe("start", () => {
         return new Date(text);
       }),
     });
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, [counted]);
     const run = await client.start(counted, "2026-01-01T00:00:00Z");
     expect((await run.get()).input).toEqual(new Date("2026-01-01T00:00:00Z"));
     expect(parses).toBe(1);
   });
 
   it("answers the same run for the same id and input, and says that it is not new", async () => {
-    const { client, dispatches } = aClient(database.query);
+    const { client, dispatches } = open(database.query, contracts);
     const first = await client.start(order, { id: "o1" }, { id: "o1" });
     const again = await client.start(order, { id: "o1", amount: 1 }, { id: "o1" });
     expect(again.runId).toBe(first.runId);
@@ -42,7 +44,7 @@ describe("start", () => {
   });
 
   it("refuses an id that is taken by a run with another input", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const { runId } = await client.start(order, { id: "o2" }, { id: "o2" });
     await expect(client.start(order, { id: "other" }, { id: "o2" })).rejects.toMatchObject({
       code: "input_conflict",
@@ -52,14 +54,14 @@ describe("start", () => {
   });
 
   it("answers the run that is there, of whatever version: a start may be repeated after a deploy", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const first = await client.start(order, { id: "o9" }, { id: "o9" });
     const again = await client.start(newerOrder, { id: "o9" }, { id: "o9" });
     expect(again).toMatchObject({ runId: first.runId, isNew: false });
   });
 
   it("is the same call when it is made again with the same run id", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const runId = v7();
     const first = await client.start(order, { id: "o3" }, { runId });
     const again = await client.start(order, { id: "o3" }, { runId });
@@ -70,7 +72,7 @@ describe("start", () => {
 
   it("starts one run, and dispatches it, when the answer to the first sending was lost", async () => {
     let isLost = false;
-    const { client, dispatches } = aClient(database.query, {
+    const { client, dispatches } = open(database.query, contracts, {
       wrapQuery: (query) =>
         Object.assign(
           async (...[text, parameters]: Parameters<typeof query>) => {
@@ -89,7 +91,7 @@ describe("start", () => {
   });
 
   it("asks for the first turn at once, after a short delay, or not at all when the alarm will do", async () => {
-    const { client, dispatches, armed } = aClient(database.query);
+    const { client, dispatches, armed } = open(database.query, contracts);
     const now = await client.start(plain);
     const soon = await client.start(plain, undefined, { delay: "1 min" });
     const later = await client.start(plain, undefined, { delay: "3 days" });
@@ -107,7 +109,7 @@ describe("start", () => {
   });
 
   it("takes a date to start at, and the past as now", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const at = new Date(Date.now() + 86_400_000);
     const tomorrow = await client.start(plain, undefined, { startAt: at });
     const longAgo = await client.start(plain, undefined, { startAt: new Date("1990-01-01") });
@@ -117,7 +119,7 @@ describe("start", () => {
 
   it("loses nothing when the dispatch fails, and tells of it", async () => {
     const errors: unknown[] = [];
-    const { client } = aClient(database.query, {
+    const { client } = open(database.query, contracts, {
       dispatch: async () => {
         throw new Error("the queue is down");
       },
@@ -129,10 +131,10 @@ describe("start", () => {
   });
 
   it("keeps id, tags and trace context, and leaves a malformed trace context out", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const run = await client.start(plain, undefined, { id: "tagged", tags: { customer: "c1" }, traceparent });
-    await client.start(plain, undefined, { id: "untraced", traceparent: "00-nonsense" });
+    await client.start(plain, undefined, { id: "untraced", traceparent: "00-nonsense\n" });
     expect(await run.get()).toMatchObject({ id: "tagged", tags: { customer: "c1" }, workflow: "plain", version: 3 });
     const { rows } = await database.pool.query(
       "select user_id, traceparent from layover.run where user_id in ('tagged', 'untraced') order by 1",
@@ -144,7 +146,7 @@ describe("start", () => {
   });
 
   it("writes nothing when anything is wrong with what it was given", async () => {
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, contracts);
     const count = async () => (await database.pool.query("select count(*)::int as n from layover.run")).rows[0].n;
     const before = await count();
     const start = (contract: Contract, input: unknown, options: object) => client.start(contract, input, options);
@@ -178,7 +180,7 @@ describe("start", () => {
 
   it("keeps what is hard to keep: NUL, lone surrogates, -0, big numbers, a key __proto__", async () => {
     const anything = workflow({ name: "anything", version: 1, input: z.unknown() });
-    const { client } = aClient(database.query);
+    const { client } = open(database.query, [anything]);
     const input = {
       nul: "\u0000",
       lone: "\ud800",
@@ -198,10 +200,12 @@ describe("start", () => {
       },
       { endpoint: "nowhere" },
     );
-    const { client } = aClient(query, { host: aHastyHost() });
+    const { client } = open(query, contracts, { host: aHastyHost() });
     await expect(client.start(plain)).rejects.toMatchObject({ code: "database_unavailable" });
   });
+});
 
+describe("start", () => {
   it("says what to do when layover is not installed", async () => {
     const query = Object.assign(
       async () => {

@@ -2,7 +2,7 @@
 
 import { workflow } from "layover";
 import * as z from "zod";
-import type { Run } from "../../src/client/client.ts";
+import type { Run } from "../../src/client/run.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import { World } from "./world.ts";

@@ -12,6 +12,7 @@ describe("an API key", () => {
     expect(key).toMatch(/^lok_[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}$/);
     expect(openApiKey(secrets, key, { namespace })).toEqual({
       keyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      namespace,
       name: "web shop",
       scopes: ["start", "read"],
       expiresAt: undefined,

@@ -77,6 +77,7 @@ describe("bad input", () => {
       "application/x-www-form-urlencoded",
       "text/plain",
       "application/problem+json",
+      "application/vnd.layover.value",
       "multipart/form-data",
       "",
       "application/json; charset=latin1",
@@ -105,7 +106,7 @@ describe("bad input", () => {
         fc.constantFrom(...routes),
         fc.constantFrom("GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"),
         fc.constantFrom(...types),
-        fc.constantFrom("", "text/html", "application/json"),
+        fc.constantFrom("", "text/html", "application/json", "application/vnd.layover.value"),
         bodies,
         async (path, method, type, accept, body) => {
           const hasBody = method !== "GET" && method !== "HEAD";

@@ -125,7 +125,7 @@ describe("POST /v1/workflows/:name/runs", () => {
       code: "invalid_request",
       field: "amount",
       detail: "amount is not a field of this request",
-      hint: "The fields are input, id, delay, startAt, tags, version.",
+      hint: "The fields are input, id, delay, startAt, tags, version, runId.",
     });
     const input = { id: "x" };
     expect(await refused([])).toMatchObject({ code: "invalid_request", detail: "the body is not an object" });

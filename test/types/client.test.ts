@@ -2,8 +2,11 @@
 import * as v from "valibot";
 import { describe, expectTypeOf, it } from "vitest";
 import * as z from "zod";
-import type { Client, Run } from "../../src/client/client.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Run } from "../../src/client/run.ts";
+import type { ClientVerbs } from "../../src/client/verbs.ts";
 import { workflow } from "../../src/core/contract.ts";
+import type { HttpClient } from "../../src/http/http-client.ts";
 
 const zodOrder = workflow({
   name: "order",
@@ -24,6 +27,7 @@ const bare = workflow({ name: "bare", version: 1 });
 const optional = workflow({ name: "optional", version: 1, input: z.string().optional() });
 
 declare const client: Client;
+declare const remote: HttpClient;
 declare const transaction: Parameters<Client["startIn"]>[0];
 declare const zodRun: Run<typeof zodOrder>;
 declare const valibotRun: Run<typeof valibotOrder>;
@@ -111,6 +115,37 @@ describe("resolveCallback", () => {
       await client.resolveCallback("token", "yes", { contract: zodOrder });
       // @ts-expect-error: this contract has no callbacks
       await client.resolveCallback("token", 5, { contract: bare });
+    });
+  });
+});
+
+describe("HttpClient", () => {
+  it("has the verbs of a client in process, with the same types, but what needs a transaction", () => {
+    expectTypeOf<HttpClient>().toExtend<ClientVerbs>();
+    expectTypeOf<Client>().toExtend<ClientVerbs>();
+    expectTypeOf<HttpClient["start"]>().toEqualTypeOf<Client["start"]>();
+    expectTypeOf<HttpClient["signal"]>().toEqualTypeOf<Client["signal"]>();
+    expectTypeOf<HttpClient>().not.toHaveProperty("startIn");
+  });
+
+  it("flows from the contract without an annotation", () => {
+    types(async () => {
+      const run = await remote.start(zodOrder, { id: "o1" }, { id: "o1", delay: "1 hour" });
+      expectTypeOf(run).toEqualTypeOf<Run<typeof zodOrder>>();
+      expectTypeOf(await run.result()).toEqualTypeOf<{ charge: string; paidAt: Date }>();
+      expectTypeOf(await (await remote.runById(valibotOrder, "o1")).result()).toEqualTypeOf<number>();
+      expectTypeOf((await run.history({ after: 100 })).next).toEqualTypeOf<number | undefined>();
+      await run.signal("address", { city: "Bonn" });
+      await remote.signal({ id: "o1" }, "stop", undefined, { contract: zodOrder });
+      await remote.resolveCallback("https://example.com/callbacks/a.b", 5, { contract: zodOrder });
+      // @ts-expect-error: an input of this contract has an id
+      await remote.start(zodOrder, {});
+      // @ts-expect-error: this contract has no input
+      await remote.start(bare, { id: "o1" });
+      // @ts-expect-error: a city is a text
+      await run.signal("address", { city: 1 });
+      // @ts-expect-error: neither an approval nor a rating
+      await remote.resolveCallback("token", "yes", { contract: zodOrder });
     });
   });
 });

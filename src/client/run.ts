@@ -1,0 +1,107 @@
+/** A run as its contract types it, in process or over HTTP: it asks whatever client it came from. */
+import type { Contract, ResultOf, SignalsOf } from "../core/contract.ts";
+import type { Duration } from "../core/duration.ts";
+import type { InferInput } from "../core/schema.ts";
+import { resultOf } from "./ending.ts";
+import type { HistoryOptions, HistoryView } from "./history-view.ts";
+import { unknownRun } from "./run-id.ts";
+import type { RunEnding, RunView } from "./run-view.ts";
+
+export interface WaitOptions {
+  /** How long to wait for the end of the run. Default: until it is over. */
+  readonly wait?: Duration | undefined;
+  /** Ends the waiting, with its reason. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export interface SignalOptions {
+  /** A second signal of that name and dedupeId to the run is left out. */
+  readonly dedupeId?: string | undefined;
+  /** Of this sending (a uuid), made by you: sending again with it does nothing. */
+  readonly signalId?: string | undefined;
+}
+
+/** That a signal is kept; "duplicate": one of that dedupeId had come before. */
+export interface SignalReceipt {
+  readonly runId: string;
+  readonly outcome: "sent" | "duplicate";
+}
+
+/** The verbs about one run, of whatever client. */
+export interface RunVerbs {
+  /** @throws LayoverError `unknown_run` */
+  get(runId: string): Promise<RunView>;
+
+  /**
+   * What a run did and what it waits for; of its records a page at a time.
+   *
+   * @throws LayoverError `unknown_run`, `invalid_request`
+   */
+  history(runId: string, options?: HistoryOptions): Promise<HistoryView>;
+
+  /** Like `result`, but answers the run's ending as data; after `wait` also of a run that is not over. */
+  settle(runId: string, options?: WaitOptions): Promise<RunEnding>;
+
+  /**
+   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it.
+   *
+   * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`
+   */
+  signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    run: string | { readonly id: string },
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalOptions & { readonly contract: C },
+  ): Promise<SignalReceipt>;
+}
+
+/**
+ * One run of a contract. `runId` is all that it is made of: `client.run(order, runId)` gives it again.
+ *
+ * @example const { charge } = await run.result({ wait: "30s" });
+ */
+export class Run<C extends Contract> {
+  readonly runId: string;
+  /** Whether it was this call that started it. */
+  readonly isNew: boolean;
+  readonly #client: RunVerbs;
+  readonly #contract: C;
+
+  constructor(client: RunVerbs, contract: C, { runId, isNew }: { runId: string; isNew: boolean }) {
+    this.#client = client;
+    this.#contract = contract;
+    this.runId = runId;
+    this.isNew = isNew;
+  }
+
+  /** @throws LayoverError `unknown_run` */
+  get(): Promise<RunView> {
+    return this.#client.get(this.runId);
+  }
+
+  /** What it did and what it waits for; of its records a page at a time. @throws LayoverError `unknown_run` */
+  history(options: HistoryOptions = {}): Promise<HistoryView> {
+    return this.#client.history(this.runId, options);
+  }
+
+  /**
+   * Waits until the run is over.
+   *
+   * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
+   */
+  async result(options: WaitOptions = {}): Promise<ResultOf<C>> {
+    const ending = await this.#client.settle(this.runId, options);
+    if (ending.workflow !== this.#contract.name) throw unknownRun({ workflow: this.#contract.name, id: this.runId });
+    // The engine parsed it by the output schema of this very contract.
+    return resultOf(ending, options.wait) as ResultOf<C>;
+  }
+
+  /** @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over` */
+  signal<Name extends keyof SignalsOf<C> & string>(
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalOptions = {},
+  ): Promise<SignalReceipt> {
+    return this.#client.signal(this.runId, name, payload, { ...options, contract: this.#contract });
+  }
+}

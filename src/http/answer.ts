@@ -1,0 +1,30 @@
+/** An answer as whoever asks can read it: in the codec for our own client, as plain JSON (plain-json.ts) for others. */
+import { encode } from "../core/codec.ts";
+import { defaultLimits } from "../core/limits.ts";
+import { valueType } from "./media-type.ts";
+import { toJson } from "./plain-json.ts";
+import { sealed } from "./sealed-view.ts";
+
+/** Views lie around values. */
+const maxDepth = defaultLimits.valueDepth + 10;
+
+export function answerTo(
+  request: Request,
+  value: unknown,
+  { status = 200, headers = {} }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
+): Response {
+  const inCodec = (request.headers.get("accept") ?? "").includes(valueType);
+  const text = inCodec
+    ? encode(sealed(value), { what: "the answer", maxBytes: Number.POSITIVE_INFINITY, maxDepth })
+    : JSON.stringify(toJson(value) ?? null);
+  return new Response(text, {
+    status,
+    headers: {
+      "content-type": inCodec ? valueType : "application/json",
+      "cache-control": "no-store",
+      vary: "accept",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+  });
+}

@@ -1,0 +1,185 @@
+/**
+ * The client for programs that do not have the database: the same verbs, over HTTP.
+ *
+ *   import { HttpClient } from "layover/client";
+ *
+ *   const client = new HttpClient({ url: "https://example.com/layover", apiKey: env.LAYOVER_API_KEY });
+ *   const run = await client.start(order, { amount: 42 }, { id: "o1" });
+ *   const { charge } = await run.result({ wait: "30s" });
+ *
+ * It runs wherever there is `fetch`, in browsers too, and carries no engine. Values travel in the codec, so they arrive
+ * as they were. A request that got lost is sent again with the same ids, so nothing happens twice.
+ */
+import { v7 } from "uuid";
+import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../client/answering.ts";
+import { callbackTokenIn } from "../client/callback-token.ts";
+import { resultOf } from "../client/ending.ts";
+import type { HistoryOptions, HistoryView } from "../client/history-view.ts";
+import type { ListOptions, Page } from "../client/listing.ts";
+import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../client/run.ts";
+import { knownRunId } from "../client/run-id.ts";
+import type { RunEnding, RunView } from "../client/run-view.ts";
+import { isTraceparent, type StartArguments, type StartOptions } from "../client/starting.ts";
+import type { ClientVerbs } from "../client/verbs.ts";
+import { untilOver } from "../client/waiting.ts";
+import type { Contract, SignalsOf } from "../core/contract.ts";
+import { toMilliseconds } from "../core/duration.ts";
+import { toErrorValue } from "../core/error-value.ts";
+import type { InferInput } from "../core/schema.ts";
+import { type HostClock, hostClock } from "../postgres/clock.ts";
+import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
+import { unsealed } from "./sealed-view.ts";
+
+export { RunFailedError } from "../client/run-failed-error.ts";
+export { Unreadable } from "../client/unreadable.ts";
+export { type ErrorCode, type ErrorDetails, LayoverError } from "../core/errors.ts";
+export { TimeoutError } from "../core/user-errors.ts";
+export type { ApiOptions as HttpClientOptions } from "./api.ts";
+export type {
+  CallbackView,
+  ClientVerbs,
+  HistoryOptions,
+  HistoryView,
+  ListOptions,
+  Page,
+  Run,
+  RunEnding,
+  RunView,
+  SignalOptions,
+  SignalReceipt,
+  StartOptions,
+  WaitOptions as ResultOptions,
+};
+
+/** What gateways put up with: many cut at 30 s, Amazon's at 29. */
+const longPollMs = 25_000;
+
+/**
+ * The verbs of a client over HTTP (ClientVerbs says what each does). Requests take 30 s at most and are made up to 5
+ * times; both can be set.
+ *
+ * @example const client = new HttpClient({ url: "https://example.com/layover", apiKey: env.LAYOVER_API_KEY });
+ */
+export class HttpClient implements ClientVerbs {
+  readonly #api: Api;
+  readonly #host: HostClock;
+
+  /** @throws LayoverError `invalid_request` for a url or key that is none, `invalid_retry`, `invalid_duration` */
+  constructor(options: ApiOptions) {
+    this.#api = new Api(options);
+    this.#host = options.host ?? hostClock;
+  }
+
+  async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
+    // As it was given: the server parses it, and a schema that transforms would transform twice.
+    const [input, options = {}] = args;
+    const { traceparent, startAt, runId = v7(), ...further } = options;
+    const body = {
+      ...further,
+      runId,
+      input,
+      version: contract.version,
+      ...(startAt !== undefined && { startAt: new Date(startAt) }),
+    };
+    const headers = traceparent !== undefined && isTraceparent(traceparent) ? { traceparent } : {};
+    const path = pathOf("v1", "workflows", contract.name, "runs");
+    return new Run(this, contract, await this.#post<{ runId: string; isNew: boolean }>(path, body, { headers }));
+  }
+
+  run<C extends Contract>(contract: C, runId: string): Run<C> {
+    return new Run(this, contract, { runId, isNew: false });
+  }
+
+  async runById<C extends Contract>(contract: C, id: string): Promise<Run<C>> {
+    const { runId } = await this.#get<RunView>(pathOf("v1", "workflows", contract.name, "ids", id));
+    return this.run(contract, runId);
+  }
+
+  async get(runId: string): Promise<RunView> {
+    return await this.#get(runPath(runId));
+  }
+
+  async list(options: ListOptions = {}): Promise<Page> {
+    const { tags, ...further } = options;
+    const tag =
+      tags && Object.entries(tags).map(([name, value]) => `${name.replace(/[%:]/g, encodeURIComponent)}:${value}`);
+    return await this.#get("/v1/runs", { query: { ...further, tag } });
+  }
+
+  async history(runId: string, { after, limit }: HistoryOptions = {}): Promise<HistoryView> {
+    return await this.#get(`${runPath(runId)}/history`, { query: { after, limit } });
+  }
+
+  async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
+    return resultOf(await this.settle(runId, options), options.wait);
+  }
+
+  /** The server waits at first; after that it is asked now and then, as the client in process asks the database. */
+  async settle(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
+    const path = `${runPath(runId)}/result`;
+    const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
+    let pollMs = Math.min(waitMs, longPollMs);
+    const read = async () => {
+      const options = { query: { wait: `${pollMs}ms` }, waitMs: pollMs, abortSignal };
+      pollMs = 0;
+      return await this.#get<RunEnding>(path, options);
+    };
+    return await untilOver(read, { waitMs, host: this.#host, abortSignal });
+  }
+
+  async signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    run: string | { readonly id: string },
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    { contract, dedupeId, signalId = v7() }: SignalOptions & { readonly contract: C },
+  ): Promise<SignalReceipt> {
+    const path = typeof run === "string" ? runPath(run) : pathOf("v1", "workflows", contract.name, "ids", run.id);
+    return await this.#post(`${path}${pathOf("signals", name)}`, {
+      payload,
+      dedupeId,
+      signalId,
+      workflow: contract.name,
+    });
+  }
+
+  async callback(token: string): Promise<CallbackView> {
+    return await this.#get(callbackPath(token), { isPublic: true });
+  }
+
+  /** The contract is for the compiler; the server checks the value by its own. */
+  async resolveCallback<C extends Contract>(
+    token: string,
+    value: CallbackInputOf<C>,
+    _of: { contract: C },
+  ): Promise<void> {
+    await this.#post(callbackPath(token), value, { isPublic: true });
+  }
+
+  async rejectCallback(token: string, reason: Rejection): Promise<void> {
+    await this.#post(`${callbackPath(token)}/reject`, toErrorValue(reason), { isPublic: true });
+  }
+
+  async wake(): Promise<void> {
+    await this.#post("/v1/wake", undefined);
+  }
+
+  /** These two alone trust the shape of an answer: it is what the route of that path gives. */
+  async #get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
+    return unsealed(await this.#api.get(path, options)) as Answer;
+  }
+
+  async #post<Answer>(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return unsealed(await this.#api.post(path, body, options)) as Answer;
+  }
+}
+
+function runPath(runId: string): string {
+  return `/v1/runs/${knownRunId(runId)}`;
+}
+
+/** Of a whole URL only the token counts: requests go where this client's url says. */
+function callbackPath(tokenOrUrl: string): string {
+  const token = callbackTokenIn(tokenOrUrl);
+  if (/^[\w-]+\.[\w-]+$/.test(token)) return `/callbacks/${token}`;
+  throw unknownCallback();
+}

@@ -1,0 +1,84 @@
+/** What of layover ends up in a program that imports a little of it. Each source that leaves a byte there is looked at. */
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { describe, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Minified for a browser, where `node:` modules are an error. */
+async function bundled(code: string): Promise<{ readonly sources: readonly string[]; readonly gzippedBytes: number }> {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: code, resolveDir: root },
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    conditions: ["layover-source"],
+    metafile: true,
+    write: false,
+    logLevel: "silent",
+  });
+  const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {});
+  return {
+    sources: inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([source]) => source),
+    gzippedBytes: gzipSync(outputFiles[0]?.contents ?? "").length,
+  };
+}
+
+/** Of ours but the rules and words of core; a package is named by its folder. */
+function strangersIn(sources: readonly string[]): readonly string[] {
+  const beyondCore = sources.filter((source) => source !== "<stdin>" && !source.startsWith("src/core/"));
+  return [
+    ...new Set(beyondCore.map((source) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0] ?? source)),
+  ].sort();
+}
+
+describe("layover/client in a browser", () => {
+  it("carries no engine, no database, no server and no schema library: 10.2 kB gzipped", async () => {
+    const { sources, gzippedBytes } = await bundled('export { HttpClient } from "layover/client";');
+    expect(strangersIn(sources)).toEqual([
+      "node_modules/uuid",
+      "src/client/answering.ts",
+      "src/client/callback-token.ts",
+      "src/client/ending.ts",
+      "src/client/run-failed-error.ts",
+      "src/client/run-id.ts",
+      "src/client/run-view.ts",
+      "src/client/run.ts",
+      "src/client/starting.ts",
+      "src/client/unreadable.ts",
+      "src/client/waiting.ts",
+      "src/http/api-answer.ts",
+      "src/http/api.ts",
+      "src/http/http-client.ts",
+      "src/http/media-type.ts",
+      "src/http/sealed-view.ts",
+      "src/postgres/clock.ts", // the host's: how to pause
+    ]);
+    expect(sources.filter((source) => /execution|replay|demand|steps|offers/.test(source))).toEqual([]);
+    expect(gzippedBytes).toBeLessThan(11_000);
+  });
+});
+
+describe("layover", () => {
+  it("leaves of itself what is used: a contract is 1.5 kB gzipped, without engine and client", async () => {
+    const { sources, gzippedBytes } = await bundled('export { workflow } from "layover";');
+    expect(strangersIn(sources)).toEqual([]);
+    expect(sources).toContain("src/core/contract.ts");
+    expect(sources).not.toContain("src/core/codec.ts");
+    expect(gzippedBytes).toBeLessThan(1_700);
+  });
+
+  it("brings a contract along with the client that starts it", async () => {
+    const code = `
+      import { HttpClient } from "layover/client";
+      import { LayoverError, workflow } from "layover";
+      const greet = workflow({ name: "greet", version: 1 });
+      export const start = () => new HttpClient({ url: "/layover" }).start(greet).catch((e) => e instanceof LayoverError);`;
+    const { sources, gzippedBytes } = await bundled(code);
+    expect(sources.filter((source) => source.endsWith("core/errors.ts"))).toHaveLength(1);
+    expect(gzippedBytes).toBeLessThan(11_500);
+  });
+});
