@@ -52,6 +52,11 @@ export async function testEngine(options: TestEngineOptions): Promise<TestEngine
   return new TestEngine(await Stage.open({ workflows, stubs, now: Number(now), patienceMs }));
 }
 
+/**
+ * An engine whose time and turns are in the test's hands. Made by `testEngine`.
+ *
+ * @example await using t = await testEngine({ workflows: [orderWorkflow] });
+ */
 class TestEngine {
   readonly #stage: Stage;
 

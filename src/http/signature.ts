@@ -1,0 +1,58 @@
+/**
+ * Signs what a deployment sends to itself over HTTP: a MAC over when, where and what. Verified before any SQL, so that a
+ * stranger cannot keep the database awake.
+ *
+ *     layover-signature: t=1767268800,v1=<MAC>
+ *
+ * Within the window the same request may come again, from whoever saw it: so it must be a hint, which does nothing twice.
+ */
+import { LayoverError } from "../core/errors.ts";
+import type { Secrets } from "./secrets.ts";
+
+export const signatureHeader = "layover-signature";
+
+/** How far the clocks of who signs and who verifies may be apart, on the way included. */
+const windowSeconds = 300;
+
+export interface Signing {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  /** The host's. */
+  readonly nowMs?: number;
+}
+
+/** The value of the header. `path` is without any prefix: a proxy or a router may take it away, or add one. */
+export function sign(path: string, body: string, { secrets, namespace, nowMs = Date.now() }: Signing): string {
+  const seconds = Math.floor(nowMs / 1_000);
+  return `t=${seconds},v1=${secrets.sign("internal", signedText(path, body, namespace, seconds))}`;
+}
+
+/**
+ * `readBody` is called where the header could be a signature of now.
+ *
+ * @throws LayoverError `unauthorized`, and whatever `readBody` throws
+ */
+export async function verified(
+  path: string,
+  { headers, readBody }: { readonly headers: Headers; readonly readBody: () => Promise<string> },
+  { secrets, namespace, nowMs = Date.now() }: Signing,
+): Promise<string> {
+  const [, time = "", mac = ""] = /^t=(\d{1,12}),v1=([\w-]+)$/.exec(headers.get(signatureHeader) ?? "") ?? [];
+  if (mac === "") throw unauthorized("this request needs a signature");
+  const seconds = Number(time);
+  if (Math.abs(nowMs / 1_000 - seconds) > windowSeconds) throw unauthorized("the signature is not of now");
+  const body = await readBody();
+  if (secrets.verify("internal", signedText(path, body, namespace, seconds), mac)) return body;
+  throw unauthorized("the signature does not count here");
+}
+
+/** Neither a path nor a namespace has a line break in it. */
+function signedText(path: string, body: string, namespace: string, seconds: number): string {
+  return `${namespace}\n${seconds}\n${path}\n${body}`;
+}
+
+function unauthorized(message: string): LayoverError {
+  return new LayoverError("unauthorized", message, {
+    hint: "Only the deployment itself calls this route. Its requests are signed with its own root secret.",
+  });
+}
