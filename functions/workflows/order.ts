@@ -34,7 +34,7 @@ export const order = workflow({
 export const orderWorkflow = order.handler(async ({ input, step, log }) => {
   const { customer, amount } = input;
   const charge = await step.run("charge", ({ idempotencyKey }) =>
-    perform("charge", { idempotencyKey, answersAfterMs: 1_200, details: { customer, amount } }),
+    perform("charge", { idempotencyKey, details: { customer, amount } }),
   );
   log.info("charged", { charge, amount });
 
@@ -44,9 +44,7 @@ export const orderWorkflow = order.handler(async ({ input, step, log }) => {
     { timeout: "3 days" },
   );
   if (!approval.ok) {
-    await step.run("refund", ({ idempotencyKey }) =>
-      perform("refund", { idempotencyKey, answersAfterMs: 200, details: { charge } }),
-    );
+    await step.run("refund", ({ idempotencyKey }) => perform("refund", { idempotencyKey, details: { charge } }));
     throw new NonRetryableError("the order was not approved");
   }
 
@@ -55,10 +53,8 @@ export const orderWorkflow = order.handler(async ({ input, step, log }) => {
   const corrected = await step.waitForSignal("address", { timeout: 0, onTimeout: "null" });
   const address = corrected ?? input.address;
 
-  const parcels = await step.map("ship", input.items, (item, { step, index }) =>
-    step.run("send", ({ idempotencyKey }) =>
-      perform("parcel", { idempotencyKey, answersAfterMs: 400 + 300 * index, details: { item, ...address } }),
-    ),
+  const parcels = await step.map("ship", input.items, (item, { step }) =>
+    step.run("send", ({ idempotencyKey }) => perform("parcel", { idempotencyKey, details: { item, ...address } })),
   );
   log.info("shipped", { parcels });
   return { charge, parcels, address };

@@ -14,8 +14,8 @@ export interface TurnsMessage {
   readonly hops: number;
 }
 
-/** A turn names a run, and maybe a path of scopes: some hundred bytes. */
-const mostBytes = 256 * 1024;
+/** A turn names a run, and maybe a path of scopes: some hundred bytes. A burst is thousands of them. */
+const mostBytes = 2 * 1024 * 1024;
 
 export function turnsRequest(message: TurnsMessage, signing: Signing): RequestInit {
   const body = JSON.stringify(message);

@@ -1,6 +1,11 @@
 /**
  * Dispatch within one process: a queue in memory, and at most so many invocations at a time, each of which takes what
- * is ready together. Losing it with the process loses nothing.
+ * is ready together, as the turns of a batch are that was recorded by one statement. Losing it with the process loses
+ * nothing.
+ *
+ * What was claimed before and never finished goes alone: it may have killed its process. Its claims are counted, so no two
+ * of that kind are under way at once, or one that does no harm would be blamed for the deaths that another one brings. They
+ * queue behind each other; whatever else there is goes on beside them, for its claims are not counted.
  */
 import type { TurnRef } from "../core/ports.ts";
 
@@ -18,6 +23,10 @@ export class InProcessDispatch {
   readonly #underWay = new Set<Promise<void>>();
   #queue: TurnRef[] = [];
   #next = 0;
+  #alone: TurnRef[] = [];
+  #isAloneUnderWay = false;
+  #isAloneNext = true;
+  #isPumpDue = false;
   #isClosed = false;
 
   constructor(options: InProcessDispatchOptions) {
@@ -36,7 +45,7 @@ export class InProcessDispatch {
 
   /** Resolves when nothing is under way and nothing is queued; delayed dispatches do not count. */
   async idle(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#isPumpDue || this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
   /** Takes nothing more; resolves when the invocations under way have ended. */
@@ -44,31 +53,46 @@ export class InProcessDispatch {
     this.#isClosed = true;
     this.#queue = [];
     this.#next = 0;
+    this.#alone = [];
     for (const timer of this.#timers) clearTimeout(timer);
     await this.idle();
   }
 
   #enqueue(turns: readonly TurnRef[]): void {
     if (this.#isClosed) return;
-    this.#queue.push(...turns);
-    this.#pump();
+    for (const turn of turns) (turn.alone ? this.#alone : this.#queue).push(turn);
+    if (this.#isPumpDue) return;
+    this.#isPumpDue = true;
+    queueMicrotask(() => {
+      this.#isPumpDue = false;
+      this.#pump();
+    });
   }
 
   #pump(): void {
-    while (this.#underWay.size < this.#options.concurrency && this.#next < this.#queue.length) {
-      const invocation = this.#options.carryOut(this.#takeBatch()).finally(() => {
+    while (this.#underWay.size < this.#options.concurrency) {
+      const isAlone = this.#isAloneTurn();
+      const turns = isAlone ? this.#alone.splice(0, 1) : this.#takeBatch();
+      if (turns.length === 0) return;
+      if (isAlone) this.#isAloneUnderWay = true;
+      this.#isAloneNext = !isAlone;
+      const invocation = this.#options.carryOut(turns).finally(() => {
         this.#underWay.delete(invocation);
+        if (isAlone) this.#isAloneUnderWay = false;
         this.#pump();
       });
       this.#underWay.add(invocation);
     }
   }
 
-  /** What was claimed before and never finished goes alone: it may have killed its process. */
+  /** They take turns with the rest, so that neither holds up the other where only one invocation may be under way. */
+  #isAloneTurn(): boolean {
+    if (this.#isAloneUnderWay || this.#alone.length === 0) return false;
+    return this.#isAloneNext || this.#next === this.#queue.length;
+  }
+
   #takeBatch(): readonly TurnRef[] {
-    const rest = this.#queue.slice(this.#next, this.#next + this.#options.batch);
-    const firstAlone = rest.findIndex(({ alone }) => alone);
-    const batch = firstAlone === -1 ? rest : rest.slice(0, Math.max(firstAlone, 1));
+    const batch = this.#queue.slice(this.#next, this.#next + this.#options.batch);
     this.#next += batch.length;
     if (this.#next === this.#queue.length) {
       this.#queue = [];

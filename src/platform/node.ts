@@ -14,6 +14,7 @@ import { createApp } from "../http/app.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type InProcessOptions, startInProcess } from "./in-process.ts";
 import { logLine } from "./log-line.ts";
+import { prefixOf, shownPath } from "./prefix.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
@@ -40,12 +41,13 @@ export interface NodeServer {
 const graceMs = 1_000;
 
 /**
- * Listens first, so that a second server on the same port carries out nothing.
+ * Serves workflows until it is closed. Listens first, so that a second server on the same port carries out nothing.
  *
  * What handlers log goes to stdout and errors to stderr, unless you take them by `onLog` and `onError`.
  *
  * @throws LayoverError `invalid_secret`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
  *   errors where it cannot listen
+ * @example const { url, client, close } = await serveNode({ workflows, database: pg(pool), secrets, port: 3000 });
  */
 export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const { workflows, namespace = "default", hostname, onLog = printLog, onError = printError } = options;
@@ -62,7 +64,7 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     const { client, close } = await startInProcess({ ...options, namespace, publicUrl, secrets, onLog, onError });
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
-      onError(error, `answering ${request.method} ${pathOf(request)}`);
+      onError(error, `answering ${request.method} ${shownPath(request)}`);
     app.resolve(new Hono().route(prefix, createApp({ client, contracts, secrets, namespace, onError: report })));
     return {
       url,
@@ -104,21 +106,10 @@ function portOf(port: number | string = 3000): number {
   });
 }
 
-/** `layover/` → `/layover`. */
-function prefixOf(prefix = ""): string {
-  const inner = prefix.replace(/^\/+|\/+$/g, "");
-  return inner === "" ? "" : `/${inner}`;
-}
-
 /** An address to be reached at: nobody can call "all of this machine". */
 function hostIn(hostname: string | undefined): string {
   if (hostname === undefined || hostname === "0.0.0.0" || hostname === "::") return "localhost";
   return hostname.includes(":") ? `[${hostname}]` : hostname;
-}
-
-/** Without what is secret in it: a callback's token. */
-function pathOf({ url }: Request): string {
-  return new URL(url).pathname.replace(/(\/callbacks\/[^/]{8})[^/]*/, "$1…");
 }
 
 function printLog(entry: LogEntry): void {

@@ -3,21 +3,21 @@
  * kills with SIGKILL in the middle of a charge and again while the run waits for a person; checks what it tells, and
  * exits with 1 if anything is not as told.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Effect } from "../../functions/workflows/effects.ts";
 import { DevServer } from "../platform/dev-server.ts";
 import { Follower, type Look } from "./follower.ts";
 import { paint, Screen } from "./screen.ts";
 import { type Bar, drawTimeline, type Lane } from "./timeline.ts";
+import { openWorld } from "./world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "layover-demo-"));
 const data = join(folder, "data");
-const books = join(folder, "effects");
 const items = ["lamp", "desk", "chair"];
 const screen = new Screen();
+const world = await openWorld();
 /** Each time that a server was there. */
 const lives: Bar[] = [];
 let server: DevServer | undefined;
@@ -51,9 +51,9 @@ async function play(): Promise<void> {
   await untilAsked("charge", 1);
   screen.say("wait", "charge: the payment provider took the money, its answer is on the way");
   await delay(500);
-  const lostFrom = effects("charge")[0]?.at ?? Number.NaN;
+  const lostFrom = world.asked("charge")[0]?.at ?? Number.NaN;
   const firstKill = await end(life, "in the middle of the charge; the answer has nowhere to go");
-  check(effects("charge").length === 1, "the charge has begun once");
+  check(world.asked("charge").length === 1, "the charge has begun once");
 
   screen.act("The same folder, another server: nobody tells the run to go on");
   life = await begin(life);
@@ -82,10 +82,12 @@ async function play(): Promise<void> {
   screen.plain(drawTimeline([{ name: "server", bars: lives }, ...lanesOf(last, lost)]));
 
   screen.act("What happened outside");
-  screen.plain(`  charge   asked ${effects("charge").length} times, done ${paint("bold", `${done("charge")} time`)}`);
+  screen.plain(
+    `  charge   asked ${world.asked("charge").length} times, done ${paint("bold", `${done("charge")} time`)}`,
+  );
   for (const item of items)
     screen.plain(`  parcel   ${item.padEnd(5)} sent ${paint("bold", `${done("parcel", item)} time`)}`);
-  check(effects("charge").length === 2 && done("charge") === 1, "the charge is asked for twice and done once");
+  check(world.asked("charge").length === 2 && done("charge") === 1, "the charge is asked for twice and done once");
   for (const item of items) check(done("parcel", item) === 1, `the parcel with the ${item} is sent once`);
   check(JSON.stringify(result.body["result"]).includes("Turin"), "the parcels went to the new address");
   screen.plain(
@@ -104,7 +106,7 @@ async function begin(before?: Life): Promise<Life> {
   const at = Date.now();
   screen.say("do", `layover dev --data ${data}`);
   const port = before?.server.port ?? 0;
-  const begun = new DevServer({ data, port, env: { LAYOVER_EFFECTS: books } });
+  const begun = new DevServer({ data, port, env: { EFFECTS_URL: world.url } });
   server = begun;
   await begun.listening();
   screen.say("note", `ready at ${begun.url} after ${((Date.now() - at) / 1_000).toFixed(1)} s`);
@@ -154,24 +156,15 @@ function isPending(pending: Look["pending"], kind: string): boolean {
   return pending.some((wait) => wait.kind === kind);
 }
 
-/** What the world outside was asked to do. */
-function effects(kind: string, item?: string): readonly Effect[] {
-  if (!existsSync(books)) return [];
-  const all = readFileSync(books, "utf8")
-    .trim()
-    .split("\n")
-    .map((line): Effect => JSON.parse(line));
-  return all.filter((effect) => effect.kind === kind && (item === undefined || effect["item"] === item));
-}
-
 function done(kind: string, item?: string): number {
-  return effects(kind, item).filter(({ isNew }) => isNew).length;
+  return world.asked(kind).filter((effect) => effect.isNew && (item === undefined || effect.details["item"] === item))
+    .length;
 }
 
 async function untilAsked(kind: string, times: number): Promise<void> {
   const givenUpAt = Date.now() + 15_000;
-  while (effects(kind).length < times) {
-    check(Date.now() < givenUpAt, `${kind} is asked for ${times} times, not ${effects(kind).length}, within 15 s`);
+  while (world.asked(kind).length < times) {
+    check(Date.now() < givenUpAt, `${kind} is asked for ${times} times, not ${world.asked(kind).length}, within 15 s`);
     await delay(20);
   }
 }

@@ -18,6 +18,10 @@ function turns(...runIds: string[]): TurnRef[] {
   return runIds.map((runId) => ({ runId, turn: 1 }));
 }
 
+function alone(...runIds: string[]): TurnRef[] {
+  return turns(...runIds).map((turn) => ({ ...turn, alone: true }));
+}
+
 const runsOf = (invocations: readonly Invocation[]) => invocations.map(({ runs }) => runs);
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -33,6 +37,12 @@ describe("what is dispatched in process", () => {
     expect(runsOf(invocations)).toEqual([["a"], ["b", "c", "d"]]);
   });
 
+  test("goes together where it is dispatched one by one, but without anything in between", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 9 });
+    await Promise.all(["a", "b", "c"].map((run) => dispatch.dispatch(turns(run), 0)));
+    expect(runsOf(invocations)).toEqual([["a", "b", "c"]]);
+  });
+
   test("goes in invocations of at most so many turns, and of these at most so many at a time", async () => {
     const { dispatch, invocations } = aDispatch({ concurrency: 2, batch: 2 });
     await dispatch.dispatch(turns("a", "b", "c", "d", "e"), 0);
@@ -45,16 +55,31 @@ describe("what is dispatched in process", () => {
     expect(runsOf(invocations).slice(2)).toEqual([["e"]]);
   });
 
-  test("goes alone where it may have killed its process before, in its turn", async () => {
+  test("goes alone where it may have killed its process before, one such at a time, and holds up nobody else", async () => {
     const { dispatch, invocations } = aDispatch({ concurrency: 9 });
-    const [a, b, c, d, e] = turns("a", "b", "c", "d", "e").map((turn, index) =>
-      index === 1 || index === 2 ? { ...turn, alone: true } : turn,
-    );
-    await dispatch.dispatch(
-      [a, b, c, d, e].filter((turn) => turn !== undefined),
-      0,
-    );
-    expect(runsOf(invocations)).toEqual([["a"], ["b"], ["c"], ["d", "e"]]);
+    await dispatch.dispatch([...alone("x", "y"), ...turns("a", "b"), ...alone("z")], 0);
+    expect(runsOf(invocations)).toEqual([["x"], ["a", "b"]]);
+    await dispatch.dispatch(turns("c"), 0);
+    expect(runsOf(invocations).slice(2)).toEqual([["c"]]);
+    invocations[1]?.end();
+    await settled();
+    expect(runsOf(invocations).slice(3)).toEqual([]);
+    invocations[0]?.end();
+    await settled();
+    expect(runsOf(invocations).slice(3)).toEqual([["y"]]);
+    invocations[3]?.end();
+    await settled();
+    expect(runsOf(invocations).slice(4)).toEqual([["z"]]);
+  });
+
+  test("goes by turns, alone and together, where only one invocation may be under way", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 1, batch: 2 });
+    await dispatch.dispatch([...alone("x", "y", "z"), ...turns("a", "b", "c")], 0);
+    for (let ended = 0; ended < invocations.length; ended += 1) {
+      invocations[ended]?.end();
+      await settled();
+    }
+    expect(runsOf(invocations)).toEqual([["x"], ["a", "b"], ["y"], ["c"], ["z"]]);
   });
 
   test("is idle when nothing is under way, whatever is delayed", async () => {

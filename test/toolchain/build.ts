@@ -1,7 +1,11 @@
-/** Fills `dist/` from `src/`: JavaScript and declarations by tsc, and every other file (SQL, pages) as it is. */
+/**
+ * Fills `dist/` from `src/`: JavaScript and declarations by tsc, and every other file (SQL, pages) as it is. Then tells how
+ * large a Worker becomes with it, and fails if that is too much.
+ */
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { bundleSize, describeSize, excess } from "./bundle-size.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 process.chdir(root);
@@ -14,3 +18,11 @@ cpSync("src", "dist", {
   recursive: true,
   filter: (file) => statSync(file).isDirectory() || !/\.(tsx?|md)$/.test(file),
 });
+
+const size = await bundleSize();
+console.log(describeSize(size));
+const tooMuch = excess(size);
+if (tooMuch !== undefined) {
+  console.error(tooMuch);
+  process.exit(1);
+}

@@ -1,0 +1,22 @@
+/** A Cloudflare Worker on your Postgres, which it asks by Neon's HTTP driver. What it reads from `env`: see wrangler.toml. */
+import { type Fetcher, serve } from "layover/cloudflare";
+import { neon } from "layover/neon";
+import { workflows } from "./workflows/index.ts";
+
+interface Env {
+  readonly DATABASE_URL: string;
+  readonly LAYOVER_ENVIRONMENT?: string;
+  readonly LAYOVER_SECRET: string;
+  readonly LAYOVER_SECRET_OLD?: string;
+  readonly PUBLIC_URL: string;
+  readonly SELF?: Fetcher;
+}
+
+export default serve<Env>({
+  workflows,
+  database: (env) => neon(env.DATABASE_URL),
+  environment: (env) => env.LAYOVER_ENVIRONMENT,
+  publicUrl: (env) => env.PUBLIC_URL,
+  secrets: (env) => [env.LAYOVER_SECRET, env.LAYOVER_SECRET_OLD],
+  self: (env) => env.SELF,
+});

@@ -1,0 +1,62 @@
+/** What `serve` of cloudflare.ts is given, by the user and by Cloudflare's runtime. */
+import type { Workflow } from "../core/contract.ts";
+import type { Query } from "../core/ports.ts";
+import type { EngineOptions } from "../engine/options.ts";
+
+type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onError">;
+
+export interface CloudflareOptions<Env> extends Settings {
+  readonly workflows: readonly Workflow[];
+  /**
+   * Called for each request, and ended with it if it has an `end`: `neon(env.DATABASE_URL)`, or by TCP and with
+   * nodejs_compat `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. A request and all that it calls by
+   * bindings may have six connections open, so whoever waits for another one has ended its own.
+   */
+  readonly database: (env: Env) => Query & { readonly end?: () => Promise<void> };
+  /** Where the world reaches this Worker, with the prefix: callbacks are answered there. */
+  readonly publicUrl: (env: Env) => string | undefined;
+  /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
+  readonly secrets: (env: Env) => readonly (string | undefined)[];
+  /**
+   * A service binding of this Worker to itself, by which it asks itself to carry out turns. Default: `publicUrl`, which
+   * is for Custom Domains: a `fetch` to a route of one's own zone passes Workers by, and one to workers.dev is refused.
+   *
+   * `wrangler types` gives it the type of this very Worker. TypeScript gets out of that circle where it is told:
+   * `const worker: CloudflareWorker<Env> = serve({ … }); export default worker;`
+   */
+  readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
+  /** Which deployment this is. A database belongs to one. Default: "default". */
+  readonly environment?: ((env: Env) => string | undefined) | undefined;
+  /** Runs of other namespaces in the same database are none of ours. Default: "default". */
+  readonly namespace?: string | undefined;
+  /** Of every path: `/layover`. Default: none. */
+  readonly prefix?: string | undefined;
+  /** How many turns one request carries of what is ready together; more if that were more than 30 requests. Default: 10. */
+  readonly batch?: number | undefined;
+  /**
+   * How many steps one request carries out in all, and how long it goes on beginning new ones: each is recorded and the
+   * next one claimed by one statement. Default: 10 and 5 s.
+   */
+  readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
+}
+
+/*
+ * Of Cloudflare's runtime, as much as is used, in the shapes that it has. The types that `wrangler types` or
+ * @cloudflare/workers-types make fit them, and nobody needs to have either.
+ */
+
+/** Of one invocation. */
+export interface ExecutionContext {
+  waitUntil(promise: Promise<unknown>): void;
+}
+
+/** What a cron trigger hands over. */
+export interface ScheduledController {
+  readonly scheduledTime: number;
+  readonly cron: string;
+}
+
+/** A service binding. */
+export interface Fetcher {
+  fetch(url: string, request: RequestInit): Promise<Response>;
+}

@@ -1,0 +1,135 @@
+/**
+ * What one request, or one ring of the cron trigger, works with: an engine, a client and a way to dispatch, all its own.
+ * Nothing of it outlives the request (see isolate.ts).
+ */
+import { Client } from "../client/client.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { TurnRef } from "../core/ports.ts";
+import { Engine } from "../engine/engine.ts";
+import type { EngineOptions } from "../engine/options.ts";
+import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
+import { turnsPath, turnsRequest } from "../http/internal.ts";
+import { Calls } from "../postgres/calls.ts";
+import { hostClock, pause } from "../postgres/clock.ts";
+import type { CloudflareOptions } from "./cloudflare-options.ts";
+import { type Isolate, read } from "./isolate.ts";
+import { SelfDispatch } from "./self-dispatch.ts";
+
+/**
+ * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
+ * after 32 requests in all, side chains included. Before that the rest is left to the cron trigger, which begins anew.
+ */
+const mostHops = 12;
+
+/** The Free plan allows 50 subrequests. A dispatch that fails makes the scheduler wait longer each time. */
+const mostRequests = 30;
+
+/** A request may have six connections open, those of the service bindings that it calls included. */
+const mostOpen = 4;
+
+/**
+ * For all turns of a request together, so that their subrequests stay well below the 50 that the Free plan allows. Ten
+ * steps in a row, with a database that answers after 8 ms: 133 ms and 11 statements; one a request, 196 ms and 20. And
+ * twelve requests reach ten times as far.
+ */
+const carrying = { maxSteps: 10, budgetMs: 5_000 };
+
+export interface VisitSettings<Env> extends CloudflareOptions<Env> {
+  readonly isolate: Isolate;
+  readonly namespace: string;
+  readonly onError: NonNullable<EngineOptions["onError"]>;
+}
+
+export interface VisitOptions {
+  /** How many requests to oneself led here. */
+  readonly hops: number;
+  /** How many turns it is asked to carry out. */
+  readonly turns?: number;
+  /** Has the runtime wait for what this visit has begun, also beyond its answer. */
+  readonly hold?: (sent: Promise<void>) => void;
+  readonly requestId?: string | undefined;
+}
+
+export interface Visit {
+  readonly engine: Engine;
+  readonly client: Client;
+  readonly tick: () => Promise<void>;
+  /** Ends the connection to the database, and waits for those whom this visit has asked to go on. */
+  readonly settle: () => Promise<void>;
+}
+
+/** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
+export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options: VisitOptions): Visit {
+  const { namespace, isolate, onError, batch = 10, invocation } = settings;
+  const { secrets, publicUrl, clock } = isolate;
+  const { hops, turns = 1, hold, requestId } = options;
+  const database = read("database", () => settings.database(env));
+  const self = read("self", () => settings.self?.(env)) ?? globalThis;
+
+  const selfDispatch = new SelfDispatch({
+    send: async (sent: readonly TurnRef[]) => {
+      const request = turnsRequest({ turns: sent, hops: hops + 1 }, { secrets, namespace });
+      // A redirect would make a GET of it.
+      const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
+      await response.body?.cancel(); // who reads no answer keeps the connection
+      if (!response.ok) throw refused(response.status);
+    },
+    batch,
+    mostRequests,
+    concurrency: mostOpen,
+    hold,
+    onError: (error) => onError(error, "dispatching"),
+  });
+  const dispatch = hops < mostHops ? selfDispatch.dispatch : async () => {};
+  // The cron trigger rings each minute, whatever is armed. The price: it asks the database each time, which never sleeps.
+  const alarm = async () => {};
+  const calls = new Calls({ query: database, namespace, alarm, clock });
+  const { maxSteps, budgetMs } = { ...carrying, ...invocation };
+  const engine = new Engine({
+    ...settings,
+    calls,
+    dispatch,
+    environment: read("environment", () => settings.environment?.(env)),
+    sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
+    invocation: { maxSteps: Math.max(1, Math.floor(maxSteps / turns)), budgetMs },
+    warmRuns: 0,
+    requestId: () => requestId,
+    atRest,
+  });
+  /*
+   * A blocked run has no due instant, and new code is to try it again. Nobody here remembers which deployments have
+   * ticked, so each isolate's first tick counts as a new one's: a scan of the runs that are not over, and a turn of each
+   * that is blocked. What it dispatches twice is a hint too many.
+   */
+  const tick = async (): Promise<void> => {
+    await selfDispatch.together(async () => void (await engine.tick({ isNew: !isolate.hasTicked })));
+    isolate.hasTicked = true;
+  };
+  const client = new Client({
+    calls,
+    dispatch,
+    wake: tick,
+    openCallback: callbackOpener({ secrets, namespace }),
+    onError: (error) => onError(error, "dispatching"),
+  });
+  const settle = async (): Promise<void> => {
+    await database.end?.().catch((error: unknown) => onError(error, "leaving the database"));
+    await selfDispatch.settled();
+  };
+  return { engine, client, tick, settle };
+}
+
+/**
+ * workerd has no `setImmediate` without nodejs_compat, and hands on a MessageChannel's messages between two microtasks. A
+ * timer of 0 ms comes after all of them, within some µs.
+ */
+function atRest(): Promise<void> {
+  return pause(hostClock, 0);
+}
+
+function refused(status: number): LayoverError {
+  return new LayoverError("internal", `the Worker's own request to ${turnsPath} was answered ${status}`, {
+    hint: "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead. The cron trigger goes on with the runs.",
+    details: { status },
+  });
+}

@@ -1,0 +1,175 @@
+/** Workers on the real workerd, as Miniflare runs it: bundled as users' are, on a port of this machine. */
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import {
+  Miniflare,
+  type MiniflareOptions,
+  type Request as OutboundRequest,
+  type Response as OutboundResponse,
+} from "miniflare";
+import { onTestFinished } from "vitest";
+import * as z from "zod";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+
+export const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
+export const secrets = new Secrets([secret]);
+const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
+export const authorized = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const scripts = new Map<string, Promise<string>>();
+
+/** A Worker's script, made as wrangler makes it, without any of Node's modules. `entry` is from the root. */
+export function bundled(entry: string, settings: Settings = {}): Promise<string> {
+  const key = JSON.stringify([entry, settings]);
+  const script = scripts.get(key) ?? bundle(entry, settings);
+  scripts.set(key, script);
+  return script;
+}
+
+async function bundle(entry: string, settings: Settings): Promise<string> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    format: "esm",
+    target: "es2024",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["layover-source", "workerd", "worker", "browser"],
+    define: { settings: JSON.stringify(settings) },
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+/** What workers/neon.ts is served with. */
+export interface Settings {
+  readonly invocation?: { readonly maxSteps: number };
+}
+
+export interface WorkerOptions {
+  readonly script: string;
+  /** Undefined ones are not there. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The Worker behind the binding SELF. Default: itself. Null: there is none. `carrier`: another one, of the same script. */
+  readonly self?: "carrier" | null;
+  readonly usesNode?: boolean;
+  /** Answers what the Worker fetches, instead of the network. */
+  readonly outboundService?: (request: OutboundRequest) => Promise<OutboundResponse>;
+}
+
+export class AWorker {
+  /** Where it is reached, whichever workerd is at work; its PUBLIC_URL too. */
+  readonly url: string;
+  /** Of all paths of its API. */
+  prefix = "";
+  readonly logged: string[] = [];
+  readonly #options: WorkerOptions;
+  readonly #miniflare: Miniflare;
+
+  private constructor(options: WorkerOptions, port: number) {
+    this.url = `http://127.0.0.1:${port}`;
+    this.#options = options;
+    this.#miniflare = new Miniflare(this.#miniflareOptions(options));
+    onTestFinished(async () => await this.#miniflare.dispose());
+  }
+
+  static async begin(options: WorkerOptions): Promise<AWorker> {
+    const worker = new AWorker(options, await freePort());
+    await worker.#miniflare.ready;
+    return worker;
+  }
+
+  /** As a machine that is lost: nothing is said to anybody. */
+  kill(): void {
+    const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,comm="], { encoding: "utf8" });
+    const pids = stdout.split("\n").flatMap((line) => {
+      const [, pid, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+      return Number(parent) === process.pid && command.includes("workerd") ? [Number(pid)] : [];
+    });
+    const [pid, ...others] = pids;
+    if (pid === undefined || others.length > 0) throw new Error(`there is not one workerd, but ${pids.length}`);
+    process.kill(pid, "SIGKILL");
+  }
+
+  /** Another workerd takes the place of this one, or of one that was killed. */
+  async restart(env: WorkerOptions["env"] = {}): Promise<void> {
+    const options = { ...this.#options, env: { ...this.#options.env, ...env } };
+    await this.#miniflare.setOptions(this.#miniflareOptions(options));
+    await this.#miniflare.ready;
+  }
+
+  #miniflareOptions({ script, env, self, usesNode = false, outboundService }: WorkerOptions): MiniflareOptions {
+    const worker = (name: string, service: string | null) => ({
+      name,
+      modules: [{ type: "ESModule" as const, path: "worker.mjs", contents: script }],
+      compatibilityDate: "2026-08-01",
+      compatibilityFlags: usesNode ? ["nodejs_compat"] : [],
+      bindings: definedOf({ LAYOVER_SECRET: secret, NAME: name, PUBLIC_URL: this.url, ...env }),
+      serviceBindings: service === null ? {} : { SELF: service },
+      ...(outboundService !== undefined && { outboundService }),
+    });
+    const workers =
+      self === "carrier"
+        ? [worker("door", "carrier"), worker("carrier", "carrier")]
+        : [worker("layover", self === null ? null : "layover")];
+    return {
+      port: Number(new URL(this.url).port),
+      cf: false,
+      telemetry: { enabled: false },
+      unsafeTriggerHandlers: true,
+      handleStructuredLogs: ({ level, message }: { level: string; message: string }) => {
+        this.logged.push(`${level}: ${message}`);
+      },
+      workers,
+    };
+  }
+
+  /** A call of the API, over the wire. */
+  async call(method: string, path: string, value?: unknown): Promise<{ status: number; body: unknown }> {
+    const body = value === undefined ? {} : { body: JSON.stringify(value) };
+    const response = await fetch(`${this.url}${this.prefix}${path}`, { method, headers: authorized, ...body });
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** Answers the run's id. */
+  async start(workflow: string, input?: unknown, more: object = {}): Promise<string> {
+    const { body } = await this.call("POST", `/v1/workflows/${workflow}/runs`, { input, ...more });
+    return Started.parse(body).runId;
+  }
+
+  async run(runId: string): Promise<unknown> {
+    return (await this.call("GET", `/v1/runs/${runId}`)).body;
+  }
+
+  /** The cron trigger rings. Resolves when the Worker is done with it, and answers how it went. */
+  async ring(): Promise<string> {
+    const response = await fetch(`${this.url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent("* * * * *")}`);
+    return await response.text();
+  }
+}
+
+const Started = z.object({ runId: z.string() });
+
+/** Miniflare would take another one at each restart. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
+  return address.port;
+}
+
+function definedOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { workflow } from "../../src/core/contract.ts";
+import { serve } from "../../src/platform/cloudflare.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { secret } from "./a-worker.ts";
+import { aStage } from "./worker-stage.ts";
+
+const database = testDatabase();
+const stage = aStage(database);
+
+test.each<[string, Record<string, string | undefined>, string]>([
+  ["no DATABASE_URL", { DATABASE_URL: undefined }, "`database`: the connection string for neon() is missing"],
+  [
+    "a DATABASE_URL that is none",
+    { DATABASE_URL: "http://hidden@host" },
+    "`database`: the connection string for neon() is none",
+  ],
+  ["no LAYOVER_SECRET", { LAYOVER_SECRET: undefined }, "`secrets`: there is no root secret"],
+  ["a weak LAYOVER_SECRET", { LAYOVER_SECRET: "hidden" }, "`secrets`: a root secret holds 4 bytes, and 32 are needed"],
+  ["no PUBLIC_URL", { PUBLIC_URL: undefined }, "`publicUrl`: the address is missing"],
+  [
+    "a PUBLIC_URL that is none",
+    { PUBLIC_URL: "layover.example.com" },
+    '`publicUrl`: "layover.example.com" is no address',
+  ],
+])("with %s the operator reads what to do, and a caller nothing", async (_, env, message) => {
+  const worker = await stage.begin({ env });
+  const answer = await worker.call("GET", "/health");
+  expect(answer).toMatchObject({ status: 500, body: { code: "internal", detail: "something went wrong inside" } });
+  expect(JSON.stringify(answer)).not.toContain("serve");
+  expect(await worker.ring()).toBe("exception");
+  const [logged = ""] = worker.logged;
+  expect(logged).toContain(`serve's option ${message}`);
+  expect(logged).toContain("wrangler secret put");
+  expect(logged).not.toContain("hidden");
+  expect(stage.endpoint.arrivals).toBe(0);
+});
+
+test("a workflow that is served twice is refused when the Worker is deployed, which runs its module", () => {
+  const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});
+  const options = { database: () => database.query, publicUrl: () => "https://example.com", secrets: () => [secret] };
+  expect(() => serve({ ...options, workflows: [twice, twice] })).toThrow("registered twice");
+});

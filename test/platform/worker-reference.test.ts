@@ -1,0 +1,52 @@
+import { type Request, Response } from "miniflare";
+import { expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { AWorker } from "./a-worker.ts";
+import { aStage, completed } from "./worker-stage.ts";
+import { referenceWorker } from "./wrangler-bundle.ts";
+
+const database = testDatabase();
+const stage = aStage(database);
+
+/** Neon's address, and by the network the local endpoint that takes its place. */
+function neonDatabase(): { url: string; answer: (request: Request) => Promise<Response> } {
+  const url = new URL(database.url);
+  url.host = "ep-quiet-river-a1b2c3.eu-central-1.aws.neon.tech";
+  const local = new URL("/sql", stage.endpoint.url.replace(/^postgres(ql)?:/, "http:"));
+  const address = `http://127.0.0.1:${local.port}/sql`;
+  return {
+    url: url.href,
+    async answer(request) {
+      if (request.url !== "https://api.eu-central-1.aws.neon.tech/sql") return new Response(null, { status: 404 });
+      const headers = Object.fromEntries(request.headers);
+      const answer = await fetch(address, { method: "POST", headers, body: await request.text() });
+      return new Response(await answer.text(), { status: answer.status });
+    },
+  };
+}
+
+test("the Worker of wrangler.toml carries an order from its start to its end", async () => {
+  const neon = neonDatabase();
+  const worker = await AWorker.begin({
+    script: referenceWorker(),
+    env: { DATABASE_URL: neon.url },
+    outboundService: neon.answer,
+  });
+  const input = {
+    customer: "Ada",
+    amount: 42,
+    items: ["lamp", "desk"],
+    address: { street: "1 Rose St", city: "London" },
+  };
+  const runId = await worker.start("order", input, { id: "order-1" });
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "waiting" });
+  const [url = ""] = /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(worker.logged.join("\n")) ?? [];
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(url, { method: "POST", headers, body: '{"ok": true}' })).status).toBe(200);
+  const result = expect.objectContaining({
+    charge: expect.stringMatching(/^charge_/),
+    parcels: [expect.any(String), expect.any(String)],
+  });
+  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toEqual(completed(result));
+  expect(await worker.ring()).toBe("ok");
+});

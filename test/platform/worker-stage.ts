@@ -1,0 +1,90 @@
+/** What a Worker under test plays on: a database behind a Neon endpoint that may misbehave, and a world for its steps. */
+import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { turnsRequest } from "../../src/http/internal.ts";
+import type { TestDatabase } from "../postgres/database.ts";
+import { type NeonEndpoint, openNeonEndpoint } from "../postgres/neon-endpoint.ts";
+import { AWorker, bundled, type Settings, secrets, type WorkerOptions } from "./a-worker.ts";
+import { openWorld, type World } from "./world.ts";
+
+export interface Stage {
+  readonly world: World;
+  readonly endpoint: NeonEndpoint;
+  /** A Worker that serves workers/workflows.ts. */
+  begin(options?: Partial<WorkerOptions>, settings?: Settings): Promise<AWorker>;
+  /** Starts a run of `chain` that is ready, of which nobody is told. */
+  readyRun(worker: AWorker, steps?: number): Promise<string>;
+  /** Has the first step of a ready run carried out, and its caller cut off amid it. Resolves when the step is gone. */
+  cutOff(worker: AWorker, runId: string): Promise<void>;
+  /** The functions that were called in the database since this was asked last. */
+  statements(): readonly string[];
+}
+
+/** Call it at the top of a test file; use what it answers within tests. */
+export function aStage(database: TestDatabase): Stage {
+  let current: { world: World; endpoint: NeonEndpoint; seen: number } | undefined;
+  const open = () => {
+    if (current === undefined) throw new Error("a stage is open within tests only");
+    return current;
+  };
+  let world: World | undefined;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterAll(() => world?.close());
+  beforeEach(async () => {
+    const endpoint = await openNeonEndpoint(database.url);
+    if (world !== undefined) current = { world, endpoint, seen: 0 };
+    return async () => await endpoint.close();
+  });
+  return {
+    get world() {
+      return open().world;
+    },
+    get endpoint() {
+      return open().endpoint;
+    },
+    async begin({ script, env, ...options } = {}, settings = {}) {
+      return await AWorker.begin({
+        script: script ?? (await bundled("test/platform/workers/neon.ts", settings)),
+        env: { DATABASE_URL: open().endpoint.url, ...env },
+        ...options,
+      });
+    },
+    async readyRun(worker, steps = 1) {
+      const runId = await worker.start("chain", { world: open().world.url, steps }, { delay: "1 hour" });
+      await database.pool.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [runId]);
+      return runId;
+    },
+    async cutOff(worker, runId) {
+      const step = open().world.hold("link-1");
+      const cut = open().world.hold("cut");
+      const until = encodeURIComponent(`${open().world.url}/cut`);
+      const answered = fetch(`${worker.url}/forward?until=${until}`, requestFor(runId));
+      await step.arrived;
+      cut.release();
+      await answered;
+      await step.left; // without an answer
+    },
+    statements() {
+      const { bodies } = open().endpoint;
+      const sent = bodies.slice(open().seen).map((body) => /layover\.(\w+)/.exec(JSON.stringify(body))?.[1] ?? "");
+      open().seen = bodies.length;
+      return sent;
+    },
+  };
+}
+
+/** The last of a chain of requests to oneself: it dispatches nothing. */
+export function requestFor(...runIds: readonly string[]): RequestInit {
+  const turns = runIds.map((runId) => ({ runId, turn: 1 }));
+  return turnsRequest({ turns, hops: 12 }, { secrets, namespace: "default" });
+}
+
+/** The results of the first steps of `chain`. */
+export function linksBy(isolate: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `link-${index + 1}: done by ${isolate}`);
+}
+
+export function completed(result: unknown): unknown {
+  return expect.objectContaining({ status: "completed", result });
+}

@@ -1,0 +1,32 @@
+/** layover within an app of the user's own: mounted, which hides the prefix from it, and as a route, which does not. */
+import { neonConfig } from "@neondatabase/serverless";
+import { Hono } from "hono";
+import { type CloudflareOptions, type Fetcher, serve } from "layover/cloudflare";
+import { neon } from "layover/neon";
+import { workflows } from "./workflows.ts";
+
+interface Env {
+  readonly DATABASE_URL: string;
+  readonly LAYOVER_SECRET: string;
+  readonly PUBLIC_URL: string;
+  readonly SELF: Fetcher;
+}
+
+neonConfig.fetchEndpoint = (host, port) => `http://${host}:${port}/sql`;
+
+const at = (path: string): CloudflareOptions<Env> => ({
+  workflows,
+  database: (env) => neon(env.DATABASE_URL),
+  publicUrl: (env) => `${env.PUBLIC_URL}${path}`,
+  secrets: (env) => [env.LAYOVER_SECRET],
+  self: (env) => env.SELF,
+});
+const mounted = serve(at("/mounted"));
+const routed = serve({ ...at("/routed"), prefix: "/routed" });
+
+const app = new Hono<{ Bindings: Env }>();
+app.get("/", (context) => context.text("the user's own"));
+app.mount("/mounted", mounted.fetch);
+app.all("/routed/*", (context) => routed.fetch(context.req.raw, context.env, context.executionCtx));
+
+export default { fetch: app.fetch, scheduled: mounted.scheduled };

@@ -1,0 +1,97 @@
+/**
+ * How large a Worker becomes: that of functions/worker.ts, with its order, zod and Neon's driver, bundled and minified as
+ * wrangler can, then gzipped as Cloudflare counts it. It uses none of Node's modules: a bundle that asks for one fails.
+ */
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { type BuildOptions, build, type Plugin } from "esbuild";
+
+export interface BundleSize {
+  /** Gzipped bytes. */
+  readonly all: number;
+  /** ... of layover's own code alone. */
+  readonly own: number;
+  /** Minified bytes of each package in it, the largest first. */
+  readonly packages: readonly (readonly [name: string, bytes: number])[];
+}
+
+/**
+ * In bytes. The aims are 25,000 and 100,000. Neon's driver is one file that no bundler can take apart (47,400, for what
+ * is one POST), zod's namespace is 26,200, hono, noble and uuid are 10,000; so these hold what is there.
+ */
+export const limits = { own: 36_000, all: 122_000 };
+
+const functions = fileURLToPath(new URL("../../functions", import.meta.url));
+
+/** What functions/ imports of layover. */
+const imported = `
+  export { NonRetryableError, workflow } from "layover";
+  export { serve } from "layover/cloudflare";
+  export { neon } from "layover/neon";
+`;
+
+/** `conditions`: by which of its entries layover is found; none for `dist/`. */
+export async function bundleSize(conditions: readonly string[] = []): Promise<BundleSize> {
+  const options = {
+    absWorkingDir: functions,
+    bundle: true,
+    conditions: [...conditions, "workerd", "worker", "browser"],
+    format: "esm",
+    mainFields: ["module", "main"],
+    metafile: true,
+    minify: true,
+    platform: "neutral",
+    target: "es2024",
+    write: false,
+  } as const satisfies BuildOptions;
+  const all = await build({ ...options, entryPoints: ["worker.ts"] });
+  const own = await build({
+    ...options,
+    stdin: { contents: imported, resolveDir: functions },
+    plugins: [othersOutside],
+  });
+  const packages = new Map<string, number>();
+  for (const output of Object.values(all.metafile.outputs)) {
+    for (const [file, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const name = packageOf(file);
+      packages.set(name, (packages.get(name) ?? 0) + bytesInOutput);
+    }
+  }
+  return {
+    all: gzipped(all.outputFiles),
+    own: gzipped(own.outputFiles),
+    packages: [...packages].sort(([, one], [, other]) => other - one),
+  };
+}
+
+/** For people. */
+export function describeSize({ all, own, packages }: BundleSize): string {
+  const parts = packages.map(([name, bytes]) => `${name} ${kilobytes(bytes)}`).join(", ");
+  return `A Worker's bundle, gzipped: ${kilobytes(all)}, layover's own share ${kilobytes(own)} (minified: ${parts})`;
+}
+
+/** What is wrong with it, or nothing. */
+export function excess({ all, own }: BundleSize): string | undefined {
+  if (own > limits.own) return `layover's own share is over its limit of ${kilobytes(limits.own)}`;
+  if (all > limits.all) return `the whole is over its limit of ${kilobytes(limits.all)}`;
+  return undefined;
+}
+
+const othersOutside: Plugin = {
+  name: "others-outside",
+  setup({ onResolve }) {
+    onResolve({ filter: /^[^./]/ }, ({ path }) => (/^layover(\/|$)/.test(path) ? undefined : { path, external: true }));
+  },
+};
+
+function packageOf(file: string): string {
+  return /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(file)?.[1] ?? "layover";
+}
+
+function gzipped(files: readonly { readonly contents: Uint8Array }[]): number {
+  return files.reduce((sum, { contents }) => sum + gzipSync(contents).length, 0);
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} kB`;
+}
