@@ -1,20 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DevServer } from "./platform/dev-server.ts";
-
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-
-/** The block of shell in the README that holds this text. */
-function shellWith(text: string): string {
-  const block = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
-    .map(([, code]) => code ?? "")
-    .find((code) => code.includes(text));
-  if (block === undefined) throw new Error(`the README has no shell block with ${text}`);
-  return block;
-}
+import { shellWith } from "./readme-blocks.ts";
 
 test("the README's lines of curl carry an order to its end, as they stand", { timeout: 90_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "layover-readme-"));

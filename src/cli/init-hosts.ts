@@ -1,0 +1,54 @@
+/** What differs from host to host in a project that `layover init` begins. */
+
+export interface Host {
+  /** Files and folders of layover's own package, which are its reference deployment. */
+  readonly copied: readonly string[];
+  /** Where the secrets are kept while one develops. */
+  readonly envFile: string;
+  /** Where the server of `npm run dev` is reached, if that has to be said. */
+  readonly publicUrl?: string;
+  /** What DATABASE_URL is of. */
+  readonly database: string;
+  readonly ignored: readonly string[];
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: readonly string[];
+  readonly devDependencies: readonly string[];
+}
+
+const tools = ["@types/node", "typescript"];
+
+export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
+  node: {
+    copied: ["functions/node.ts", "functions/workflows"],
+    envFile: ".env",
+    database: "Your PostgreSQL, 15 or newer",
+    ignored: ["node_modules/", ".layover/", ".env"],
+    scripts: {
+      dev: "layover dev",
+      migrate: "layover migrate",
+      // Where it is deployed, the host sets the variables and there is no such file.
+      start: "node --env-file-if-exists=.env functions/node.ts",
+      typecheck: "tsc",
+    },
+    dependencies: ["layover", "pg", "zod"],
+    devDependencies: ["@electric-sql/pglite", "@types/pg", ...tools],
+  },
+  cloudflare: {
+    copied: ["functions/worker.ts", "functions/workflows", "wrangler.toml"],
+    envFile: ".dev.vars",
+    database: "Your Neon database",
+    publicUrl: "http://localhost:8787",
+    ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
+    scripts: {
+      dev: "wrangler dev",
+      migrate: "layover migrate",
+      deploy: "wrangler deploy",
+      typecheck: "tsc",
+    },
+    dependencies: ["@neondatabase/serverless", "layover", "zod"],
+    // `layover migrate` runs on this machine, over TCP.
+    devDependencies: ["pg", "wrangler", ...tools],
+  },
+};
+
+export type HostName = keyof typeof hosts;

@@ -1,0 +1,50 @@
+/** What to type after `layover init`: few lines, and exact. */
+import { type HostName, hosts } from "./init-hosts.ts";
+import { commandFor } from "./init-package.ts";
+
+interface Section {
+  readonly title: string;
+  /** A command, and what it does if that is worth saying. */
+  readonly lines: readonly (readonly [command: string, remark?: string])[];
+}
+
+/** `folder` is empty where one is in it already. `packageText` is what package.json holds by now. */
+export function nextSteps(hostName: HostName, folder: string, packageText: string): string {
+  const host = hosts[hostName];
+  const run = (script: string) => commandFor(script, host, packageText);
+  const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
+  const key = ["npx layover keys create me --scopes start,read,signal", "an API key"] as const;
+  const sections: Record<HostName, readonly Section[]> = {
+    node: [
+      { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
+      {
+        title: `On your own Postgres, with its DATABASE_URL in ${host.envFile}`,
+        lines: [[run("migrate")], key, [run("start")]],
+      },
+    ],
+    cloudflare: [
+      { title: "Begin", lines: install },
+      {
+        title: `Try it, with your Neon database's DATABASE_URL in ${host.envFile}`,
+        lines: [[run("migrate")], key, [run("dev")]],
+      },
+      {
+        title: "Deploy it",
+        lines: [
+          ["npx wrangler secret put DATABASE_URL"],
+          ["npx wrangler secret put LAYOVER_SECRET", "not the one that you develop with"],
+          [run("deploy")],
+        ],
+      },
+    ],
+  };
+  return sections[hostName].map(textOf).join("");
+}
+
+function textOf({ title, lines }: Section): string {
+  const width = Math.max(...lines.map(([command]) => command.length));
+  const shown = lines.map(([command, remark]) =>
+    remark === undefined ? command : `${command.padEnd(width)}  # ${remark}`,
+  );
+  return `\n${title}:\n${shown.map((line) => `  ${line}\n`).join("")}`;
+}

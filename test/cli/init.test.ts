@@ -1,0 +1,229 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { init } from "../../src/cli/init.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+
+let folder: string;
+let printed: string[];
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), "layover-init-")), "orders");
+  printed = [];
+  vi.spyOn(console, "log").mockImplementation((text: string) => void printed.push(text));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dirname(folder), { recursive: true });
+});
+
+const layoverInit = async (...args: string[]) => await init.parseAsync(args, { from: "user" });
+const read = (path: string) => readFileSync(join(folder, path), "utf8");
+const json = (path: string) => JSON.parse(read(path));
+
+function there(files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+}
+
+/** Slashes, whatever the system has. */
+function found(): readonly string[] {
+  const entries = readdirSync(dirname(folder), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return files.map((file) => relative(folder, file).replaceAll("\\", "/")).toSorted();
+}
+
+const workflows = ["effects.ts", "index.ts", "order.ts"].map((name) => `functions/workflows/${name}`);
+
+describe("layover init in an empty folder", () => {
+  test.each([
+    ["node", [".env", ".gitignore", "functions/node.ts", ...workflows, "package.json", "tsconfig.json"]],
+    [
+      "cloudflare",
+      [
+        ".dev.vars",
+        ".gitignore",
+        "functions/worker.ts",
+        ...workflows,
+        "package.json",
+        "tsconfig.json",
+        "wrangler.toml",
+      ],
+    ],
+  ])("makes what a project on %s needs", async (host, files) => {
+    await layoverInit("--on", host, folder);
+    expect(found()).toEqual(files);
+    expect(printed.join("\n").match(/^new +\S+$/gm)).toHaveLength(files.length);
+  });
+
+  test("copies the reference deployment as it is", async () => {
+    await layoverInit("--on", "node", folder);
+    for (const path of ["functions/node.ts", ...workflows]) expect(read(path)).toBe(readFileSync(path, "utf8"));
+  });
+
+  test("calls what is deployed to Cloudflare as the project, itself included", async () => {
+    await layoverInit("--on", "cloudflare", folder);
+    const text = read("wrangler.toml");
+    expect(text).toMatch(/^name = "orders"/m);
+    expect(text).toMatch(/^service = "orders"/m);
+    expect(text).not.toMatch(/"layover|layover"|\/layover/);
+    expect(read(".dev.vars")).toContain("\nPUBLIC_URL=http://localhost:8787\n");
+  });
+
+  test("makes a root secret that nobody else may read, each time another", async () => {
+    const secretOf = async () => {
+      await layoverInit("--on", "node", folder);
+      const [, secret] = /^LAYOVER_SECRET=(.+)$/m.exec(read(".env")) ?? [];
+      return secret;
+    };
+    const first = await secretOf();
+    expect(statSync(join(folder, ".env")).mode & 0o777).toBe(0o600);
+    expect(read(".gitignore").split("\n")).toContain(".env");
+    expect(() => new Secrets([first])).not.toThrow();
+    rmSync(folder, { recursive: true });
+    expect(await secretOf()).not.toBe(first);
+  });
+
+  test.each([
+    ["orders", "orders"],
+    ["My Orders (2)", "my-orders-2"],
+    // A package cannot depend on one of its own name.
+    ["layover", "my-layover"],
+    ["…", "my-layover"],
+  ])("calls the project in %j %j", async (folderName, name) => {
+    folder = join(dirname(folder), folderName);
+    await layoverInit("--on", "node", folder);
+    expect(json("package.json")).toMatchObject({ name, private: true, type: "module" });
+  });
+
+  test("asks for the versions that layover itself is tested with", async () => {
+    await layoverInit("--on", "node", folder);
+    const own = JSON.parse(readFileSync("package.json", "utf8"));
+    const { dependencies, devDependencies } = json("package.json");
+    expect(dependencies).toEqual({
+      layover: `^${own.version}`,
+      pg: `^${own.devDependencies.pg}`,
+      zod: own.dependencies.zod,
+    });
+    expect(devDependencies["typescript"]).toBe(`^${own.devDependencies.typescript}`);
+  });
+
+  test("says what to type next", async () => {
+    await layoverInit("--on", "node", folder);
+    const commands = [...printed.join("\n").matchAll(/^ {2}(.*?)(?: +# .*)?$/gm)].map(([, command]) => command);
+    expect(commands).toEqual([
+      expect.stringMatching(/^cd .*orders$/),
+      "npm install",
+      "npm run dev",
+      "npm run migrate",
+      "npx layover keys create me --scopes start,read,signal",
+      "npm start",
+    ]);
+  });
+});
+
+describe("layover init in a project that is there", () => {
+  test("adds what package.json lacks, and leaves all else in it as it is", async () => {
+    const mine = {
+      name: "shop",
+      type: "module",
+      scripts: { dev: "vite", test: "vitest" },
+      dependencies: { zod: "4.0.0", layover: "file:layover.tgz" },
+      devDependencies: { pg: "^8.16.0", typescript: "~5.9.0" },
+      browserslist: ["defaults"],
+    };
+    there({ "package.json": JSON.stringify(mine, null, "\t") });
+    await layoverInit("--on", "node", folder);
+    const theirs = json("package.json");
+    expect(theirs).toEqual({
+      ...mine,
+      scripts: { ...mine.scripts, migrate: "layover migrate", start: expect.any(String), typecheck: "tsc" },
+      devDependencies: {
+        ...mine.devDependencies,
+        "@electric-sql/pglite": expect.any(String),
+        "@types/node": expect.any(String),
+        "@types/pg": expect.any(String),
+      },
+    });
+    expect(Object.keys(theirs)).toEqual(Object.keys(mine));
+    expect(read("package.json")).toContain('\n\t"name": "shop"');
+    // Their script is not ours.
+    expect(printed.join("\n")).toMatch(/^ {2}npx layover dev +#/m);
+    expect(printed.join("\n")).toMatch(/^ {2}npm run migrate$/m);
+  });
+
+  test("takes what npm install wrote into an empty folder for a new project", async () => {
+    there({ "package.json": '{"dependencies": {"layover": "^0.0.9"}}' });
+    await layoverInit("--on", "node", folder);
+    expect(json("package.json")).toMatchObject({
+      name: "orders",
+      private: true,
+      type: "module",
+      dependencies: { layover: "^0.0.9", zod: expect.any(String) },
+    });
+  });
+
+  test.each([
+    ["commonjs", '{ "name": "shop", "type": "commonjs" }'],
+    ["commonjs by default", '{ "name": "shop" }'],
+  ])("leaves the modules of a project what they are, %s, and says what its own are", async (_, text) => {
+    there({ "package.json": text });
+    await layoverInit("--on", "node", folder);
+    expect(json("package.json").type).toBe(JSON.parse(text).type);
+    expect(json("functions/package.json")).toEqual({ type: "module" });
+  });
+
+  test("adds the lines that .gitignore and the environment lack, and leaves tsconfig.json alone", async () => {
+    there({
+      ".gitignore": "/node_modules\n*.log",
+      ".env": "# mine\nexport DATABASE_URL=postgres://db/shop\n",
+      "tsconfig.json": "{}",
+    });
+    await layoverInit("--on", "node", folder);
+    expect(read(".gitignore")).toBe("/node_modules\n*.log\n.layover/\n.env\n");
+    expect(read(".env")).toMatch(/^# mine\nexport DATABASE_URL=postgres:\/\/db\/shop\n# .*\nLAYOVER_SECRET=\S+\n$/);
+    expect(read("tsconfig.json")).toBe("{}");
+    expect(printed.join("\n")).toMatch(/^kept +tsconfig.json {2}# functions\/ needs in it: /m);
+  });
+
+  test.each([
+    ["has files of the same names", { "functions/workflows/order.ts": "" }, "There is already: "],
+    ["has a package.json that is none", { "package.json": "{ name: }" }, "package.json cannot be read: SyntaxError"],
+    ["has scripts that are none", { "package.json": '{ "scripts": 1 }' }, "package.json cannot be read: "],
+  ])("writes nothing where it %s", async (_, files, message) => {
+    there(files);
+    await expect(layoverInit("--on", "node", folder)).rejects.toThrow(message);
+    expect(found()).toEqual(Object.keys(files));
+    for (const [path, text] of Object.entries(files)) expect(read(path)).toBe(text);
+  });
+
+  test("names all files that are in its way", async () => {
+    there({ "functions/node.ts": "", "functions/workflows/order.ts": "" });
+    await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
+      message: `There is already: ${join(folder, "functions/node.ts")}, ${join(folder, "functions/workflows/order.ts")}. Nothing was written.`,
+      hint: "Move what is there away, or name another folder: layover init --on node|cloudflare FOLDER",
+    });
+  });
+});
+
+describe("layover init says what is wrong and what to do", () => {
+  const hosts = expect.stringMatching(/^Usage: layover init --on node\|cloudflare \[FOLDER\]\nnode: .* cloudflare: /);
+
+  test.each([
+    [[], "Which host is it for?"],
+    [["--on", "aws"], 'There is no host "aws".'],
+    [["--on", "toString"], 'There is no host "toString".'],
+  ])("of %j", async (args, message) => {
+    await expect(layoverInit(...args)).rejects.toMatchObject({ message, hint: hosts });
+  });
+
+  test("of a folder that is none", async () => {
+    writeFileSync(folder, "");
+    await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
+      message: expect.stringMatching(/^The folder .*orders cannot be used: E/),
+      hint: "Name one that you may write to: layover init --on node|cloudflare FOLDER",
+    });
+  });
+});

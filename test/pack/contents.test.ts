@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { bin, packed } from "./packed.ts";
+import { end, run } from "./run.ts";
+
+const Package = z.object({
+  version: z.string(),
+  exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
+});
+const SourceMap = z.object({ sources: z.array(z.string()) });
+
+/** Where nothing is installed but layover and what it depends on. */
+let folder: string;
+/** In there. */
+let layover: string;
+beforeAll(async () => {
+  folder = (await packed()).installed;
+  layover = join(folder, "node_modules", "layover");
+}, 120_000);
+
+/** Those of the package, with slashes. */
+function files(pattern = /./): readonly string[] {
+  return readdirSync(layover, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(layover, join(parentPath, name)).replaceAll("\\", "/"))
+    .filter((file) => pattern.test(file));
+}
+
+const manifest = () => Package.parse(JSON.parse(readFileSync(join(layover, "package.json"), "utf8")));
+
+describe("the package", () => {
+  test("holds what is run, its sources and the reference deployment, and nothing else", () => {
+    const places = new Set(files().map((file) => file.split("/")[0]));
+    expect([...places].toSorted()).toEqual(
+      ["LICENSE", "README.md", "dist", "functions", "package.json", "src", "wrangler.toml"].toSorted(),
+    );
+    expect(files(/\.(test|bench)\.|\.tgz$|(^|\/)\.|secret$/)).toEqual([]);
+  });
+
+  test("has all that its sources are built to, SQL included, and the sources that its source maps name", () => {
+    const built = files(/^src\/.*\.(ts|sql)$/).map((file) => file.replace("src/", "dist/").replace(/\.ts$/, ".js"));
+    expect(files()).toEqual(expect.arrayContaining(built));
+    const named = files(/^dist\/.*\.map$/).flatMap((map) => {
+      const { sources } = SourceMap.parse(JSON.parse(readFileSync(join(layover, map), "utf8")));
+      return sources.map((source) => join(dirname(map), source).replaceAll("\\", "/"));
+    });
+    expect(named.length).toBeGreaterThan(100);
+    expect(files()).toEqual(expect.arrayContaining([...new Set(named)]));
+  });
+
+  test("says which version it is", async () => {
+    expect(await run(bin(folder, "layover"), ["--version"], { cwd: folder })).toBe(`${manifest().version}\n`);
+  });
+});
+
+describe("without any of its optional peers", () => {
+  test("every entry can be imported but the one that is about such a peer, which names it", async () => {
+    const entries = Object.keys(manifest().exports).filter((entry) => entry !== "./package.json");
+    const imported = await Promise.all(
+      entries.map(async (entry) => [entry, await importing(`layover${entry.slice(1)}`)]),
+    );
+    expect(Object.fromEntries(imported)).toEqual({
+      ...Object.fromEntries(entries.map((entry) => [entry, "imported"])),
+      "./neon": expect.stringContaining("Cannot find package '@neondatabase/serverless'"),
+    });
+  });
+
+  test("the embedded Postgres for tests says which one it needs", async () => {
+    const complaint = await evaluating('await (await import("layover/testing")).testEngine({ workflows: [] })');
+    expect(complaint).toContain("Run: npm install @electric-sql/pglite");
+  });
+
+  test.each([
+    ["to develop", ["dev", "workflows.mjs", "--port", "0"], /^.*Run: npm install @electric-sql\/pglite\n$/],
+    ["to migrate", ["migrate"], /^The package pg is not installed.*\n.*npm install .*pg\n$/],
+  ])("the command %s says which one it needs", async (_, args, complaint) => {
+    const module =
+      'import { workflow } from "layover"; export const idle = workflow({ name: "idle", version: 1 }).handler(() => {});';
+    writeFileSync(join(folder, "workflows.mjs"), module);
+    const env = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/nothing" };
+    const { code, stderr } = await end(bin(folder, "layover"), args, { cwd: folder, env });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(complaint) });
+  });
+});
+
+async function importing(entry: string): Promise<string> {
+  const complaint = await evaluating(`await import(${JSON.stringify(entry)})`);
+  return complaint === "" ? "imported" : complaint;
+}
+
+/** Answers what plain Node says of it, if anything. */
+async function evaluating(code: string): Promise<string> {
+  const { stderr } = await end(process.execPath, ["--input-type=module", "--eval", code], { cwd: folder });
+  return stderr;
+}

@@ -1,0 +1,94 @@
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { shellWith, writeFiles } from "../readme-blocks.ts";
+import { deploy } from "./deployed-worker.ts";
+import { packed } from "./packed.ts";
+import { emptyFolder, secretsIn, serve } from "./project.ts";
+import { run } from "./run.ts";
+
+const database = testDatabase({ isEmpty: true, perTest: true });
+
+/** The last line of a block, where it is one that serves: what comes before it ends by itself. */
+const serving = /^npm (run dev|start)\b.*\n$/m;
+
+/** A terminal in the folder of the project, where npm has the package of this tree. */
+interface Terminal {
+  readonly folder: string;
+  /** Answers what these lines write. */
+  type(lines: string, env?: Readonly<Record<string, string>>): Promise<string>;
+}
+
+async function aTerminal(): Promise<Terminal> {
+  const folder = emptyFolder();
+  const { npmEnv } = await packed();
+  return {
+    folder,
+    type: async (lines, env) => await run("sh", ["-ec", lines], { cwd: folder, env: { ...npmEnv, ...env } }),
+  };
+}
+
+/** Migrates, and answers a key. */
+async function setUpDatabase({ folder, type }: Terminal, envFile: string): Promise<string> {
+  appendFileSync(join(folder, envFile), `DATABASE_URL=${database.url}\n`);
+  const written = await type(shellWith("layover migrate").replace(serving, ""));
+  const key = written.trim().split("\n").at(-1) ?? "";
+  expect(key).toMatch(/^lok_/);
+  return key;
+}
+
+interface Deployment {
+  readonly url: string;
+  readonly untilSaid: (pattern: RegExp) => Promise<RegExpExecArray>;
+}
+
+/** Starts an order by the README's start.ts, approves it, and lets its hour pass. Answers how to ask for its result. */
+async function untilTheHourIsOver({ type }: Terminal, { url, untilSaid }: Deployment, key: string) {
+  const [runId] = (await type("node start.ts", { LAYOVER_URL: url, LAYOVER_KEY: key })).split(" ");
+  const [callback] = await untilSaid(/\/callbacks\/[\w.-]+/);
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const approved = await fetch(url + callback, { method: "POST", headers, body: '{"ok": true}' });
+  expect(approved.status).toBe(200);
+  const get = async (at: string, path: string) =>
+    await (await fetch(`${at}/v1/runs/${runId}${path}`, { headers })).json();
+  await vi.waitFor(async () => expect(await get(url, "")).toMatchObject({ status: "sleeping" }), { timeout: 20_000 });
+  const clock = await database.turnClock();
+  await clock.set(Date.now() + 3_600_000);
+  return async (at: string) => await get(at, "/result?wait=30s");
+}
+
+const completed = { status: "completed", result: { charge: expect.stringMatching(/^charge of 42, /) } };
+
+test("the README's lines and files, as they stand, are a project on Node that carries an order to its end", {
+  timeout: 180_000,
+}, async () => {
+  const terminal = await aTerminal();
+  const { folder, type } = terminal;
+  await type(shellWith("layover init").replace(serving, ""));
+  expect(writeFiles(folder, { except: ["functions/worker.ts"] })).toContain("functions/node.ts");
+  await type("npm run typecheck");
+
+  const key = await setUpDatabase(terminal, ".env");
+  const server = await serve(folder);
+  const result = await untilTheHourIsOver(terminal, server, key);
+  await server.kill();
+  expect(await result((await serve(folder)).url)).toMatchObject(completed);
+  await type("node --test functions/workflows/order.test.ts");
+});
+
+test("the README's lines and files, as they stand, are a Worker that carries an order to its end", {
+  timeout: 180_000,
+}, async () => {
+  const terminal = await aTerminal();
+  const { folder, type } = terminal;
+  await type(shellWith("layover init").replace(serving, "").replace("--on node", "--on cloudflare"));
+  expect(writeFiles(folder, { except: ["functions/node.ts"] })).toContain("functions/worker.ts");
+  await type("npm run typecheck");
+
+  const key = await setUpDatabase(terminal, ".dev.vars");
+  const worker = await deploy({ folder, secrets: secretsIn(folder, ".dev.vars"), databaseUrl: database.url });
+  const result = await untilTheHourIsOver(terminal, worker, key);
+  await worker.ring();
+  expect(await result(worker.url)).toMatchObject(completed);
+});
