@@ -9,7 +9,8 @@ language sql volatile as $$
       'error', case when v.left_out ? 'error' then null else s.error end,
       'leftOut', v.left_out, 'blocked', s.blocked,
       'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
-      'readyAt', layover.to_ms(s.ready_at), 'dueAt', layover.to_ms(s.due_at), 'timeoutAt', layover.to_ms(s.timeout_at),
+      'readyAt', layover.to_ms(s.ready_at), 'dueAt', layover.to_ms(s.due_at),
+      'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
       'records', s.last_position,
       'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t
         where t.run_id = r.id), '{}'))

@@ -1,0 +1,153 @@
+/** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
+import type { Diagnosis, Trouble } from "../postgres/wire.ts";
+import type { Check } from "./check.ts";
+import { plain } from "./screen.ts";
+import { clockTime, lasting } from "./times.ts";
+
+export interface Here {
+  readonly namespace: string;
+  readonly environment: string;
+  readonly endpoint: string;
+}
+
+const unremarkableSkewMs = 5_000;
+/** An alarm may ring so much later than what it was armed for. */
+const latestAlarmMs = 120_000;
+const shownOfAKind = 5;
+
+export function checkClock(databaseMs: number, hostMs: number): Check {
+  const skew = Math.round(databaseMs - hostMs);
+  const isAhead = skew > 0;
+  const facts = { aheadMs: skew };
+  if (Math.abs(skew) < unremarkableSkewMs) {
+    return { about: "clock", level: "well", says: "The database's clock and this machine's agree.", facts };
+  }
+  return {
+    about: "clock",
+    level: "warning",
+    says: `The database's clock is ${lasting(Math.abs(skew))} ${isAhead ? "ahead of" : "behind"} this machine's.`,
+    todo: "Runs go by the database's. Keys and signatures are judged by the host's: have both kept by NTP.",
+    facts,
+  };
+}
+
+export function checkEnvironment({ environment, otherNamespaces, hasRuns }: Diagnosis, here: Here): Check {
+  const about = "environment";
+  const facts = { ...here, known: environment, otherNamespaces };
+  const namespace = JSON.stringify(here.namespace);
+  if (environment === null) {
+    const isElsewhere = !hasRuns && otherNamespaces.length > 0;
+    return {
+      about,
+      level: isElsewhere ? "warning" : "well",
+      says: `Nothing was carried out in the namespace ${namespace} yet: the first deployment that does makes it its own.`,
+      todo: isElsewhere
+        ? `There are runs in ${otherNamespaces.join(", ")}: set LAYOVER_NAMESPACE, if they are meant.`
+        : undefined,
+      facts,
+    };
+  }
+  const { name, endpoint, adoptedAt } = environment;
+  if (name !== here.environment) {
+    return {
+      about,
+      level: "problem",
+      says: `The namespace ${namespace} belongs to the environment "${name}", and LAYOVER_ENVIRONMENT says "${here.environment}": that one carries nothing out here.`,
+      todo: `Set LAYOVER_ENVIRONMENT to ${name}; or, if its runs are to change hands: layover adopt`,
+      facts,
+    };
+  }
+  if (endpoint !== here.endpoint) {
+    return {
+      about,
+      level: "problem",
+      says: `The database calls itself ${endpoint}, and DATABASE_URL leads to ${here.endpoint}: so it is a copy, in which nothing is carried out.`,
+      todo: `If the copy's runs are to go on here: layover adopt. If it is the same database by another address, use the deployment's address, or tell it: layover doctor --endpoint ${endpoint}`,
+      facts,
+    };
+  }
+  const says = `The namespace ${namespace} belongs to "${name}" at ${endpoint}, since ${clockTime(new Date(adoptedAt))}.`;
+  return { about, level: "well", says, facts };
+}
+
+export function checkRuns(diagnosis: Diagnosis): readonly Check[] {
+  const { troubles, isCut } = diagnosis;
+  if (troubles.length === 0) {
+    return [{ about: "runs", level: "well", says: "None is overdue, blocked, or at work without getting on." }];
+  }
+  const kinds = Map.groupBy(troubles, ({ keptBy }) => keptBy);
+  const checks = [...kinds.values()].flatMap((kind) => {
+    const checks = kind.slice(0, shownOfAKind).map((trouble) => checkOf(trouble, diagnosis));
+    const rest = kind.slice(shownOfAKind);
+    return rest.length === 0 ? checks : [...checks, more(rest)];
+  });
+  const cut: Check = {
+    about: "runs",
+    level: "warning",
+    says: "There are more than these 10,000 runs, which were due first.",
+  };
+  return isCut ? [...checks, cut] : checks;
+}
+
+function more(rest: readonly Trouble[]): Check {
+  const runs = rest.reduce((sum, trouble) => sum + trouble.runs, 0);
+  const says = `… and ${countOf(runs)} of other workflows or for other reasons.`;
+  return { about: "runs", level: "problem", says, facts: { troubles: rest } };
+}
+
+function checkOf(trouble: Trouble, diagnosis: Diagnosis): Check {
+  const { level = "problem", says, todo } = words[trouble.keptBy](trouble, diagnosis);
+  return {
+    about: "runs",
+    level,
+    says,
+    todo: `${todo} ${trouble.runs === 1 ? "See" : "One of them:"} layover show ${trouble.example}`,
+    facts: { ...trouble },
+  };
+}
+
+type Words = Pick<Check, "says" | "todo"> & { readonly level?: Check["level"] };
+
+const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Diagnosis) => Words>> = {
+  overdue: (trouble, { now, lastTurnAt }) => {
+    const since = trouble.since ?? now;
+    const late = `${subject(trouble)} overdue, since ${clockTime(new Date(since))} (${lasting(now - since)})`;
+    const versionedName = nameOf(trouble);
+    if (lastTurnAt !== null && lastTurnAt > since + latestAlarmMs) {
+      return {
+        says: `${late}, while other runs go on: nobody carries out ${versionedName}.`,
+        todo: `Deploy the code of ${versionedName}: a version stays registered until its last run is over.`,
+      };
+    }
+    return {
+      says: `${late}, and no turn has ended since: nobody looks.`,
+      todo: `Either no deployment has the code of ${versionedName}, or no schedule runs (the cron trigger, or the process itself).`,
+    };
+  },
+  unclaimed: (trouble) => ({
+    says: `${subject(trouble)} dispatched again and again (${trouble.dispatches} times), and never claimed.`,
+    todo: "Whoever is to carry out turns does not get them, or fails before it claims: look at its log, its queue, its DATABASE_URL.",
+  }),
+  crashes: (trouble) => ({
+    level: "warning",
+    says: `${subject(trouble)} claimed ${trouble.claims} times in a row and not finished: the invocations die.`,
+    todo: "Look at the deployment's log for what ends them: memory, a time limit, process.exit.",
+  }),
+  blocked: (trouble) => ({
+    says: `${subject(trouble)} blocked: ${plain(trouble.reason ?? "")}.`.replace(/\.\.$/, "."),
+    todo: "Deploy the code that fits: the new deployment tries again by itself.",
+  }),
+};
+
+/** "2 runs of order@1 are" */
+function subject(trouble: Trouble): string {
+  return `${countOf(trouble.runs)} of ${nameOf(trouble)} ${trouble.runs === 1 ? "is" : "are"}`;
+}
+
+function nameOf({ workflow, version }: Trouble): string {
+  return `${plain(workflow)}@${version}`;
+}
+
+function countOf(runs: number): string {
+  return runs === 1 ? "1 run" : `${runs} runs`;
+}

@@ -1,0 +1,96 @@
+/** What a command writes: for people, as wide as their terminal is and in colour where it has any; or JSON, alone. */
+import { toJson } from "../http/plain-json.ts";
+
+export interface Column {
+  readonly title: string;
+  /** Is never cut off: it is there to be copied. */
+  readonly isWhole?: boolean;
+}
+
+export interface Cell {
+  readonly text: string;
+  readonly style?: ((text: string) => string) | undefined;
+  /** In the last column: goes on in further lines, rather than being cut off. */
+  readonly wraps?: boolean;
+}
+
+const gap = "  ";
+const narrowest = 8;
+
+export function print(text: string): void {
+  console.log(text);
+}
+
+/** Of values as they come out of the codec, too. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(toJson(value) ?? null, null, 2));
+}
+
+/** Infinite where a program reads, which can cut off by itself. */
+export function screenWidth(): number {
+  return process.stdout.columns ?? (Number(process.env["COLUMNS"]) || Number.POSITIVE_INFINITY);
+}
+
+/** Rows under their titles; cells that do not fit are cut off, the widest first. */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly (string | Cell)[])[],
+  width = screenWidth(),
+): string {
+  const titles = columns.map(({ title }): Cell => ({ text: title }));
+  const lines = [titles, ...rows.map((row) => row.map(cellOf))];
+  const widths = columns.map((_, index) => Math.max(...lines.map((line) => lengthOf(line[index]?.text ?? ""))));
+  const room = width - gap.length * (columns.length - 1);
+  narrow(columns, widths, room);
+  const starts = widths.map((_, index) => widths.slice(0, index).reduce((sum, each) => sum + each + gap.length, 0));
+  const shown = ({ text, style, wraps }: Cell, index: number): string => {
+    const room = widths[index] ?? 0;
+    const cut = wraps ? wrapped(text, { indent: starts[index] ?? 0, width }) : cutOff(text, room);
+    const padding = index === columns.length - 1 ? "" : " ".repeat(room - lengthOf(cut));
+    return (style?.(cut) ?? cut) + padding;
+  };
+  return lines.map((line) => line.map(shown).join(gap).trimEnd()).join("\n");
+}
+
+function cellOf(cell: string | Cell): Cell {
+  return typeof cell === "string" ? { text: plain(cell) } : { ...cell, text: plain(cell.text) };
+}
+
+function narrow(columns: readonly Column[], widths: number[], room: number): void {
+  for (let sum = widths.reduce((total, width) => total + width, 0); sum > room; sum -= 1) {
+    const flexible = widths.map((width, index) => (columns[index]?.isWhole ? 0 : width));
+    const widest = Math.max(...flexible);
+    if (widest <= narrowest) return;
+    widths[flexible.lastIndexOf(widest)] = widest - 1;
+  }
+}
+
+/** To one line of `width` characters at most. */
+export function cutOff(text: string, width: number): string {
+  return lengthOf(text) <= width ? text : `${[...text].slice(0, Math.max(0, width - 1)).join("")}…`;
+}
+
+/**
+ * Without line ends, and without what a terminal would obey: names and values come from others.
+ */
+export function plain(text: string): string {
+  return text.replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "�");
+}
+
+/** Lines of at most `width`, broken between words, the second and further ones indented. */
+export function wrapped(text: string, { indent = 0, width = screenWidth() } = {}): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && lengthOf(longer) > width - indent) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].join(`\n${" ".repeat(indent)}`);
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}

@@ -1,0 +1,130 @@
+/**
+ * A server for one person, on an embedded Postgres. Killed at any moment it loses nothing; started again on the same
+ * folder it goes on.
+ */
+import { styleText } from "node:util";
+import type { LogEntry } from "../engine/options.ts";
+import { logLine } from "../platform/log-line.ts";
+import { type NodeServer, serveNode } from "../platform/node.ts";
+import { type DataFolder, openDataFolder } from "./data-folder.ts";
+import { linesToTry } from "./lines-to-try.ts";
+import { type Loaded, loadWorkflows } from "./load-workflows.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface DevOptions {
+  readonly port: number;
+  readonly data: string;
+}
+
+const namespace = "default";
+
+/** @throws UsageError, SetupError */
+export async function serveDev(module: string | undefined, options: DevOptions): Promise<void> {
+  const loaded = await loadWorkflows(module);
+  const folder = await openDataFolder(options.data, { namespace });
+  const server = await serve(loaded, folder, options);
+  // A promise that one handler forgot to await is not to end everybody's runs.
+  process.on("unhandledRejection", (error) => printError(error, "a promise that nobody awaits"));
+  print(greeting(server, loaded, folder, options));
+  await interrupted();
+  await stop(server, folder);
+}
+
+async function serve({ workflows }: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
+  const { embedded, secret } = folder;
+  try {
+    return await serveNode({
+      workflows,
+      database: embedded.query,
+      namespace,
+      isExclusive: true,
+      secrets: [secret],
+      port,
+      hostname: "127.0.0.1",
+      onLog: printLog,
+      onError: printError,
+    });
+  } catch (error) {
+    await embedded.close();
+    throw error instanceof Error && "syscall" in error ? cannotListen(port, error) : error;
+  }
+}
+
+function cannotListen(port: number, cause: Error): UsageError {
+  const isTaken = "code" in cause && cause.code === "EADDRINUSE";
+  return new UsageError(isTaken ? `The port ${port} is in use.` : `The port ${port} cannot be used: ${cause.message}`, {
+    hint: `Use another one: layover dev --port ${port < 65_535 ? port + 1 : 3000}`,
+    cause,
+  });
+}
+
+function greeting(
+  { url }: NodeServer,
+  { file, workflows }: Loaded,
+  { apiKey }: DataFolder,
+  { data }: DevOptions,
+): string {
+  const names = workflows.map(({ contract: { name, version } }) => `${name} (version ${version})`).join(", ");
+  const [first] = workflows;
+  const lines = first === undefined ? [] : linesToTry(url, first.contract);
+  return [
+    `layover serves ${strong(names)} of ${file} at ${strong(url)}`,
+    `on an embedded Postgres in ${data}. Kill it whenever you like: it goes on when you start it again.`,
+    "",
+    quiet("# Try it from another terminal. The key counts for this data folder:"),
+    `KEY=${apiKey}`,
+    ...lines.flatMap(({ purpose, command }) => [quiet(`# ${purpose}:`), command]),
+    quiet("# Or look at runs by the command line (layover --help):"),
+    `LAYOVER_URL=${url} LAYOVER_KEY=$KEY npx layover runs`,
+    "",
+  ].join("\n");
+}
+
+/** Resolves at the first Ctrl-C. The second one ends the process at once, which is safe. */
+async function interrupted(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let isAsked = false;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.on(signal, () => {
+        if (isAsked) process.exit(130);
+        isAsked = true;
+        resolve();
+      });
+    }
+  });
+}
+
+async function stop(server: NodeServer, { embedded }: DataFolder): Promise<void> {
+  const timer = setTimeout(() => print("Steps are under way; press Ctrl-C again not to wait for them."), 300);
+  await server.close();
+  await embedded.close();
+  clearTimeout(timer);
+  process.exit(0);
+}
+
+function printLog(entry: LogEntry): void {
+  const colors = process.stdout.hasColors?.() ?? false;
+  const line = `${quiet(timeOfDay())} ${logLine(entry, { colors })}`;
+  const { level } = entry;
+  print(level === "warn" || level === "error" ? styleText(level === "warn" ? "yellow" : "red", line) : line);
+}
+
+function printError(error: unknown, doing: string): void {
+  console.error(`${timeOfDay()} error, ${doing}:`, error);
+}
+
+function print(text: string): void {
+  console.log(text);
+}
+
+function timeOfDay(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
+
+function strong(text: string): string {
+  return styleText("bold", text);
+}
+
+function quiet(text: string): string {
+  return styleText("dim", text);
+}

@@ -1,0 +1,63 @@
+/** What a command is told by its environment, and by `.env` and `.dev.vars` (Cloudflare's) in the working directory. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { UsageError } from "./usage-error.ts";
+
+const files = [".env", ".dev.vars"];
+const defaultUrl = "http://localhost:3000";
+const devKeyFile = join(".layover", "data", "api-key");
+
+/** Never puts anything in the place of what is set. @throws UsageError */
+export function loadSettings(): void {
+  for (const file of files) {
+    if (!existsSync(file)) continue;
+    try {
+      process.loadEnvFile(file);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UsageError(`The file ${file} cannot be read: ${reason}`, {
+        hint: "Put it right, or move it away.",
+        cause,
+      });
+    }
+  }
+}
+
+/** Undefined where it is missing or empty. */
+export function setting(name: string): string | undefined {
+  return process.env[name]?.trim() || undefined;
+}
+
+export function namespace(): string {
+  return setting("LAYOVER_NAMESPACE") ?? "default";
+}
+
+export function environment(): string {
+  return setting("LAYOVER_ENVIRONMENT") ?? "default";
+}
+
+/** The old secret as well, while there is one: what it signed still counts. */
+export function rootSecrets(): readonly (string | undefined)[] {
+  return [setting("LAYOVER_SECRET"), setting("LAYOVER_SECRET_OLD")];
+}
+
+export function deploymentUrl(): string {
+  return setting("LAYOVER_URL") ?? defaultUrl;
+}
+
+/** With that of `layover dev` in this folder, where it is a local deployment that is asked. */
+export function apiKey(): string | undefined {
+  return setting("LAYOVER_KEY") ?? (isLocal(deploymentUrl()) ? devKey() : undefined);
+}
+
+export function hasDevServer(): boolean {
+  return existsSync(devKeyFile);
+}
+
+function devKey(): string | undefined {
+  return hasDevServer() ? readFileSync(devKeyFile, "utf8").trim() : undefined;
+}
+
+function isLocal(url: string): boolean {
+  return URL.canParse(url) && ["localhost", "127.0.0.1", "[::1]"].includes(new URL(url).hostname);
+}

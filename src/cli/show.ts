@@ -1,0 +1,89 @@
+/** `layover show`: one run, what it did, and what it waits for. */
+import { styleText } from "node:util";
+import { Command } from "commander";
+import { isOver, type RunView } from "../client/run-view.ts";
+import type { ErrorValue } from "../core/error-value.ts";
+import { findRun, runNamed, withDeployment } from "./deployment.ts";
+import { cutOff, plain, print, printJson, screenWidth, wrapped } from "./screen.ts";
+import { timeline } from "./timeline.ts";
+import { clockTime, lasting, moment } from "./times.ts";
+import { coloured, describeError, describeValue } from "./values.ts";
+
+interface Options {
+  readonly full?: boolean;
+  readonly json?: true;
+}
+
+const usualRecords = 50;
+const mostRecords = 1_000;
+
+export const show = new Command("show")
+  .summary("shows a run, what it did, and what it waits for")
+  .description(
+    "Shows a run: what it did, with every failed attempt, what it does now, and what it waits for until when.",
+  )
+  .argument("<run>", "our id of it, or WORKFLOW/ID by your own")
+  .option("--full", `values, errors and stacks as they are, and up to ${mostRecords} records`)
+  .option("--json", "answer as JSON")
+  .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
+  .action(async (name: string, { full = false, json }: Options) => {
+    const { run, history } = await withDeployment(async ({ client }) => {
+      const run = await findRun(client, runNamed(name));
+      const limit = full ? mostRecords : usualRecords;
+      const history = await client.history(run.runId, { after: Math.max(0, run.records - limit), limit });
+      return { run, history };
+    });
+    if (json) return printJson({ ...run, history });
+    const width = full ? Number.POSITIVE_INFINITY : screenWidth();
+    const now = new Date();
+    print(`${heading(run, { now, width, full })}\n\n${timeline(run, history, { now, width })}`);
+  });
+
+interface Terms {
+  readonly now: Date;
+  readonly width: number;
+  readonly full: boolean;
+}
+
+function heading(run: RunView, { now, width, full }: Terms): string {
+  const { workflow, version, runId, id, status, tags, createdAt, endedAt, timeoutAt, input, result } = run;
+  const shownTags = Object.entries(tags).map(([name, value]) => `${name}:${value}`);
+  const facts: readonly (readonly [string, string])[] = [
+    ["id", id ?? ""],
+    ["run", runId],
+    ["tags", shownTags.join(", ")],
+    ["started", moment(createdAt, now)],
+    [
+      "ended",
+      endedAt === undefined ? "" : `${clockTime(endedAt)}, after ${lasting(endedAt.getTime() - createdAt.getTime())}`,
+    ],
+    ["times out", timeoutAt === undefined || isOver(status) ? "" : moment(timeoutAt, now)],
+    ["says", run.customStatus ?? ""],
+    ["input", describeValue(input, width)],
+    ["result", describeValue(result, width)],
+  ];
+  const lines = facts
+    .filter(([, text]) => text !== "")
+    .map(([name, text]) => `${styleText("dim", name.padEnd(9))}  ${cutOff(plain(text), width - 11)}`);
+  const title = `${styleText("bold", plain(`${workflow}@${version}`))} ${coloured(status)}`;
+  return [title, ...lines, ...reasons(run, full)].join("\n");
+}
+
+/** In full: this is what people come for. */
+function reasons({ status, blocked, error }: RunView, full: boolean): readonly string[] {
+  const told = (name: string, text: string) =>
+    `${styleText("red", name.padEnd(9))}  ${wrapped(plain(text), { indent: 11 })}`;
+  if (status === "blocked") {
+    return [
+      told("blocked", blocked ?? ""),
+      `${" ".repeat(11)}→ Deploy the code that fits this history: the new deployment tries again by itself.`,
+    ];
+  }
+  if (error === undefined) return [];
+  return [told("error", describeError(error)), ...(full ? [stackOf(error)] : [])];
+}
+
+function stackOf({ stack, cause }: ErrorValue): string {
+  const own = (stack ?? "").split("\n").map((line) => ` ${plain(line)}`);
+  return [...own, ...(cause === undefined ? [] : [" caused by", stackOf(cause)])].join("\n");
+}

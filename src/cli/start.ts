@@ -1,0 +1,70 @@
+/** `layover start`: starts a run, and with `--wait` waits for its end. */
+import { Command } from "commander";
+import { v7 } from "uuid";
+import * as z from "zod";
+import { pathOf } from "../http/api.ts";
+import { durationIn, tagIn, wholeNumberIn } from "./arguments.ts";
+import { type Deployment, withDeployment } from "./deployment.ts";
+import { jsonArgument } from "./json-argument.ts";
+import { print, printJson } from "./screen.ts";
+import { lasting } from "./times.ts";
+import { UsageError } from "./usage-error.ts";
+import { describeError } from "./values.ts";
+
+interface Options {
+  readonly input?: string;
+  readonly id?: string;
+  readonly delay?: number;
+  readonly version?: number;
+  readonly tag?: Readonly<Record<string, string>>;
+  readonly wait?: number;
+  readonly json?: true;
+}
+
+/** What the route answers: see http/runs.ts. */
+const Started = z.object({ runId: z.string(), workflow: z.string(), version: z.number(), isNew: z.boolean() });
+
+export const start = new Command("start")
+  .summary("starts a run")
+  .description("Starts a run of a workflow that is deployed, and writes its id to stdout; with --wait, its result.")
+  .argument("<workflow>", "its name")
+  .option("--input <json>", "as it stands, or @FILE, or - for stdin")
+  .option("--id <id>", "your own id of the run: starting twice with it starts once")
+  .option("--delay <duration>", "from when on it may begin: 5m", durationIn)
+  .option("--version <number>", "of the workflow; the newest, if left out", wholeNumberIn)
+  .option("--tag <name:value>", "to find it by; any number of times", tagIn)
+  .option("--wait <duration>", "for its end: 30s", durationIn)
+  .option("--json", "answer as JSON")
+  .addHelpText("after", `\nExample:\n  layover start order --input '{"amount": 42}' --id o1 --wait 30s`)
+  .action(async (workflow: string, options: Options) => {
+    const input = options.input === undefined ? undefined : await jsonArgument(options.input, "--input");
+    await withDeployment((deployment) => startRun(deployment, workflow, input, options));
+  });
+
+async function startRun(
+  { api, client }: Deployment,
+  workflow: string,
+  input: unknown,
+  { id, delay, version, tag: tags, wait, json }: Options,
+): Promise<void> {
+  const body = { input, id, delay, version, tags, runId: v7() };
+  const started = Started.parse(await api.post(pathOf("v1", "workflows", workflow, "runs"), body));
+  if (wait === undefined) {
+    if (json) return printJson(started);
+    const what = started.isNew ? "Started" : "It was there already:";
+    console.error(`${what} ${started.workflow}@${started.version}. Look at it: layover show ${started.runId}`);
+    return print(started.runId);
+  }
+  const ending = await client.settle(started.runId, { wait });
+  const { status, result, error } = ending;
+  if (json) printJson({ ...started, status, result, error });
+  else if (status === "completed") printJson(result);
+  if (status === "completed") return;
+  if (json) process.exitCode = 1;
+  else throw new UsageError(notCompleted(ending, wait), { hint: `Look at it: layover show ${started.runId}` });
+}
+
+function notCompleted({ status, error }: Awaited<ReturnType<Deployment["client"]["settle"]>>, waitMs: number): string {
+  if (status === "failed" || status === "cancelled") return `The run ${status}: ${describeError(error)}`;
+  return `The run is not over after ${lasting(waitMs)}: it is ${status}.`;
+}

@@ -1,0 +1,303 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { migrationSql } from "../../src/postgres/migrate.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { layover, type Said, secret, secrets } from "./layover.ts";
+import { napWorkflow } from "./workflows.ts";
+
+const key = createApiKey(secrets, { name: "ops", namespace: "default", scopes });
+const Report = z.object({
+  isWell: z.boolean(),
+  checks: z.array(z.object({ about: z.string(), level: z.string(), says: z.string(), todo: z.string().optional() })),
+});
+
+async function doctor(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Said> {
+  return await layover(["doctor", ...args], { env });
+}
+
+/** What it says of each thing. */
+async function report(
+  env: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Readonly<Record<string, string>>> {
+  const { stdout, status } = await doctor(env, "--json", ...args);
+  const { isWell, checks } = Report.parse(JSON.parse(stdout));
+  expect(isWell).toBe(status === 0);
+  const lines = Map.groupBy(checks, ({ about }) => about);
+  const shown = ({ level, says, todo }: (typeof checks)[number]) =>
+    `${level}: ${says}${todo === undefined ? "" : ` → ${todo}`}`;
+  return Object.fromEntries([...lines].map(([about, said]) => [about, said.map(shown).join("\n")]));
+}
+
+describe("layover doctor", () => {
+  const database = testDatabase({ perTest: true });
+  const servers: NodeServer[] = [];
+
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  async function aServer(secretThere = secret): Promise<Readonly<Record<string, string>>> {
+    const server = await serveNode({
+      workflows: [napWorkflow],
+      database: database.query,
+      secrets: [secretThere],
+      port: 0,
+    });
+    servers.push(server);
+    return { DATABASE_URL: database.url, LAYOVER_URL: server.url, LAYOVER_KEY: key, LAYOVER_SECRET: secret };
+  }
+
+  test("finds all well, and says so line by line", async () => {
+    const { stdout, status } = await doctor(await aServer());
+    expect(stdout).toMatch(
+      new RegExp(
+        [
+          "^✓ database +\\S+ is PostgreSQL \\d+\\.\\d+, \\d+ ms away\\.",
+          "✓ schema +It is as this version of layover needs it\\.",
+          '✓ role +"\\w+" may do what a deployment does\\.',
+          "✓ clock +The database's clock and this machine's agree\\.",
+          '✓ environment +Nothing was carried out in the namespace "default" yet: [^✓]*',
+          "✓ runs +None is overdue, blocked, or at work without getting on\\.",
+          "✓ secret +LAYOVER_SECRET is set, and long enough\\.",
+          "✓ deployment +It answers at http://localhost:\\d+\\.",
+          '✓ API key +"ops" counts there\\.',
+          "",
+          "All is well\\.\n$",
+        ].join("\n"),
+      ),
+    );
+    expect(status).toBe(0);
+  });
+
+  test("finds a database that cannot be reached or is not set, and goes on to the deployment", async () => {
+    const env = await aServer();
+    const { stdout, status } = await doctor({ ...env, DATABASE_URL: "postgres://me:secret@localhost:1/db" });
+    expect(stdout).toMatch(/^✗ database +Nothing listens at localhost:1\.\n +→ Start that Postgres/);
+    expect(stdout).toMatch(/✓ API key .*\n\n1 problem\.\n$/);
+    expect(stdout).not.toContain("secret@");
+    expect(status).toBe(1);
+    expect((await report({}))["database"]).toBe(
+      "problem: DATABASE_URL is not set. → Write it as postgres://USER:PASSWORD@HOST:5432/DATABASE, in the environment or in .env.",
+    );
+  });
+
+  test("finds a deployment that does not answer, and one that is something else", async () => {
+    const env = await aServer();
+    const free = createServer().listen(0);
+    await once(free, "listening");
+    const address = free.address();
+    const nowhere = `http://localhost:${typeof address === "object" ? address?.port : 0}`;
+    free.close();
+    const [silent, other] = await Promise.all([
+      report({ ...env, LAYOVER_URL: nowhere }),
+      report({ ...env, LAYOVER_URL: `${env["LAYOVER_URL"]}/api`, LAYOVER_SECRET: "weak" }),
+    ]);
+    expect(silent["deployment"]).toBe(
+      `problem: The API at ${nowhere} did not answer: ECONNREFUSED. → Look at LAYOVER_URL, with its prefix, and whether the deployment is up.`,
+    );
+    expect(other["deployment"]).toMatch(/^problem: .*(nothing at|404).* → Look at LAYOVER_URL/);
+    expect(other["secret"]).toContain(
+      "problem: LAYOVER_SECRET does not do: a root secret holds 3 bytes, and 32 are needed. → Make one with `openssl rand",
+    );
+  });
+
+  test("finds out why a key is refused", { timeout: 60_000 }, async () => {
+    const env = await aServer();
+    const keyOf = (options: Partial<Parameters<typeof createApiKey>[1]>): string =>
+      createApiKey(secrets, { name: "ops", namespace: "default", scopes, ...options });
+    const other = "ZGllcyBpc3QgZWluIGFuZGVyZXMgR2VoZWltbmlzLCBkYXMgYXVjaCBsYW5nIGlzdA";
+    const revoked = keyOf({ name: "lost" });
+    await layover(["keys", "revoke", revoked], { env });
+    const elsewhere = await aServer(other);
+    const cases = [
+      [{ LAYOVER_KEY: "" }, "warning: LAYOVER_KEY is not set."],
+      [{ LAYOVER_KEY: "sk_live" }, "problem: LAYOVER_KEY is no API key of layover: those begin with lok_."],
+      [
+        { LAYOVER_KEY: keyOf({ expiresAt: new Date("2026-01-02T03:04:05Z") }) },
+        'problem: The key "ops" expired at 2026-01-02 03:04:05.',
+      ],
+      [
+        { LAYOVER_KEY: keyOf({ namespace: "shop" }) },
+        'problem: The key "ops" is for the namespace "shop", and LAYOVER_NAMESPACE says "default".',
+      ],
+      [
+        { LAYOVER_KEY: revoked },
+        'problem: The key "lost" was revoked. → Make a new one: layover keys create NAME --scopes …',
+      ],
+      [
+        { LAYOVER_SECRET: other },
+        'warning: "ops" counts there. But it was not signed with this LAYOVER_SECRET, so the',
+      ],
+      [{ LAYOVER_KEY: keyOf({ scopes: ["start"] }) }, 'well: "ops" counts there, but may not read runs.'],
+      [
+        { ...elsewhere, LAYOVER_SECRET: other },
+        'problem: The key "ops" was not signed with this LAYOVER_SECRET. → Put LAYOVER_SECRET right',
+      ],
+      [
+        elsewhere,
+        'problem: The deployment does not let the key "ops" in, though it is signed with this LAYOVER_SECRET: it has another one',
+      ],
+      [
+        { ...elsewhere, LAYOVER_SECRET: "" },
+        'problem: The deployment does not let the key "ops" in: it was signed with another secret, or revoked.',
+      ],
+    ] as const;
+    const said = await Promise.all(cases.map(([further]) => report({ ...env, ...further })));
+    for (const [index, [, expected]] of cases.entries()) expect(said[index]?.["API key"]).toContain(expected);
+  });
+
+  describe("of the runs", () => {
+    const start = async (workflow: string, version: number): Promise<string> => {
+      const [row] = await database.query("select layover.start_run($1) as answer", [
+        JSON.stringify({ workflow, version, input: null }),
+      ]);
+      return z.object({ answer: z.object({ runId: z.string() }) }).parse(row).answer.runId;
+    };
+    const set = async (runId: string, assignments: string): Promise<void> => {
+      await database.query(`update layover.run_state set ${assignments} where run_id = $1::uuid`, [runId]);
+    };
+
+    test("names the version that nobody carries out, and the schedule that does not run", async () => {
+      const clock = await database.turnClock();
+      const undeployed = await start("order", 2);
+      await clock.advance(38 * 60_000);
+      const silent = await report({ DATABASE_URL: database.url });
+      expect(silent["runs"]).toBe(
+        "problem: 1 run of order@2 is overdue, since 2026-01-01 12:00:00 (38 min), and no turn has ended since: nobody looks." +
+          " → Either no deployment has the code of order@2, or no schedule runs (the cron trigger, or the process itself)." +
+          ` See layover show ${undeployed}`,
+      );
+      const other = await start("nap", 1);
+      await set(
+        other,
+        "status = 'completed', ended_at = layover.now(), ready_at = null, due_at = null, result = '0null'",
+      );
+      const alone = await report({ DATABASE_URL: database.url });
+      expect(alone["runs"]).toMatch(
+        /^problem: 1 run of order@2 is overdue, .*, while other runs go on: nobody carries out order@2\. → Deploy the code of order@2/,
+      );
+      expect(alone["clock"]).toMatch(/^warning: The database's clock is .* behind this machine's\. → /);
+    });
+
+    test("names the blocked, those that are never claimed and those whose invocations die, a line a reason", async () => {
+      const blocked = await start("order", 1);
+      await set(blocked, "blocked = 'the history has \"charge\"', due_at = null");
+      await set(await start("order", 1), "blocked = 'the history has \"charge\"', due_at = null");
+      await set(await start("mail", 1), "dispatches = 7, due_at = layover.now() + interval '1 hour'");
+      await set(
+        await start("film", 3),
+        "status = 'running', claims = 4, token = layover.new_id(), leased_until = layover.now(), ready_at = null",
+      );
+      const { stdout, status } = await doctor({ DATABASE_URL: database.url });
+      expect(stdout).toMatch(
+        /✗ runs +2 runs of order@1 are blocked: the history has "charge"\.\n +→ Deploy the code that fits/,
+      );
+      expect(stdout).toMatch(/One of them:\s+layover show [0-9a-f-]{36}\n/);
+      expect(stdout).toMatch(/✗ +1 run of mail@1 is dispatched again and again \(7 times\), and never claimed\./);
+      expect(stdout).toMatch(
+        /! +1 run of film@3 is claimed 4 times in a row and not finished: the invocations\s+die\./,
+      );
+      expect(status).toBe(1);
+    });
+
+    test("tells a copied database from its original, and lets it go on once it is adopted", {
+      timeout: 60_000,
+    }, async () => {
+      const env = { DATABASE_URL: database.url };
+      await database.query(
+        "insert into layover.environment values ('default', 'production', 'db.example.com/shop', now())",
+      );
+      const production = { ...env, LAYOVER_ENVIRONMENT: "production" };
+      const [other, copy, same, asked] = await Promise.all([
+        report(env),
+        report(production),
+        report(production, "--endpoint", "db.example.com/shop"),
+        layover(["adopt"], { env }),
+      ]);
+      expect(other["environment"]).toBe(
+        'problem: The namespace "default" belongs to the environment "production", and LAYOVER_ENVIRONMENT says "default":' +
+          " that one carries nothing out here. → Set LAYOVER_ENVIRONMENT to production; or, if its runs are to change hands: layover adopt",
+      );
+      expect(copy["environment"]).toMatch(
+        /^problem: The database calls itself db\.example\.com\/shop, and DATABASE_URL leads to \S+: so it is a copy, in which nothing is carried out\./,
+      );
+      expect(same["environment"]).toMatch(/^well: .* belongs to "production" at db\.example\.com\/shop/);
+
+      const { host, pathname } = new URL(database.url);
+      const endpoint = `${host.replace(/:\d+$/, "")}${pathname}`;
+      expect(asked).toEqual({
+        status: 1,
+        stdout: "",
+        stderr: `The namespace "default" belongs to the environment "production" at db.example.com/shop.
+Its runs would go on as the environment "default" at ${endpoint}.
+Nothing was changed. If that is meant: layover adopt --yes
+`,
+      });
+      expect((await layover(["adopt", "--yes"], { env })).stdout).toContain(`the environment "default" at ${endpoint}`);
+      expect((await report(env))["environment"]).toMatch(/^well: The namespace "default" belongs to "default" at /);
+    });
+
+    test("takes its time from the indexes, not from how many there are", async () => {
+      await database.pool.query(`
+        insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+          select layover.new_id(), 'default', 'order', 1, '0{}', true, now() from generate_series(1, 30000);
+        insert into layover.run_state (run_id, namespace, status, last_record_at, due_at)
+          select r.id, 'default', 'parked', now(), now() + interval '1 hour' from layover.run r;
+        analyze layover.run, layover.run_state`);
+      const seen = async () => {
+        await database.pool.query("select pg_stat_force_next_flush()");
+        const { rows } = await database.pool.query(
+          "select sum(seq_tup_read)::int as rows from pg_stat_user_tables where schemaname = 'layover' and relname like 'run%'",
+        );
+        return Number(rows[0].rows);
+      };
+      const before = await seen();
+      expect((await report({ DATABASE_URL: database.url }))["runs"]).toMatch(/^well: /);
+      expect((await seen()) - before).toBeLessThan(30_000);
+    });
+  });
+});
+
+describe("layover doctor, of the schema", () => {
+  const database = testDatabase({ isEmpty: true, perTest: true });
+
+  test("finds that it is missing, old, or somebody else's", async () => {
+    const env = { DATABASE_URL: database.url };
+    expect((await report(env))["schema"]).toBe(
+      "problem: layover was not set up in this database. → Run layover migrate.",
+    );
+    await database.pool.query("create schema layover create table cities (id integer)");
+    expect((await report(env))["schema"]).toMatch(
+      /^problem: The database "\w+" has a schema "layover" that layover did not make\./,
+    );
+    await database.pool.query("drop schema layover cascade");
+    await database.pool.query(migrationSql());
+    await database.pool.query("drop table layover.api_key; delete from layover.migration where number = 2");
+    expect((await report(env))["schema"]).toBe("problem: The database lacks 0002_api_keys. → Run layover migrate.");
+  });
+
+  test("names what a role lacks, and the grants that it needs", async () => {
+    await database.pool.query(migrationSql());
+    await database.pool.query("create role cli_reader login password 'x'; grant usage on schema layover to cli_reader");
+    try {
+      const url = new URL(database.url);
+      url.username = "cli_reader";
+      url.password = "x";
+      const env = { DATABASE_URL: url.href };
+      const before = await report(env);
+      expect(before["schema"]).toMatch(/^warning: This role may not see which migrations were applied\. → /);
+      expect(before["role"]).toMatch(
+        /^problem: "cli_reader" lacks select on api_key, insert on api_key, .* and \d+ more\. → Have the role that ran layover migrate run: grant usage on schema layover to "cli_reader";/,
+      );
+      await database.pool.query(before["role"]?.split("run: ")[1] ?? "");
+      expect((await report(env))["role"]).toBe('well: "cli_reader" may do what a deployment does.');
+    } finally {
+      await database.pool.query("drop owned by cli_reader cascade; drop role cli_reader");
+    }
+  });
+});

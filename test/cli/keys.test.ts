@@ -1,0 +1,92 @@
+import { describe, expect, test } from "vitest";
+import { openApiKey } from "../../src/http/api-key.ts";
+import { serveNode } from "../../src/platform/node.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { layover, secret, secrets } from "./layover.ts";
+import { napWorkflow } from "./workflows.ts";
+
+describe("layover keys", () => {
+  const database = testDatabase();
+  const env = (further: Readonly<Record<string, string>> = {}) => ({
+    DATABASE_URL: database.url,
+    LAYOVER_SECRET: secret,
+    ...further,
+  });
+
+  test("makes a key that a server takes until it is revoked", async () => {
+    const made = await layover(["keys", "create", "shop", "--scopes", "start,read", "--expires", "90d"], {
+      env: env(),
+    });
+    expect(made.status).toBe(0);
+    expect(made.stderr).toMatch(
+      /^The key "shop" may start, read, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\. It is shown this once:\n$/,
+    );
+    const key = made.stdout.trim();
+    const { keyId = "" } = openApiKey(secrets, key, { namespace: "default" }) ?? {};
+
+    const server = await serveNode({ workflows: [napWorkflow], database: database.query, secrets: [secret], port: 0 });
+    try {
+      const call = { env: env({ LAYOVER_URL: server.url, LAYOVER_KEY: key }) };
+      expect(await layover(["runs"], call)).toMatchObject({ status: 0, stdout: "There is no such run.\n" });
+      // What leaked is the key: it names itself.
+      expect(await layover(["keys", "revoke", key], { env: env() })).toEqual({
+        status: 0,
+        stdout: `Revoked "shop" (${keyId}).\n`,
+        stderr: "",
+      });
+      expect(await layover(["runs"], call)).toEqual({
+        status: 1,
+        stdout: "",
+        stderr: `The deployment at ${server.url} does not take this LAYOVER_KEY: the API key was revoked.\nlayover doctor finds out why.\n`,
+      });
+    } finally {
+      await server.close();
+    }
+    const [people, programs] = await Promise.all([
+      layover(["keys", "list"], { env: env() }),
+      layover(["keys", "list", "--json"], { env: env() }),
+    ]);
+    expect(people.stdout).toMatch(
+      /^NAME +STATE +SCOPES +CREATED +UNTIL +ID\nshop +revoked +start,read +[-\d]{10} +[-\d]{10} /,
+    );
+    expect(JSON.parse(programs.stdout)).toMatchObject([
+      { keyId, name: "shop", scopes: ["start", "read"], state: "revoked" },
+    ]);
+  });
+
+  test("says what is wrong, and what to do", async () => {
+    await layover(["keys", "create", "ci", "--scopes", "read"], { env: env() });
+    const cases: readonly (readonly [readonly string[], string, Readonly<Record<string, string>>?])[] = [
+      [
+        ["create", "ci", "--scopes", "read"],
+        'There is a key named "ci", and it counts.\nRevoke it (layover keys revoke ci), or give this one another name.\n',
+      ],
+      [
+        ["create", "x", "--scopes", "read,write"],
+        '"write" is no scope.\nThe scopes are start, read, signal, admin: --scopes start,read\n',
+      ],
+      [
+        ["create", "x"],
+        "Required option '--scopes <list>' not specified.\nlayover keys create --help says what there is.\n",
+      ],
+      [["create", "x", "--scopes", "read", "--expires", "soon"], '--expires: "soon" is not a duration.\n'],
+      [
+        ["create", "x", "--scopes", "read"],
+        "LAYOVER_SECRET is not set, and it signs the key.\n",
+        { LAYOVER_SECRET: "" },
+      ],
+      [
+        ["create", "x", "--scopes", "read"],
+        "A root secret holds 3 bytes, and 32 are needed.\n",
+        { LAYOVER_SECRET: "weak" },
+      ],
+      [["revoke", "nobody"], 'There is no key named "nobody" that counts.\nlayover keys list shows all'],
+      [["lost"], "Unknown command 'lost'.\n"],
+    ];
+    const said = await Promise.all(cases.map(([args, , further]) => layover(["keys", ...args], { env: env(further) })));
+    for (const [index, [, expected]] of cases.entries()) {
+      expect(said[index]).toMatchObject({ status: 1, stdout: "" });
+      expect(said[index]?.stderr).toContain(expected);
+    }
+  });
+});

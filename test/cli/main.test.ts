@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { layover } from "./layover.ts";
+
+test("the command shows what there is, and of each command an example", async () => {
+  const commands = ["init", "dev", "migrate", "keys", "adopt", "doctor", "runs", "show", "start", "signal"];
+  const [all, asked, ...each] = await Promise.all([
+    layover([]),
+    layover(["--help"]),
+    ...commands.map((command) => layover([command, "--help"])),
+  ]);
+  expect(all).toEqual(asked);
+  expect(all).toMatchObject({ status: 0, stderr: "" });
+  for (const command of commands) expect(all.stdout).toMatch(new RegExp(`^ {2}${command}( \\S+)* {2,}\\S`, "m"));
+  for (const name of ["DATABASE_URL", "LAYOVER_SECRET", "LAYOVER_URL", "LAYOVER_KEY", "LAYOVER_NAMESPACE"]) {
+    expect(all.stdout).toMatch(new RegExp(`^ {2}${name} +\\S`, "m"));
+  }
+  for (const [index, command] of commands.entries()) {
+    expect(each[index]).toMatchObject({ status: 0, stderr: "" });
+    expect(each[index]?.stdout).toMatch(new RegExp(`^Usage: layover ${command} `));
+    if (command !== "init") expect(each[index]?.stdout).toMatch(new RegExp(`\nExamples?:\n.*layover ${command}`));
+  }
+});
+
+test("the command says in two lines what was mistyped, and what was meant", async () => {
+  const cases = [
+    [["deploy", "now"], "Unknown command 'deploy'.\nlayover --help says what there is.\n"],
+    [["migrat"], "Unknown command 'migrat'.\nDid you mean migrate?\n"],
+    [["dev", "--prot", "1"], "Unknown option '--prot'.\nDid you mean --port?\n"],
+    [
+      ["migrate", "--sql", "--check"],
+      "Option '--sql' cannot be used with option '--check'.\nlayover migrate --help says what there is.\n",
+    ],
+    [["show"], "Missing required argument 'run'.\nlayover show --help says what there is.\n"],
+  ] as const;
+  const said = await Promise.all(cases.map(([args]) => layover(args)));
+  for (const [index, [, stderr]] of cases.entries()) expect(said[index]).toEqual({ status: 1, stdout: "", stderr });
+  const { status, stdout } = await layover(["keys"]);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+});

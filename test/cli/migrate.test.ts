@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { checkSchema } from "../../src/postgres/migrate.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { aFolder, layover } from "./layover.ts";
+
+describe("layover migrate", () => {
+  const database = testDatabase({ isEmpty: true, perTest: true });
+  const where = () => `${new URL(database.url).host}${new URL(database.url).pathname}`;
+
+  test("brings a database up, once, and checks without changing anything", async () => {
+    const env = { DATABASE_URL: database.url };
+    const missing = `The database lacks 0001_tables, 0002_api_keys: run migrate.`;
+    expect(await layover(["migrate", "--check"], { env })).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: `${where()} is not as this version of layover needs it.\n${missing}\n`,
+    });
+    const checked = await layover(["migrate", "--check", "--json"], { env });
+    expect(checked).toMatchObject({ status: 1, stderr: "" });
+    expect(JSON.parse(checked.stdout)).toEqual({
+      isUsable: false,
+      missing: ["0001_tables", "0002_api_keys"],
+      problems: [missing],
+    });
+
+    const first = await layover(["migrate"], { env });
+    expect(first).toMatchObject({ status: 0, stderr: "" });
+    expect(first.stdout).toMatch(/^\S+ has now 0001_tables, 0002_api_keys, \d+ functions\.\n$/);
+    expect(await layover(["migrate"], { env })).toMatchObject({ status: 0, stdout: `${where()} is up to date.\n` });
+    const second = await layover(["migrate", "--json"], { env });
+    expect(JSON.parse(second.stdout)).toEqual({ applied: [], functions: 0 });
+    expect(await layover(["migrate", "--check"], { env })).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("prints the SQL for whoever runs it by hand, without a database", async () => {
+    const { status, stdout } = await layover(["migrate", "--sql"]);
+    expect(status).toBe(0);
+    await database.pool.query(stdout);
+    expect(await checkSchema(database.query)).toMatchObject({ isUsable: true });
+  });
+
+  test("takes the address from .env, then from .dev.vars, and never in the place of what is set", async () => {
+    const folder = aFolder();
+    writeFileSync(join(folder, ".env"), "DATABASE_URL=postgres://nobody@localhost:1/first\n");
+    writeFileSync(join(folder, ".dev.vars"), "DATABASE_URL=postgres://nobody@localhost:2/second\n");
+    expect((await layover(["migrate"], { folder })).stderr).toContain("Nothing listens at localhost:1.");
+    const env = { DATABASE_URL: database.url };
+    expect(await layover(["migrate"], { folder, env })).toMatchObject({ status: 0 });
+  });
+
+  test("a role that may not is told whom to ask for what", async () => {
+    await database.pool.query("create role cli_clerk login password 'x'");
+    try {
+      const url = new URL(database.url);
+      url.username = "cli_clerk";
+      url.password = "x";
+      const { status, stderr } = await layover(["migrate"], { env: { DATABASE_URL: url.href } });
+      expect(status).toBe(1);
+      expect(stderr).toMatch(
+        /^"cli_clerk" may not create a schema in the database "\w+"\. Run migrate as the database's owner/,
+      );
+    } finally {
+      await database.pool.query("drop role cli_clerk");
+    }
+  });
+
+  test("says why a database cannot be reached, and what to do, and never tells the password", async () => {
+    const closing = createServer((socket) => socket.destroy()).listen(0);
+    onTestFinished(() => void closing.close());
+    await once(closing, "listening");
+    const address = closing.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    const other = (change: (url: URL) => void): string => {
+      const url = new URL(database.url);
+      change(url);
+      return url.href;
+    };
+    const { host, username } = new URL(database.url);
+    const cases: Readonly<Record<string, string>> = {
+      "": "DATABASE_URL is not set.\nWrite it as postgres://USER:PASSWORD@HOST:5432/DATABASE",
+      "postgres://me:se#cret@host/db": "DATABASE_URL is no address of a Postgres.\n",
+      "mysql://me:secret@host/db": "DATABASE_URL is no address of a Postgres.\n",
+      "postgres://me:secret@localhost:1/db": "Nothing listens at localhost:1.\nStart that Postgres",
+      "postgres://me:secret@no-such-host.invalid/db": "no-such-host.invalid",
+      [`postgres://me:secret@localhost:${port}/db`]: `localhost:${port} ended the connection at once.\n`,
+      [other((url) => {
+        url.password = "secret";
+      })]: `The password of the role "${username}" is wrong.\nPut it right in DATABASE_URL.\n`,
+      [other((url) => {
+        url.pathname = "/nowhere";
+      })]: `There is no database named "nowhere" at ${host}.\nCreate it`,
+      [other((url) => {
+        url.search = "?sslmode=require";
+      })]: `The server at ${host} has no TLS.\n`,
+    };
+    const said = await Promise.all(
+      Object.keys(cases).map((DATABASE_URL) => layover(["migrate"], { env: { DATABASE_URL } })),
+    );
+    for (const [index, expected] of Object.values(cases).entries()) {
+      expect(said[index]).toMatchObject({ status: 1, stdout: "" });
+      expect(said[index]?.stderr).toContain(expected);
+      expect(said[index]?.stderr).not.toMatch(/cret|\bat .*\.[jt]s:/);
+      expect(said[index]?.stderr.trimEnd().split("\n")).toHaveLength(2);
+    }
+  });
+});

@@ -1,0 +1,180 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Workflow } from "../../src/core/contract.ts";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
+import { changedOrderWorkflow, napWorkflow, orderWorkflow } from "./workflows.ts";
+
+const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
+
+const patience = { timeout: 20_000, interval: 50 };
+
+describe("the commands for runs", () => {
+  const database = testDatabase({ perTest: true });
+  let server: NodeServer | undefined;
+
+  async function deploy(...workflows: readonly Workflow[]): Promise<NodeServer> {
+    await server?.close();
+    const onError = () => {};
+    server = await serveNode({ workflows, database: database.query, secrets: [secret], port: 0, onError });
+    return server;
+  }
+
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
+  });
+
+  const ask = (args: readonly string[], stdin?: string): Promise<Said> =>
+    layover(args, {
+      env: { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key },
+      ...(stdin !== undefined && { stdin }),
+    });
+
+  const statusOf = async (runId: string) => (await server?.client.get(runId))?.status;
+
+  test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {
+    await deploy(orderWorkflow, napWorkflow);
+    const started = await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--tag", "customer:c1"]);
+    const runId = started.stdout.trim();
+    expect(started).toEqual({
+      status: 0,
+      stdout: `${runId}\n`,
+      stderr: `Started order@1. Look at it: layover show ${runId}\n`,
+    });
+    await expect.poll(() => statusOf(runId), patience).toBe("waiting");
+    const [again, failed, delayed] = await Promise.all([
+      ask(["start", "order", "--input", "-", "--id", "o1"], '{"amount": 42}'),
+      ask(["start", "order", "--input", '{"amount": 4200}', "--id", "o2", "--wait", "20s"]),
+      ask(["start", "nap", "--delay", "5m", "--json"]),
+    ]);
+    expect(again).toMatchObject({
+      status: 0,
+      stdout: `${runId}\n`,
+      stderr: expect.stringMatching(/^It was there already: order@1\./),
+    });
+    expect(failed).toMatchObject({ status: 1, stdout: "" });
+    expect(failed.stderr).toMatch(
+      /^The run failed: StepError: step "limit" failed after 1 attempt: Error: too much for this customer\nLook at it: layover show \S+\n$/,
+    );
+    expect(JSON.parse(delayed.stdout)).toMatchObject({ workflow: "nap", version: 1, isNew: true });
+
+    const [all, tagged, named, waiting, json, failure, sleeping] = await Promise.all([
+      ask(["runs"]),
+      ask(["runs", "--tag", "customer:c1", "--workflow", "order", "--status", "waiting"]),
+      ask(["runs", "--limit", "1", "--json"]),
+      ask(["show", "order/o1"]),
+      ask(["show", runId, "--json"]),
+      ask(["show", "order/o2"]),
+      ask(["show", String(JSON.parse(delayed.stdout).runId)]),
+    ]);
+    expect(all.stdout.split("\n")[0]).toMatch(/^RUN +WORKFLOW +ID +STATUS +AGE$/);
+    expect(all.stdout).toMatch(/ nap@1 +sleeping +\S.* in 4 min/);
+    expect(all.stdout).toMatch(/ order@1 +o2 +failed .* StepError: step "limit"/);
+    for (const line of all.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+    expect(tagged.stdout.match(/^[0-9a-f-]{36}/gm)).toEqual([runId]);
+    expect(JSON.parse(named.stdout)).toMatchObject({ runs: [{ version: 1 }], cursor: expect.any(String) });
+
+    expect(waiting.stdout).toMatch(
+      /^order@1 waiting\nid +o1\nrun +\S+\ntags +customer:c1\nstarted +.*\ninput +\{"amount":42\}\n\n/,
+    );
+    expect(waiting.stdout).toMatch(/✗ {2}attempt 1 of charge .* Error: the card was declined, because Error: 402/);
+    expect(waiting.stdout).toMatch(/✓ {2}step charge .* after 2 attempts: \{"id":"ch_1"\}/);
+    expect(waiting.stdout).toMatch(/\nnow +… {2}wait address +for the signal "address", until \d{4}-/);
+    expect(waiting.stdout).toMatch(/\(in 2\s+days 23\s+h\)/);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      runId,
+      status: "waiting",
+      history: { attempts: [{ path: "charge", number: 1 }], pending: [{ signal: "address" }] },
+    });
+    expect(failure.stdout).toMatch(/^order@1 failed\n/);
+    expect(failure.stdout).toMatch(/✓ {2}step charge .*\n.*✗ {2}attempt 1 of limit .*\n.*✗ {2}step limit /);
+    expect(failure.stdout).toMatch(
+      /\nerror +StepError: step "limit" failed after 1 attempt: Error: too much for this\s+customer\n/,
+    );
+    expect(sleeping.stdout).toMatch(/^nap@1 sleeping\n(.+\n)+\nNothing has happened yet\.\n$/);
+
+    const once = ["signal", "order/o1", "address", "--payload", '{"city": "Turin"}', "--dedupe-id", "d1"];
+    expect(await ask(once)).toEqual({ status: 0, stdout: "Sent.\n", stderr: "" });
+    await expect.poll(() => statusOf(runId), patience).toBe("completed");
+    expect(await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--wait", "1s"])).toMatchObject({
+      status: 0,
+    });
+  });
+
+  test("find the key of a development server in its folder, for a local deployment alone", async () => {
+    const { url } = await deploy(napWorkflow);
+    const folder = aFolder();
+    mkdirSync(join(folder, ".layover/data"), { recursive: true });
+    writeFileSync(join(folder, ".layover/data/api-key"), `${key}\n`);
+    const [local, far] = await Promise.all([
+      layover(["runs"], { folder, env: { LAYOVER_URL: url } }),
+      layover(["runs"], { folder, env: { LAYOVER_URL: "https://example.com" } }),
+    ]);
+    expect(local).toMatchObject({ status: 0, stderr: "" });
+    expect(far.stderr).toContain("LAYOVER_KEY is not set, and https://example.com wants an API key.");
+  });
+
+  test("say of a blocked run why, and what to do", { timeout: 60_000 }, async () => {
+    await deploy(orderWorkflow);
+    const { stdout } = await ask(["start", "order", "--input", '{"amount": 1}', "--id", "o1"]);
+    await expect.poll(() => statusOf(stdout.trim()), patience).toBe("waiting");
+    await deploy(changedOrderWorkflow);
+    await ask(["signal", stdout.trim(), "address", "--payload", '{"city": "Turin"}']);
+    await expect.poll(() => statusOf(stdout.trim()), patience).toBe("blocked");
+    const [shown, listed] = await Promise.all([ask(["show", "order/o1"]), ask(["runs", "--status", "blocked"])]);
+    expect(shown.stdout).toMatch(/^order@1 blocked\n/);
+    expect(shown.stdout).toMatch(
+      /\nblocked +the history holds step charge at position 1, .*\n.*\n +→ Deploy the code that fits this history/,
+    );
+    expect(listed.stdout).toMatch(/ blocked +\S/);
+  });
+
+  test("say what is wrong, and what to do", { timeout: 60_000 }, async () => {
+    const { url } = await deploy(orderWorkflow);
+    const file = join(aFolder(), "input.json");
+    writeFileSync(file, "{amount: 42}");
+    const unknown = "01a1f975-5531-7046-9092-7e7c27daa9ce";
+    const cases: readonly (readonly [readonly string[], string])[] = [
+      [["start", "ordre"], 'There is no workflow "ordre" here.\nThe workflows here are "order".\n'],
+      [["start", "order", "--version", "7"], 'Workflow "order" has no version 7 here.\n'],
+      [["start", "order", "--input", "{}"], 'The input of workflow "order" does not fit its schema: amount: '],
+      [["start", "order", "--input", `@${file}`], `The file ${file} is not JSON: `],
+      [["start", "order", "--input", "@nowhere.json"], "The file nowhere.json cannot be read: ENOENT"],
+      [["start", "order", "--delay", "soon"], '"soon" is not a duration.\n'],
+      [["start", "order", "--tag", "c1"], 'The tag "c1" is not NAME:VALUE.\nWrite --tag customer:c1\n'],
+      [
+        ["show", "o1"],
+        'There is no run "o1": our id of a run is a uuid.\nBy your own id of it, say of which workflow: WORKFLOW/o1\n',
+      ],
+      [["show", "order/o9"], 'Workflow "order" has no run with the id "o9".\n'],
+      [["signal", unknown, "address"], `There is no run "${unknown}".\n`],
+      [
+        ["runs", "--status", "sleepy"],
+        "Option '--status <status>' argument 'sleepy' is invalid. Allowed choices are queued, ",
+      ],
+      [["runs", "--limit", "many"], '"many" is not a whole number.\n'],
+      [["run"], "Unknown command 'run'.\nDid you mean "],
+      [["start"], "Missing required argument 'workflow'.\nlayover start --help says what there is.\n"],
+    ];
+    const said = await Promise.all(cases.map(([args]) => ask(args)));
+    for (const [index, [, expected]] of cases.entries()) {
+      expect(said[index]).toMatchObject({ status: 1, stdout: "" });
+      expect(said[index]?.stderr).toContain(expected);
+    }
+    const wrong = [
+      [{ LAYOVER_URL: url }, `LAYOVER_KEY is not set, and ${url} wants an API key.\nMake one: layover keys create`],
+      [{ LAYOVER_URL: url, LAYOVER_KEY: "lok_x.y" }, `The deployment at ${url} does not take this LAYOVER_KEY`],
+      [{ LAYOVER_URL: `${url}/api`, LAYOVER_KEY: key }, /nothing at|What answers at \S+ is not layover/],
+      [{ LAYOVER_URL: "localhost", LAYOVER_KEY: key }, "The url is not one that an API can have.\n"],
+    ] as const;
+    const answers = await Promise.all(wrong.map(([env]) => layover(["runs"], { env })));
+    for (const [index, [, expected]] of wrong.entries()) expect(answers[index]?.stderr).toMatch(expected);
+    await server?.close();
+    const gone = await layover(["runs"], { env: { LAYOVER_URL: url, LAYOVER_KEY: key } });
+    expect(gone.stderr).toContain(`Nobody answers at ${url}: ECONNREFUSED.\nSet LAYOVER_URL`);
+  });
+});

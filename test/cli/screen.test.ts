@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { plain, table, wrapped } from "../../src/cli/screen.ts";
+import { fromNow, lasting } from "../../src/cli/times.ts";
+
+describe("a table", () => {
+  const columns = [{ title: "ID", isWhole: true }, { title: "NAME" }, { title: "" }];
+  const rows = [
+    ["0199-aaaa-bbbb-cccc", "a name that is rather long", "a remark that goes on for quite a while"],
+    ["0199-aaaa-bbbb-dddd", "Ann", ""],
+  ];
+
+  test("gives each column what it needs where there is room", () => {
+    expect(table(columns, rows, Number.POSITIVE_INFINITY)).toBe(
+      [
+        "ID                   NAME",
+        "0199-aaaa-bbbb-cccc  a name that is rather long  a remark that goes on for quite a while",
+        "0199-aaaa-bbbb-dddd  Ann",
+      ].join("\n"),
+    );
+  });
+
+  test("cuts off the widest first, and never what is there to be copied", () => {
+    expect(table(columns, rows, 60).split("\n")[1]).toBe(
+      "0199-aaaa-bbbb-cccc  a name that is rat…  a remark that goe…",
+    );
+    expect(table(columns, rows, 70).split("\n")[1]).toBe(
+      "0199-aaaa-bbbb-cccc  a name that is rather l…  a remark that goes on …",
+    );
+    expect(table(columns, rows, 10).split("\n")[1]).toBe("0199-aaaa-bbbb-cccc  a name …  a remar…");
+  });
+
+  test("goes on in further lines where a cell asks for it", () => {
+    const wrapping = [["1", "step", { text: "one two three four five six seven", wraps: true }]];
+    expect(table(columns, wrapping, 30)).toBe(
+      ["ID  NAME", "1   step  one two three four", "          five six seven"].join("\n"),
+    );
+  });
+});
+
+test("what others named does nothing to the terminal", () => {
+  expect(plain("a\nb\t c\u001b[2J\u009b31m\u202e!")).toBe("a b c�[2J�31m�!");
+});
+
+test("text is broken between words, and a word that is too long stands as it is", () => {
+  expect(wrapped("to https://example.com/a/long/address and back", { indent: 2, width: 20 })).toBe(
+    "to\n  https://example.com/a/long/address\n  and back",
+  );
+});
+
+test.each([
+  [0, "now"],
+  [7_500_000, "in 2 h 5 min"],
+  [-90_500, "1 min 30 s ago"],
+])("an instant %i ms from now is %j", (ms, text) => {
+  expect(fromNow(new Date(1_000_000_000 + ms), new Date(1_000_000_000))).toBe(text);
+});
+
+test.each([
+  [12, "12 ms"],
+  [1_999, "1 s"],
+])("%i ms last %j", (ms, text) => {
+  expect(lasting(ms)).toBe(text);
+});

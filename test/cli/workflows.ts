@@ -1,0 +1,36 @@
+/** What a person may have deployed: a workflow that comes by everything that `layover show` tells. */
+import * as z from "zod";
+import { workflow } from "../../src/core/contract.ts";
+
+const order = workflow({
+  name: "order",
+  version: 1,
+  input: z.object({ amount: z.number() }),
+  signals: { address: z.object({ city: z.string() }) },
+});
+
+/** Its card is declined once, and any amount over 1,000 is refused. */
+export const orderWorkflow = order.handler(async ({ input, step }) => {
+  await step.run("charge", ({ attempt }) => charge(attempt), { retry: { delay: "1ms", jitter: false } });
+  await step.run("limit", () => refuse(input.amount > 1_000), { retry: { maxAttempts: 1 } });
+  await step.waitForSignal("address", { timeout: "3 days" });
+});
+
+function charge(attempt: number): { id: string } {
+  if (attempt > 1) return { id: "ch_1" };
+  throw new Error("the card was declined", { cause: new Error("402 Payment Required") });
+}
+
+function refuse(isTooMuch: boolean): void {
+  if (isTooMuch) throw new Error("too much for this customer");
+}
+
+/** The same contract, deployed with another handler: it fits no run that began before. */
+export const changedOrderWorkflow = order.handler(async ({ step }) => {
+  await step.run("look into the stock", () => true);
+});
+
+const nap = workflow({ name: "nap", version: 1 });
+export const napWorkflow = nap.handler(async ({ step }) => {
+  await step.sleep("long", "2h 5m");
+});
