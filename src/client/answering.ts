@@ -5,7 +5,8 @@ import type { CallbacksOf, Contract } from "../core/contract.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
 import { type InferInput, parse, type Schema, type Schemas } from "../core/schema.ts";
-import type { CallbackAnswer, CallbackState, SignalAnswer } from "../postgres/wire.ts";
+import type { CallbackAnswer, CallbackCall, CallbackState, SignalAnswer } from "../postgres/wire.ts";
+import { digestOfSent } from "./sent.ts";
 
 /** What became of a callback. */
 export interface CallbackView {
@@ -35,13 +36,13 @@ export async function encodedPayload(
   return encode(await parse(schema, payload, { code: "invalid_payload", what }), { what, maxBytes });
 }
 
-/** The text to store for a callback's answer. @throws LayoverError `unknown_callback`, `invalid_payload` … */
+/** What to store of a callback's answer. @throws LayoverError `unknown_callback`, `invalid_payload` … */
 export async function encodedAnswer(
   contract: Contract,
   ref: CallbackRef,
   value: unknown,
   maxBytes: number,
-): Promise<string> {
+): Promise<Pick<CallbackCall, "value" | "sent">> {
   if (contract.name !== ref.workflow) {
     const expected = `workflow ${JSON.stringify(ref.workflow)}, not of ${JSON.stringify(contract.name)}`;
     throw new LayoverError("unknown_callback", `the token is of ${expected}`, {
@@ -50,7 +51,9 @@ export async function encodedAnswer(
   }
   const what = `the answer to callback ${JSON.stringify(ref.name)}`;
   const schema = schemaOf(contract, contract.callbacks, ref.name, { kind: "callback", code: "unknown_callback" });
-  return encode(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
+  const encoded = encode(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
+  const sent = digestOfSent(value, encoded);
+  return { value: encoded, ...(sent !== undefined && { sent }) };
 }
 
 /** Never too large, as an ErrorValue never is. */

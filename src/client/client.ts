@@ -20,7 +20,7 @@ import type { Dispatch, Query } from "../core/ports.ts";
 import type { InferInput } from "../core/schema.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
-import type { RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
+import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
 import {
   type CallbackInputOf,
   type CallbackView,
@@ -200,7 +200,7 @@ export class Client implements ClientVerbs {
   }
 
   async rejectCallback(token: string, reason: Rejection): Promise<void> {
-    await this.#answer(this.openCallback(token), "rejected", encodedRejection(reason));
+    await this.#answer(this.openCallback(token), "rejected", { value: encodedRejection(reason) });
   }
 
   async wake(): Promise<void> {
@@ -222,9 +222,13 @@ export class Client implements ClientVerbs {
     return found(await translated(() => this.#calls.getRun(key)), key);
   }
 
-  async #answer(ref: CallbackRef, outcome: "resolved" | "rejected", value: string): Promise<void> {
+  async #answer(
+    ref: CallbackRef,
+    outcome: "resolved" | "rejected",
+    answered: Pick<CallbackCall, "value" | "sent">,
+  ): Promise<void> {
     const { runId, epoch, path, occurrence } = ref;
-    const call = { runId, epoch, path, occurrence, outcome, value };
+    const call = { runId, epoch, path, occurrence, outcome, ...answered };
     const answer = await translated(() => this.#calls.answerCallback(call));
     refuseUnanswered(answer, ref.name);
     if ("turn" in answer) await this.#hint(runId, answer.turn, 0);

@@ -67,8 +67,10 @@ export interface HistoryView {
   readonly records: readonly RecordView[];
   /** Where the next page goes on (its `after`), if there are further records. */
   readonly next: number | undefined;
-  /** All of them, on every page. */
+  /** On every page the last ones, as many as have 2 MB of errors together: nearly always all. */
   readonly attempts: readonly AttemptView[];
+  /** How many there are. */
+  readonly attemptCount: number;
   /** All of them, on every page. */
   readonly pending: readonly PendingView[];
 }
@@ -95,10 +97,12 @@ export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions)
   });
 }
 
-export function historyView({ runId, records, attempts, pending }: WireHistory, { limit }: HistoryPage): HistoryView {
+export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
+  const { runId, records, attempts, attemptCount, pending } = wire;
   const page = records.slice(0, limit - 1);
   return {
     runId,
+    attemptCount,
     next: records.length === limit ? page.at(-1)?.position : undefined,
     records: page.map((record) => ({
       ...record,

@@ -9,6 +9,7 @@ import { checkName } from "../core/names.ts";
 import { parse } from "../core/schema.ts";
 import type { StartAnswer, StartCall } from "../postgres/wire.ts";
 import { checkRunId } from "./run-id.ts";
+import { digestOfSent } from "./sent.ts";
 
 export interface StartOptions {
   /**
@@ -57,11 +58,14 @@ export async function startCall(
       details: { field: "startAt" },
     });
   }
+  const encodedInput = encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
+  const sent = digestOfSent(input, encodedInput);
   return {
     runId: runId === undefined ? v7() : checkRunId(runId),
     workflow: contract.name,
     version: contract.version,
-    encodedInput: encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes }),
+    encodedInput,
+    ...(sent !== undefined && { sent }),
     ...(id !== undefined && { id: checkName(id, "id") }),
     ...(delay !== undefined && { delayMs: toMilliseconds(delay, { field: "delay" }) }),
     ...(startAt !== undefined && { startAt: checkStartAt(startAt, await now()) }),

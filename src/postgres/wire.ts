@@ -14,6 +14,8 @@ export interface StartCall {
   readonly workflow: string;
   readonly version: number;
   readonly encodedInput: string;
+  /** A digest of what the schema made that of, where it is something else. */
+  readonly sent?: string;
   readonly id?: string;
   readonly delayMs?: number;
   readonly startAt?: number;
@@ -281,6 +283,8 @@ export interface CallbackCall extends Place {
   readonly epoch: number;
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
+  /** A digest of what the schema made the value of, where it is something else. */
+  readonly sent?: string;
 }
 export type CallbackAnswer =
   | { readonly outcome: "answered"; readonly turn?: number | null; readonly now?: number }
@@ -344,6 +348,8 @@ export interface ListCall {
 }
 export interface WireHistory {
   readonly runId: string;
+  /** That failed, of which the last ones are here. */
+  readonly attemptCount: number;
   readonly records: readonly (Place & {
     readonly position: number;
     readonly kind: RecordKind;

@@ -1,3 +1,4 @@
+import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { CallbackRef } from "../../src/core/callback.ts";
@@ -144,6 +145,21 @@ describe.each(faces)("callbacks, $face", ({ open }) => {
     await expect(test.client.rejectCallback(token, "no")).rejects.toMatchObject({ code: "callback_conflict" });
     expect((await test.client.callback(token)).status).toBe("resolved");
     expect((await test.client.callback(`https://example.com/layover/callbacks/${token}`)).status).toBe("resolved");
+  });
+
+  it("are known as answered before, though the schema makes something new of the same answer", async () => {
+    const stamped = workflow({
+      name: "order",
+      version: 1,
+      callbacks: { approval: z.object({ ok: z.boolean(), key: z.uuid().default(() => v7()) }) },
+    });
+    const test = open(database.query, [stamped]);
+    const { token } = await aWaitingRun(test);
+    await test.client.resolveCallback(token, { ok: true }, { contract: stamped });
+    await test.client.resolveCallback(token, { ok: true }, { contract: stamped });
+    await expect(test.client.resolveCallback(token, { ok: false }, { contract: stamped })).rejects.toMatchObject({
+      code: "callback_conflict",
+    });
   });
 
   it("are rejected with a reason that the handler meets as an error", async () => {

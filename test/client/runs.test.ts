@@ -244,6 +244,20 @@ describe.each(faces)("history, $face", ({ open }) => {
     expect(await page({ after: 4 })).toMatchObject({ records: [], next: undefined });
   });
 
+  it("has the last failed attempts only where all would be too long, and how many there are", async () => {
+    const test = open(database.query, contracts);
+    const runId = await aLongRun(test, 1);
+    await database.pool.query(
+      `insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+        select $1, 0, 'n', 0, i, now() + i * interval '1 second', now() + i * interval '1 second', $2
+          from generate_series(1, 30) i`,
+      [runId, encode({ name: "Error", message: "x".repeat(100_000) })],
+    );
+    const { attempts, attemptCount } = await test.client.history(runId);
+    expect(attemptCount).toBe(30);
+    expect(attempts.map(({ number }) => number)).toEqual(Array.from({ length: 19 }, (_, index) => 12 + index));
+  });
+
   it("shows the others when one cannot be read, and says why it cannot", async () => {
     const test = open(database.query, contracts);
     const runId = await aLongRun(test, 2);

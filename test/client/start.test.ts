@@ -43,6 +43,23 @@ describe.each(faces)("start, $face", ({ open }) => {
     expect(dispatches).toHaveLength(1);
   });
 
+  it("knows what was sent before, though its schema makes something new of it each time", async () => {
+    const drawn = workflow({
+      name: "drawn",
+      version: 1,
+      input: z.object({ id: z.string(), key: z.uuid().default(() => v7()) }),
+    });
+    const { client } = open(database.query, [drawn]);
+    const runId = v7();
+    const first = await client.start(drawn, { id: "o1" }, { id: "o1", runId });
+    const lost = await client.start(drawn, { id: "o1" }, { id: "o1", runId });
+    const again = await client.start(drawn, { id: "o1" }, { id: "o1" });
+    expect([first, lost, again].map((run) => run.runId)).toEqual([runId, runId, runId]);
+    expect([first, lost, again].map(({ isNew }) => isNew)).toEqual([true, true, false]);
+    await expect(client.start(drawn, { id: "o2" }, { id: "o1" })).rejects.toMatchObject({ code: "input_conflict" });
+    await expect(client.start(drawn, { id: "o2" }, { runId })).rejects.toMatchObject({ code: "input_conflict" });
+  });
+
   it("refuses an id that is taken by a run with another input", async () => {
     const { client } = open(database.query, contracts);
     const { runId } = await client.start(order, { id: "o2" }, { id: "o2" });

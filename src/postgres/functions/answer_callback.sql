@@ -18,12 +18,12 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
-  select c.outcome, c.value into k from layover.callback c
+  select c.outcome, c.value, c.sent into k from layover.callback c
    where c.run_id = v_run and c.epoch = (p->>'epoch')::integer and c.path = p->>'path'
      and c.occurrence = (p->>'occurrence')::integer;
   if found then
     return json_build_object('outcome', case when k.outcome = 'expired' then 'expired'
-      when k.outcome = p->>'outcome' and k.value = p->>'value' then 'answered' else 'conflict' end);
+      when k.outcome = p->>'outcome' and (k.value = p->>'value' or k.sent = p->>'sent') then 'answered' else 'conflict' end);
   elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer then
     return json_build_object('outcome', 'over');
   end if;
@@ -35,8 +35,8 @@ begin
   if v_until < v_now or (v_until = v_now and s.status = 'running') then -- the turn may be recording the timeout
     return json_build_object('outcome', 'expired');
   end if;
-  insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, answered_at)
-    values (v_run, s.epoch, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', v_now);
+  insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, sent, answered_at)
+    values (v_run, s.epoch, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', p->>'sent', v_now);
   v_waits := v_waits and s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now);
   update layover.run_state t
      set has_mail = true,

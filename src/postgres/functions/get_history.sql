@@ -1,4 +1,5 @@
--- A run's timeline: its records, its failed attempts, and what it waits for.
+-- A run's timeline: its records, its failed attempts, and what it waits for. Of the attempts the last ones, as many as have
+-- 2 MB of errors together: there may be tens of thousands.
 create or replace function layover.get_history(p jsonb) returns json
 language sql volatile as $$
   select layover.check_key(p) where p ? 'keyId';
@@ -14,7 +15,12 @@ language sql volatile as $$
         select json_agg(json_build_object('path', a.path, 'occurrence', a.occurrence, 'number', a.number,
             'beganAt', layover.to_ms(a.began_at), 'endedAt', layover.to_ms(a.ended_at), 'error', a.error,
             'requestId', a.request_id) order by a.began_at, a.path, a.occurrence, a.number)
-          from layover.attempt a where a.run_id = f.run and a.epoch = s.epoch), '[]'),
+          from (
+            select b.*, sum(octet_length(b.error)) over (order by b.began_at desc, b.path desc, b.occurrence desc,
+                b.number desc rows unbounded preceding) as bytes
+              from layover.attempt b where b.run_id = f.run and b.epoch = s.epoch
+          ) as a where a.bytes <= 2000000), '[]'),
+      'attemptCount', (select count(*) from layover.attempt a where a.run_id = f.run and a.epoch = s.epoch),
       'pending', coalesce((
         select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
             'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.to_ms(b.ready_at),

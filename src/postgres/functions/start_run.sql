@@ -1,6 +1,6 @@
 -- nothing -> parked, when someone starts a run. Repeating the call with the same run id changes nothing; a run with
--- the same user id stands for the one asked for, if its input is the same: of whatever version, for a start may be
--- repeated after a deploy.
+-- the same user id stands for the one asked for, if its input is the same, or what was sent and its schema made that
+-- of: of whatever version, for a start may be repeated after a deploy.
 --
 -- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
 create or replace function layover.start_run(p jsonb) returns json
@@ -24,14 +24,15 @@ begin
       hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
   end if;
   loop
-    insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, traceparent, created_at,
-        commit_by)
+    insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent,
+        created_at, commit_by)
       values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
-        v_input, p ? 'encodedInput', p->>'traceparent', v_now,
+        v_input, p->>'sent', p ? 'encodedInput', p->>'traceparent', v_now,
         v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
       on conflict do nothing;
     exit when found;
-    select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow' and r.input = v_input
+    select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow'
+        and (r.input = v_input or r.sent = p->>'sent') is true
       into v_existing, v_same
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
