@@ -79,19 +79,26 @@ async function runBody({ demand, body, number, seed, lease, host }: Attempt): Pr
       return controller.signal;
     },
   };
-  const timeout = new Promise<never>((_, reject) => {
-    cancelTimer = host.after(body.timeoutMs, () => {
-      const error = new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs: body.timeoutMs });
-      reject(error);
-      controller?.abort(error);
-    });
-  });
   try {
-    return await Promise.race([(async () => body.body(context))(), timeout]);
+    const result = body.body(context);
+    if (!isThenable(result)) return result; // and there is nothing left that could take too long
+    const timeout = new Promise<never>((_, reject) => {
+      cancelTimer = host.after(body.timeoutMs, () => {
+        const error = new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs: body.timeoutMs });
+        reject(error);
+        controller?.abort(error);
+      });
+    });
+    return await Promise.race([result, timeout]);
   } finally {
     cancelTimer();
     forgetLease();
   }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  return isObject && "then" in value && typeof value.then === "function";
 }
 
 function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: number): number | undefined {

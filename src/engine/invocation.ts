@@ -136,7 +136,7 @@ class Invocation {
     let claimed = first;
     let claim = turn;
     for (let steps = 1; ; steps += 1) {
-      await flight.replay(claimed.records ?? [], this.#patience);
+      if (claimed.records != null) await flight.replay(claimed.records, this.#patience);
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
@@ -351,7 +351,7 @@ function wrongEnvironment(environment: string): LayoverError {
     "wrong_environment",
     `this database is not known as environment "${environment}" at this address`,
     {
-      hint: "It is a copy, or two deployments share it. Adopt it if runs are to be carried out here.",
+      hint: "It is a copy, or two deployments share it. If runs are to be carried out here: layover adopt.",
       details: { environment },
     },
   );

@@ -8,6 +8,7 @@ export function recognise(flight: Flight, { pending }: ClaimedRun): void {
   const { execution, rows, failedAttempts } = flight;
   if (execution.divergence !== undefined || execution.outcome !== undefined) return;
   const losers = new Set(execution.losers);
+  if (pending == null && losers.size === 0) return;
   const standing = new Set((pending ?? []).map(placeName));
   for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
   for (const row of pending ?? []) {

@@ -8,10 +8,20 @@ import { type Demand, placeName } from "../core/demand.ts";
 import { toErrorValue } from "../core/error-value.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
 import { parse } from "../core/schema.ts";
-import type { ClaimedRun, FailedAttempt, FinishRun, NewDemand, NewRecord, WireCallback } from "../postgres/wire.ts";
+import type {
+  ClaimedRun,
+  FailedAttempt,
+  FinishRun,
+  NewDemand,
+  NewRecord,
+  WireCallback,
+  WireSignal,
+} from "../postgres/wire.ts";
 import { type AttemptResult, encodeError } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
 import type { Flight } from "./flight.ts";
+
+const none: ReadonlySet<string> = new Set();
 
 /** What a finish says, but for who says it. */
 export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
@@ -35,7 +45,7 @@ export class RunTurn {
   readonly #claimed: ClaimedRun;
   readonly #records: NewRecord[] = [];
   #signals: readonly OfferedSignal[] = [];
-  #cutShort: ReadonlySet<string> = new Set();
+  #cutShort = none;
   #answers: readonly WireCallback[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
@@ -50,8 +60,10 @@ export class RunTurn {
 
   async plan(): Promise<Plan> {
     const { execution } = this.#flight;
-    this.#signals = await offeredSignals(this.#flight, this.#claimed);
-    this.#cutShort = namesCutShort(this.#signals);
+    if (this.#claimed.signals != null) {
+      this.#signals = await offeredSignals(this.#flight, this.#claimed.signals);
+      this.#cutShort = namesCutShort(this.#signals);
+    }
     for (;;) {
       if (execution.isAdrift) await execution.drift(this.#options.patience());
       if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
@@ -79,6 +91,7 @@ export class RunTurn {
   }
 
   #nextOffer(): Offer | undefined {
+    if (this.#flight.execution.soleDemand?.wanted.kind === "step") return undefined;
     const offers = {
       signals: this.#signals,
       cutShort: this.#cutShort,
@@ -202,8 +215,7 @@ function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: 
 }
 
 /** A signal that was sent from SQL passed no door: its schema is asked now. A refused one makes its wait throw. */
-async function offeredSignals({ workflow }: Flight, { signals }: ClaimedRun): Promise<readonly OfferedSignal[]> {
-  if (signals == null) return [];
+async function offeredSignals({ workflow }: Flight, signals: readonly WireSignal[]): Promise<readonly OfferedSignal[]> {
   return Promise.all(
     signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
       const schema = workflow.contract.signals[name];

@@ -239,27 +239,38 @@ describe("a step that kills its process", () => {
     expect(view).toMatchObject({ status: "completed", result: 12 });
   });
 
-  test("takes down nobody else: from its second claim on it goes alone", async () => {
+  test("is found in a batch of a hundred, and takes down nobody else: from its second claim on each goes alone", async () => {
     const contract = workflow({ name: "mixed", version: 1 });
     const bodies = new Map<string, number>();
     const world: World = await World.begin(database, {
       workflows: [
-        contract.handler(async ({ step, run }) =>
-          step.run("it", () => {
+        contract.handler(async ({ step, run }) => {
+          await step.run("before", () => 1);
+          await step.run("it", () => {
             const id = run.id ?? "";
             bodies.set(id, (bodies.get(id) ?? 0) + 1);
             return id === "deadly" ? world.die() : world.foreign("1s");
-          }),
-        ),
+          });
+          return step.run("after", () => 1);
+        }),
       ],
-      batch: 10,
+      batch: 100,
+      invocation: { maxSteps: 100 },
     });
     const runs = [];
-    for (const id of ["a", "b", "deadly", "c", "d"]) runs.push(await world.start(contract, undefined, { id }));
+    for (let number = 1; number <= 100; number += 1)
+      runs.push(await world.start(contract, undefined, { id: number === 42 ? "deadly" : `${number}` }));
     await world.run(...runs);
-    const views = await Promise.all(runs.map(({ runId }) => world.get(runId)));
-    expect(views.map(({ status }) => status)).toEqual(["completed", "completed", "failed", "completed", "completed"]);
-    expect(Object.fromEntries(bodies)).toEqual({ a: 2, b: 2, deadly: 6, c: 1, d: 1 });
+    for (const run of runs) {
+      const { id, status } = await world.get(run.runId);
+      const isDeadly = id === "deadly";
+      expect([id, status]).toEqual([id, isDeadly ? "failed" : "completed"]);
+      const { records } = await world.history(run);
+      expect(records.map(({ path }) => path)).toEqual(isDeadly ? ["before", "it"] : ["before", "it", "after"]);
+      expect(bodies.get(String(id))).toBeLessThanOrEqual(isDeadly ? 6 : 2);
+    }
+    expect(world.deaths).toBe(6);
+    expect(world.statements("claim_turns")).toBeLessThanOrEqual(1 + 99 + 6); // together; each of them alone; the deadly one
   });
 });
 

@@ -162,14 +162,44 @@ describe("an invocation that carries out several steps", () => {
 });
 
 describe("a batch of turns", () => {
-  test("is one claim and one finish, whatever the number of runs", async () => {
-    const world = await worldOf(database, steps(3), { batch: 100 });
+  test.each([
+    ["one claim and one finish a step, where an invocation ends after each", 1, { claim_turns: 3, finish_turns: 3 }],
+    ["one claim, and one statement a step", 100, { claim_turns: 1, finish_turns: 3 }],
+  ])("is %s, whatever the number of runs", async (_, maxSteps, expected) => {
+    const world = await worldOf(database, steps(3), { batch: 100, invocation: { maxSteps } });
     const runs = [];
-    for (let number = 0; number < 20; number += 1) runs.push(await world.start(tested));
+    for (let number = 0; number < 100; number += 1) runs.push(await world.start(tested));
     const before = world.statements();
     await world.run(...runs);
-    expect(world.statements() - before).toBe(6);
+    expect(world.statements() - before).toBe(expected.claim_turns + expected.finish_turns);
+    expect(world.statements("claim_turns")).toBe(expected.claim_turns);
     for (const run of runs) expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 6 });
+  });
+
+  test("carries each run on for itself, where they are about different things", async () => {
+    const world = await worldOf(
+      database,
+      async ({ step, run }) => {
+        const first = await step.run("first", () => 1);
+        if (run.id === "sleeps") await step.sleep("nap", "1 hour");
+        if (run.id === "waits") await step.waitForSignal("go", { timeout: "1 hour", onTimeout: "null" });
+        if (run.id === "fails") throw new Error("fails");
+        if (run.id === "retries")
+          await step.run("flaky", ({ attempt }) => {
+            if (attempt === 1) throw new Error("again");
+          });
+        if (run.id === "fans out") await step.map("each", [1, 2, 3], (item, { step }) => step.run("it", () => item));
+        return first + (await step.run("last", () => 1));
+      },
+      { batch: 100, invocation: { maxSteps: 100 } },
+    );
+    const ids = ["goes on", "sleeps", "goes on too", "waits", "fails", "retries", "fans out", "ends"];
+    const runs = [];
+    for (const id of ids) runs.push(await world.start(tested, undefined, { id }));
+    await world.run(...runs);
+    const views = await Promise.all(runs.map(({ runId }) => world.get(runId)));
+    expect(views.map(({ result, status }) => result ?? status)).toEqual([2, 2, 2, 2, "failed", 2, 2, 2]);
+    expect(world.errors).toEqual([]);
   });
 
   test("withholds nobody's result longer than 100 ms, because of one that is slow", async () => {

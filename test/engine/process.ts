@@ -57,10 +57,10 @@ export class Process {
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
-  /** Invocations under way. */
-  invocations = 0;
-  /** The one under way is to be alone. */
+  /** One is under way that goes alone. */
   isAlone = false;
+  /** It takes nothing yet. */
+  isBeginning = false;
   waiting: Waiting[] = [];
 
   constructor(options: ProcessOptions) {
@@ -102,17 +102,15 @@ export class Process {
 
   carryOut(turns: readonly TurnRef[]): void {
     const isAlone = turns.some(({ alone }) => alone);
-    this.invocations += 1;
     this.isAlone ||= isAlone;
     void this.engine.carryOut(turns).then(() => {
-      this.invocations -= 1;
       if (isAlone) this.isAlone = false;
     });
   }
 
-  /** Whether an invocation may begin here: what killed its process before is to meet nobody. */
+  /** Whether an invocation may begin here: what may have killed its process before is to meet none of its kind. */
   takes(turns: readonly TurnRef[]): boolean {
-    return !this.isDead && !this.isAlone && (this.invocations === 0 || !turns.some(({ alone }) => alone));
+    return !this.isDead && !this.isBeginning && !(this.isAlone && turns.some(({ alone }) => alone));
   }
 
   die(): void {

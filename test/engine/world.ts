@@ -362,10 +362,10 @@ export class World {
       this.#isBeginning = false;
     };
     const tick = () => {
-      next.isAlone = false;
+      next.isBeginning = false;
       return next.engine.tick({ isNew: true, isExclusive });
     };
-    next.isAlone = true;
+    next.isBeginning = true;
     (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);
   }
 

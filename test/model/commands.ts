@@ -196,6 +196,26 @@ const turns: fc.Arbitrary<Wish> = fc.record({
   meanwhile,
   finish: finishItem,
 });
+const plain: fc.Arbitrary<Partial<FinishItem>> = fc.record({
+  of: fc.constant("standing" as const),
+  isRepeat: seldom(20),
+  takes: fc.constant(0),
+  asides: fc.constant([]),
+  step: usually(9, "success" as const, "failure"),
+  next: usually(6, "go on" as const, "complete", "fail"),
+  demands: fc.constant([]),
+  releases: fc.constant(false),
+  chains: fc.boolean(),
+});
+const batches: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("batch" as const),
+  starts: fc.boolean(),
+  meanwhile,
+  finishes: fc.array(
+    fc.tuple(finishItem, fc.option(plain, { freq: 4 })).map(([item, rest]) => ({ ...item, ...rest })),
+    { minLength: 1, maxLength: 4 },
+  ),
+});
 const crashes: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("crash" as const),
   index,
@@ -211,6 +231,7 @@ const ticks: fc.Arbitrary<Wish> = fc.record({
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 3, arbitrary: starts },
   { weight: 12, arbitrary: turns },
+  { weight: 6, arbitrary: batches },
   { weight: 14, arbitrary: claims },
   { weight: 14, arbitrary: finishes },
   { weight: 5, arbitrary: signals },

@@ -10,7 +10,7 @@ import {
   makeVoid,
   stagesOf,
 } from "./make-clockwork.ts";
-import { makeClaim, makeCrash, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
+import { makeBatch, makeClaim, makeCrash, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 import type { Wish } from "./wishes.ts";
@@ -33,6 +33,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "turn":
       makeTurn(script, wish, (inner) => make(script, inner));
+      break;
+    case "batch":
+      makeBatch(script, wish, (inner) => make(script, inner));
       break;
     case "crash":
       makeCrash(script, wish);

@@ -9,8 +9,45 @@ import { planBranch, planRun } from "./plan.ts";
 import { armedFor, findRow, findRun, freshToken, isStill } from "./rules.ts";
 import { renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
-import type { ClaimItem, ClaimWish, CrashWish, FinishItem, FinishWish, RenewWish, TurnWish, Wish } from "./wishes.ts";
+import type {
+  BatchWish,
+  ClaimItem,
+  ClaimWish,
+  CrashWish,
+  FinishItem,
+  FinishWish,
+  RenewWish,
+  StartWish,
+  TurnWish,
+  Wish,
+} from "./wishes.ts";
 import { type Holder, leaseMs, maxClaims, type Row, type Run, type World } from "./world.ts";
+
+const aStart: Omit<StartWish, "run"> = {
+  kind: "start",
+  userId: undefined,
+  input: "x",
+  isCarried: true,
+  delayMs: 0,
+  timeoutMs: undefined,
+  isElsewhere: false,
+  isBare: false,
+  isLate: false,
+};
+const usualClaim: Omit<ClaimItem, "index"> = {
+  of: "claimable",
+  turn: "right",
+  alone: "as needed",
+  token: "fresh",
+  have: "nothing",
+};
+const usualClaims: Omit<ClaimWish, "items"> = {
+  kind: "claim",
+  isElsewhere: false,
+  carries: "all",
+  environment: "ours",
+  isLate: false,
+};
 
 /** What a deployment carries: of the one workflow, these versions. */
 export const versions = { all: { order: [1, 2] }, some: { order: [1] }, nothing: {} };
@@ -107,6 +144,23 @@ export function makeTurn(
   send(script, toFinish(script.world, holder, item), false, false);
 }
 
+export function makeBatch(
+  script: Script,
+  { starts, meanwhile, finishes }: BatchWish,
+  make: (wish: Wish) => void,
+): void {
+  if (starts) for (const run of script.world.ids.keys()) make({ ...aStart, run });
+  const items = claimable(script.world).map((_, index) => ({ ...usualClaim, index }));
+  if (items.length > 0) makeClaim(script, { ...usualClaims, items });
+  for (const wish of meanwhile) make(wish);
+  const { world } = script; // by now: what came too late took the last one back
+  const made = standingOf(world).flatMap((holder, index) => {
+    const item = pick(finishes, index);
+    return item === undefined ? [] : toFinish(world, holder, item);
+  });
+  send(script, made, false, false);
+}
+
 /** Claims what may be claimed; the lease runs out; and again. */
 export function makeCrash(script: Script, { index, times }: CrashWish): void {
   const { world } = script;
@@ -125,14 +179,7 @@ export function makeCrash(script: Script, { index, times }: CrashWish): void {
 function claimAsUsual(script: Script, index: number): Holder | undefined {
   const wanted = pick(claimable(script.world), index);
   if (wanted === undefined) return undefined;
-  makeClaim(script, {
-    kind: "claim",
-    items: [{ of: "claimable", index, turn: "right", alone: "as needed", token: "fresh", have: "nothing" }],
-    isElsewhere: false,
-    carries: "all",
-    environment: "ours",
-    isLate: false,
-  });
+  makeClaim(script, { ...usualClaims, items: [{ ...usualClaim, index }] });
   const holder = standingOf(script.world).at(-1);
   return holder?.runId === wanted.run.id ? holder : undefined;
 }

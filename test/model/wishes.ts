@@ -79,6 +79,16 @@ export interface TurnWish {
   readonly meanwhile: readonly Wish[];
   readonly finish: FinishItem;
 }
+/** All that may be claimed is claimed by one call, and all that is held is finished by one. */
+export interface BatchWish {
+  readonly kind: "batch";
+  /** All runs, before. */
+  readonly starts: boolean;
+  /** While the bodies run. */
+  readonly meanwhile: readonly Wish[];
+  /** For each of them in turn. */
+  readonly finishes: readonly FinishItem[];
+}
 /** Processes that die one after the other over the same turn. */
 export interface CrashWish {
   readonly kind: "crash";
@@ -160,6 +170,7 @@ export type Wish =
   | ClaimWish
   | FinishWish
   | TurnWish
+  | BatchWish
   | CrashWish
   | SignalWish
   | AnswerWish

@@ -30,7 +30,12 @@ describeEachPostgres(
     const stage = stageOn(database);
     const isFree = async (row: string) => (await stage.look(`select ${row} for update skip locked`)).length === 1;
 
-    describe("by run id, whatever the order of the items:", () => {
+    /** As the planner might choose, for all that it knows of the tables. */
+    const plan = async (session: Session, settings: readonly string[]) => {
+      for (const setting of settings) await session.query(`set ${setting}`);
+    };
+
+    describe("by run id, whatever the order of the items, of the rows or of the plan:", () => {
       const holdTheFirst = (session: Session) =>
         session.query("select from layover.run_state where run_id = $1 for update", [ids[0]]);
       const isTheSecondFree = () => isFree(`from layover.run_state where run_id = '${ids[1]}'`);
@@ -61,12 +66,25 @@ describeEachPostgres(
         },
       };
 
-      test.each(Object.entries(calls))("%s", async (_, arrange) => {
+      const plans = {
+        ", by the index": ["enable_indexscan = on"],
+        ", by hashing": ["enable_indexscan = off", "enable_bitmapscan = off", "enable_nestloop = off"],
+        ", by bitmaps": ["enable_indexscan = off", "enable_seqscan = off", "enable_hashjoin = off"],
+      };
+      const all = Object.entries(calls).flatMap(([name, arrange]) =>
+        Object.entries(plans).map(([how, settings]) => [name + how, arrange, settings] as const),
+      );
+
+      test.each(all)("%s", async (_, arrange, settings) => {
         const call = await arrange();
+        await stage.onlooker.query(`update layover.run_state set turn = turn where run_id = '${ids[0]}'`); // behind the other one
         let wasFree = false;
         await stage.collide({
           first: holdTheFirst,
-          second: call,
+          second: async (session) => {
+            await plan(session, settings);
+            return await call(session);
+          },
           meanwhile: async () => {
             wasFree = await isTheSecondFree();
           },
@@ -187,8 +205,7 @@ describeEachPostgres(
         await stage.collide({
           first: (session) => session.query("select from layover.pending where path = 'race/a' for update"),
           second: async (session) => {
-            await session.query("set enable_indexscan = off");
-            await session.query("set enable_bitmapscan = off");
+            await plan(session, ["enable_indexscan = off", "enable_bitmapscan = off"]);
             return await call(session);
           },
           meanwhile: async () => {

@@ -7,7 +7,9 @@ language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
   v_branching text[]; -- runs of which a branch is claimed here
+  v_part    record;
   v_item    record;
+  v_turn    jsonb;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
@@ -16,13 +18,37 @@ begin
     v_answers[1] := layover.claim_turn(p, p->'turns'->0);
   else
     v_branching := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn) where t.turn ? 'path');
-    for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
-      if not v_item.turn ? 'path' and v_item.turn->>'runId' = any (v_branching) and exists (select from layover.pending b
-        where b.run_id = (v_item.turn->>'runId')::uuid and b.is_released)
-      then -- whose leases may be over, and are voided
-        perform layover.lock_run((v_item.turn->>'runId')::uuid);
-      end if;
-      v_answers[v_item.place] := layover.claim_turn(p, v_item.turn);
+    for v_try in 1 .. 2 loop
+      begin
+        v_answers := '{}';
+        for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
+          if v_part.set = 'runs' then
+            for v_item in select t.place, t.answer from layover.claim_runs(p, v_part.items) as t loop
+              v_answers[v_part.places[v_item.place]] := v_item.answer;
+            end loop;
+            continue; -- all of them are answered
+          elsif v_part.set is not null then
+            for v_item in select t.place, t.answer from layover.claim_branches(p, v_part.items) as t loop
+              v_answers[v_part.places[v_item.place]] := v_item.answer;
+            end loop;
+          end if;
+          for v_number in 1 .. cardinality(v_part.items) loop
+            continue when v_answers[v_part.places[v_number]] is not null;
+            v_turn := v_part.items[v_number];
+            if not v_turn ? 'path' and v_turn->>'runId' = any (v_branching) and exists (select from layover.pending b
+              where b.run_id = (v_turn->>'runId')::uuid and b.is_released)
+            then -- whose leases may be over, and are voided
+              perform layover.lock_run((v_turn->>'runId')::uuid);
+            end if;
+            v_answers[v_part.places[v_number]] := layover.claim_turn(p, v_turn);
+          end loop;
+        end loop;
+        exit;
+      exception when raise_exception then
+        if v_try = 2 then
+          raise;
+        end if;
+      end;
     end loop;
   end if;
   if layover.is_too_late(p) then

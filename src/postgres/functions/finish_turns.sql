@@ -5,7 +5,9 @@ language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
   v_branching text[]; -- runs of which a branch is finished here
+  v_part    record;
   v_item    record;
+  v_turn    jsonb;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
@@ -14,25 +16,45 @@ begin
     v_answers[1] := layover.finish_turn(p, p->'turns'->0);
   else
     v_branching := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn) where t.turn ? 'path');
-    begin
-      for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
-        if v_item.turn ? 'released' and v_item.turn->>'runId' = any (v_branching) then
-          perform layover.lock_run((v_item.turn->>'runId')::uuid);
+    for v_try in 1 .. 2 loop
+      begin
+        v_answers := '{}';
+        for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
+          if v_part.set = 'runs' then
+            for v_item in select t.place, t.answer from layover.finish_runs(p, v_part.items) as t loop
+              v_answers[v_part.places[v_item.place]] := v_item.answer;
+            end loop;
+            continue; -- all of them are answered
+          elsif v_part.set is not null then
+            for v_item in select t.place, t.answer from layover.finish_branches(p, v_part.items) as t loop
+              v_answers[v_part.places[v_item.place]] := v_item.answer;
+            end loop;
+          end if;
+          for v_number in 1 .. cardinality(v_part.items) loop
+            continue when v_answers[v_part.places[v_number]] is not null;
+            v_turn := v_part.items[v_number];
+            if v_turn ? 'released' and v_turn->>'runId' = any (v_branching) then
+              perform layover.lock_run((v_turn->>'runId')::uuid);
+            end if;
+            if v_try = 1 then
+              v_answers[v_part.places[v_number]] := layover.finish_turn(p, v_turn);
+              continue;
+            end if;
+            begin
+              v_answers[v_part.places[v_number]] := layover.finish_turn(p, v_turn);
+            exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
+              v_answers[v_part.places[v_number]] := json_build_object('outcome', 'raised', 'sqlState', sqlstate,
+                'message', sqlerrm);
+            end;
+          end loop;
+        end loop;
+        exit;
+      exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
+        if v_try = 2 then
+          raise;
         end if;
-        v_answers[v_item.place] := layover.finish_turn(p, v_item.turn);
-      end loop;
-    exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
-      for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
-        if v_item.turn ? 'released' and v_item.turn->>'runId' = any (v_branching) then
-          perform layover.lock_run((v_item.turn->>'runId')::uuid);
-        end if;
-        begin
-          v_answers[v_item.place] := layover.finish_turn(p, v_item.turn);
-        exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
-          v_answers[v_item.place] := json_build_object('outcome', 'raised', 'sqlState', sqlstate, 'message', sqlerrm);
-        end;
-      end loop;
-    end;
+      end;
+    end loop;
   end if;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();

@@ -1,0 +1,51 @@
+-- ready -> leased, of a set of branches of one run: what claim_branch does for one that is ready. Who is left out is to be
+-- claimed, or told why not, alone; its row is locked already.
+--
+-- Rows are found by their key, and then by where they stand, as in finish_branches.
+create or replace function layover.claim_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
+language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
+declare
+  v_run constant uuid := (turns[1]->>'runId')::uuid;
+  v_now timestamptz;
+  s     record;
+begin
+  if not layover.is_our_environment(p) then
+    return;
+  end if;
+  perform from unnest(turns) with ordinality as i (turn, number) cross join lateral (
+    select from layover.pending q
+     where q.run_id = v_run and q.path = i.turn->>'path' and q.occurrence = (i.turn->>'occurrence')::integer
+       and q.kind = 'branch' and q.position is null
+       for update) as q;
+  v_now := layover.now();
+  select t.epoch, t.last_record_at, t.handed_position into s
+    from layover.run_state t join layover.run r on r.id = t.run_id
+   where t.run_id = v_run and t.namespace = p->>'namespace' and t.ended_at is null and layover.may_run(t, v_now)
+     and layover.is_carried_here(p, r.workflow, r.version);
+  if not found then
+    return;
+  end if;
+  return query
+    with item as materialized (
+      select q.ctid, i.number, (i.turn->>'token')::uuid as token,
+          case when (i.turn->'have'->>'epoch')::integer = s.epoch
+            and (i.turn->'have'->>'position')::integer <= q.demanded_after
+            then (i.turn->'have'->>'position')::integer end as have
+        from unnest(turns) with ordinality as i (turn, number) cross join lateral (
+          select b.ctid, b.demanded_after from layover.pending b
+           where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
+             and b.kind = 'branch' and b.position is null and b.turn = (i.turn->>'turn')::integer and b.token is null
+             and not b.is_queued and not b.is_released and b.ready_at <= v_now
+           limit 1) as q
+    )
+    update layover.pending q
+       set token = i.token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond', claims = 0,
+           dispatches = 0
+      from item i where q.ctid = i.ctid
+     returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
+       'turn', q.turn, 'have', i.have, 'position', q.demanded_after, 'handedPosition', s.handed_position,
+       'lastRecordAt', layover.to_ms(s.last_record_at), 'leasedUntil', layover.to_ms(q.leased_until), 'claims', q.claims,
+       'attempts', q.attempts, 'records', case when q.demanded_after > coalesce(i.have, 0)
+         then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), q.demanded_after) end,
+       'run', case when i.have is null then layover.read_run(v_run) end);
+end $$;

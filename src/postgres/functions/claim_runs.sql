@@ -1,0 +1,41 @@
+-- parked -> running, of a set of runs that are ready and wait for nothing: what claim_run does for one. All of them, or it
+-- raises.
+--
+-- Each run is found by its key, in the order of keys: every plan that the settings leave visits them so, and locks them as
+-- it visits them.
+create or replace function layover.claim_runs(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
+language plpgsql volatile
+set enable_indexscan = on set enable_seqscan = off set enable_bitmapscan = off
+set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+  v_count integer;
+begin
+  return query
+    with item as materialized (
+      select i.number, (i.turn->>'runId')::uuid as run_id, (i.turn->>'token')::uuid as token,
+          (i.turn->>'turn')::integer as turn, coalesce((i.turn->>'alone')::boolean, false) as is_alone,
+          i.turn->'have' as have
+        from unnest(turns) with ordinality as i (turn, number)
+    ), moved as (
+      update layover.run_state as t
+         set status = 'running', token = i.token,
+             leased_until = layover.now() + (p->>'leaseMs')::integer * interval '1 millisecond',
+             claims = i.is_alone::integer, dispatches = 0
+        from item i join layover.run r on r.id = i.run_id
+       where t.run_id = i.run_id and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
+         and exists (select from layover.environment e
+           where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
+         and t.status = 'parked' and t.turn = i.turn and t.ready_at <= layover.now() and layover.may_run(t, layover.now())
+         and not t.has_pending
+       returning i.number, case
+           when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
+             and not t.has_mail
+           then layover.describe_held(t)
+           else layover.describe_claimed(t, i.have) end as answer
+    )
+    select m.number, m.answer from moved m;
+  get diagnostics v_count = row_count;
+  if v_count < cardinality(turns) then
+    raise exception 'a run has moved since it was looked at';
+  end if;
+end $$;

@@ -1,0 +1,94 @@
+-- leased -> recorded, of a set of branches of one run: what finish_branch does for one whose body is done. Who is left out is
+-- to be finished alone; its row is locked already.
+--
+-- Rows are found by their key once (a planner that knows little of the table would look through all of the run's for each),
+-- and from then on by where they stand: they are locked.
+create or replace function layover.finish_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
+language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
+declare
+  v_run constant uuid := (turns[1]->>'runId')::uuid;
+  v_now timestamptz;
+  s     record;
+begin
+  select t.epoch, t.turn, t.last_position, t.last_record_at,
+      t.status = 'parked' and t.paused_at is null and t.blocked is null as is_waiting, t.ready_at
+    into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
+  if not found then
+    return;
+  end if;
+  perform from unnest(turns) with ordinality as i (turn, number) cross join lateral (
+    select from layover.pending q
+     where q.run_id = v_run and q.path = i.turn->>'path' and q.occurrence = (i.turn->>'occurrence')::integer
+       for update) as q;
+  v_now := layover.now();
+  return query
+    with item as materialized (
+      select q.ctid, i.number, i.token, i.armed, i.bytes, i.record, q.path, q.occurrence, q.map, q.is_released,
+          (s.last_position + row_number() over (order by i.number))::integer as position,
+          row_number() over (partition by q.map order by i.number) as place_in_map,
+          count(*) filter (where q.is_counted) over (partition by q.map order by i.number) as counted,
+          max((i.record->>'at')::bigint) over (order by i.number) as at
+        from (
+          select t.number, (t.turn->>'token')::uuid as token, t.turn->'armed' as armed, t.turn->'record' as record,
+              coalesce((t.turn->>'bytes')::integer, 0) as bytes, t.turn->>'path' as path,
+              (t.turn->>'occurrence')::integer as occurrence
+            from unnest(turns) with ordinality as t (turn, number)
+        ) as i
+        cross join lateral (
+          select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released from layover.pending b
+           where b.run_id = v_run and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
+           limit 1) as q
+    ), recorded as (
+      insert into layover.record (run_id, epoch, position, kind, path, occurrence, attempts, is_failure, value,
+          recorded_at, began_at)
+        select v_run, s.epoch, i.position, 'step', i.path, i.occurrence, (i.record->>'attempts')::integer,
+            (i.record->>'isFailure')::boolean, i.record->>'value',
+            greatest(layover.from_ms(i.at), s.last_record_at), layover.from_ms((i.record->>'beganAt')::bigint)
+          from item i
+    ), map as materialized (
+      select i.map, count(*)::integer as count, max(i.counted)::integer as counted
+        from item i where i.map is not null group by i.map
+    ), queued as materialized (
+      select q.ctid, q.path, q.occurrence, q.turn, m.map, row_number() over (partition by m.map order by q.ordinal) as place
+        from map m cross join lateral (
+          select b.ctid, b.path, b.occurrence, b.ordinal, b.turn from layover.pending b
+           where b.run_id = v_run and b.map = m.map and b.is_queued order by b.ordinal limit m.count) as q
+    ), readied as (
+      update layover.pending b set is_queued = false, ready_at = v_now
+        from queued q where b.ctid = q.ctid
+    ), left_over as (
+      update layover.map t
+         set counted = t.counted - m.counted,
+             slots = t.slots + m.count - (select count(*) from queued q where q.map = m.map)::integer
+        from map m where t.run_id = v_run and t.path = m.map
+       returning t.path, t.counted + m.counted as counted, t.fails_fast
+    ), going_on as materialized (
+      select min(i.number) as number from item i left join left_over l on l.path = i.map
+       where not i.is_released
+         and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
+    ), moved as (
+      update layover.run_state t
+         set last_position = t.last_position + i.count, history_bytes = t.history_bytes + i.bytes,
+             last_record_at = greatest(layover.from_ms(i.at), t.last_record_at),
+             ready_at = case when g.number is not null then least(t.ready_at, v_now) else t.ready_at end,
+             due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
+               else least(t.due_at, i.due_at) end
+        from (select count(*)::integer as count, sum(j.bytes)::integer as bytes, max(j.at) as at,
+                  min(layover.pick_due(j.armed, v_now)) as due_at from item j) as i, going_on g
+       where t.run_id = v_run and i.count > 0
+    ), answered as materialized (
+      select i.ctid, i.number, i.position, i.token, json_build_object('outcome', 'finished',
+          'continues', case when i.number = g.number and s.is_waiting and (s.ready_at is null or s.ready_at > v_now)
+            then s.turn end,
+          'turn', (turns[i.number]->>'turn')::integer + 1,
+          'branches', case when q.path is not null
+            then json_build_array(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn)) end) as answer
+        from going_on g, item i left join queued q on q.map = i.map and q.place = i.place_in_map
+    )
+    update layover.pending b
+       set token = null, leased_until = null, claims = 0, turn = b.turn + 1, position = a.position, is_counted = false,
+           ready_at = null, finished_token = a.token, finished_answer = a.answer::text
+      from answered a
+     where b.ctid = a.ctid
+     returning a.number, a.answer;
+end $$;

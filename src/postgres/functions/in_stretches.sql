@@ -1,0 +1,48 @@
+-- The items of a call in lock order, cut into stretches. What is plain goes together, as a set: runs in a row, or branches
+-- of one run. Each item that needs more goes alone, in its place. So with sets too, locks are taken in the one order.
+--
+-- Plain is the claim of a run that is ready and waits for nothing, the finish of one that simply goes on or ends, the claim
+-- of a branch, the result of one. Looks without a lock: if a run has moved since, its set raises, and everything is done
+-- again item by item (are_sets: false).
+create or replace function layover.in_stretches(turns jsonb, are_sets boolean)
+returns table (set text, items jsonb[], places bigint[])
+language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
+declare
+  v_now constant timestamptz := layover.now();
+  v_items  jsonb[];
+  v_places bigint[];
+  v_sets   text[]; -- to which set each item may go: null, 'runs', or the branches' run
+  v_keys   text[]; -- what comes twice is done twice, one after the other
+  v_first  integer := 1;
+  v_last   integer;
+begin
+  select array_agg(o.turn), array_agg(o.place), array_agg(o.set), array_agg(o.key)
+    into v_items, v_places, v_sets, v_keys
+    from (
+      select t.turn, t.place, case
+          when not are_sets then null
+          when t.turn ? 'path' then case when t.turn ? 'record' and not t.turn ?| '{attempt,blocked}'
+            or t.turn->'alone' = 'false' then t.turn->>'runId' end
+          else (select case when case when t.turn ? 'next'
+                then s.token = (t.turn->>'token')::uuid and s.last_position = (t.turn->>'position')::integer
+                  and layover.goes_on(s, v_now) and t.turn->>'next' not in ('parked', 'blocked')
+                  and not t.turn ?| '{attempt,demands,released}'
+                  and t.turn->'records' @> '[{"kind": "callback"}]' is not true
+                else s.status = 'parked' and s.turn = (t.turn->>'turn')::integer and s.ready_at <= v_now
+                  and not s.has_pending and layover.may_run(s, v_now) end then 'runs' end
+              from layover.run_state s where s.run_id = (t.turn->>'runId')::uuid)
+          end as set, concat_ws('#', t.turn->>'runId', t.turn->>'path', t.turn->>'occurrence') as key
+        from layover.in_lock_order(turns) as t
+    ) as o;
+  while v_first <= cardinality(v_items) loop
+    v_last := v_first;
+    while v_sets[v_last + 1] = v_sets[v_first] and v_keys[v_last + 1] <> v_keys[v_last] loop
+      v_last := v_last + 1;
+    end loop;
+    set := case when v_last > v_first then v_sets[v_first] end;
+    items := v_items[v_first:v_last];
+    places := v_places[v_first:v_last];
+    return next;
+    v_first := v_last + 1;
+  end loop;
+end $$;
