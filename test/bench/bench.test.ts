@@ -4,13 +4,18 @@ import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../postgres/server.ts";
 import type { Contender } from "./contender.ts";
-import { bound, boundKeepingHistory } from "./contenders.ts";
+import { bound, boundKeepingHistory, boundOfBatches } from "./contenders.ts";
 import { medians, quantile } from "./figures.ts";
+import { layover, layoverByMap, layoverByPromiseAll, layoverInBatches, layoverInBatchesByStep } from "./layover.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { takeRounds } from "./rounds.ts";
+import { batches } from "./scenarios/batches.ts";
+import { dueAtOnce } from "./scenarios/due-at-once.ts";
+import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
 import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
+import { signals } from "./scenarios/signals.ts";
 import { table } from "./table.ts";
 import { judge, describe as sentence } from "./verdict.ts";
 
@@ -49,6 +54,34 @@ describe("a scenario", () => {
     expect(standings.map(({ medians }) => medians.statementsPerStep)).toEqual([2, 2]);
     expect(standings[1]?.medians.growth).toBeGreaterThan(0);
     expect(standings[1]?.ratios.lastHundredMs).toBeGreaterThan(0);
+  });
+
+  test("of batches carries all runs by a statement or two a step", async () => {
+    const contenders = [boundOfBatches, layoverInBatches, layoverInBatchesByStep];
+    const { standings } = await takeRounds(batches({ contenders, runs: 30, steps: 5, batch: 100 }), meter, OPTIONS);
+    expect(standings.map(({ medians }) => Math.round((medians.statementsPerStep ?? 0) * 150))).toEqual([10, 6, 10]);
+  });
+
+  test("of branches counts how often their run is continued", async () => {
+    const contenders = [layoverByMap, layoverByPromiseAll];
+    const scenario = fanOut({ contenders, runs: 3, branches: 20, narrow: 10, wide: 20 });
+    const { standings } = await takeRounds(scenario, meter, OPTIONS);
+    expect(standings).toMatchObject([{ medians: { continuations: 1 } }, { medians: { continuations: 1 } }]);
+    expect(standings[0]?.medians.branchGrowth).toBeGreaterThan(0);
+  });
+
+  test("of runs that are due at once counts from their instant, and not from before", async () => {
+    const scenario = dueAtOnce({ contenders: [layoverInBatches], runs: 20, preparationMs: 500 });
+    const { standings } = await takeRounds(scenario, meter, OPTIONS);
+    const { firstStartMs = -1, allEndedMs = -1 } = standings[0]?.medians ?? {};
+    expect(firstStartMs).toBeGreaterThanOrEqual(0);
+    expect(allEndedMs).toBeGreaterThan(firstStartMs);
+  });
+
+  test("of signals takes three statements each: the signal, a claim and a finish", async () => {
+    const { standings } = await takeRounds(signals({ contenders: [layover], runs: 5 }), meter, OPTIONS);
+    expect(standings).toMatchObject([{ medians: { statementsPerStep: 3 } }]);
+    expect(standings[0]?.medians.endP50Ms).toBeGreaterThan(0);
   });
 
   test("refuses a contender that leaves out a step", async () => {

@@ -15,22 +15,46 @@ export interface Database {
 /** The trivial work of step `step` (from 0) of any run. Its answer is the step's result. */
 export type Body = (step: number) => number;
 
-/** An engine at work in its own database. A scenario that needs another verb adds it here. */
+/** An engine at work in its own database. What only some scenarios ask for stands below. */
 export interface Engine {
   /** Stores runs of `steps` steps each and answers their ids. Dispatches nothing. */
   start(work: { readonly runs: number; readonly steps: number }): Promise<readonly string[]>;
 
   /**
-   * Carries out these started runs to their end, one step of one run per turn, with as many turns at
-   * once as there are connections. Rejects if anything was refused or had to be tried again.
+   * Carries out these started runs to their end, with as many calls at once as there are connections; a call carries one
+   * step of one run, or of each run of a batch. Rejects if anything was refused or had to be tried again.
    */
   carryOut(runIds: readonly string[], body: Body): Promise<void>;
 
   close(): Promise<void>;
 }
 
-export interface Contender {
+/** Whose steps of a run are carried out side by side. */
+export interface FanningEngine extends Engine {
+  /** How often these runs' handlers were continued after they had fanned out, on average. */
+  continuations(runIds: readonly string[]): Promise<number>;
+}
+
+/** Whose runs may begin by themselves, later. */
+export interface WakingEngine extends Engine {
+  /** Stores runs that begin at this instant, in epoch milliseconds. */
+  startAt(at: number, work: { readonly runs: number; readonly steps: number }): Promise<readonly string[]>;
+
+  /** Resolves when these runs, which nobody dispatches, are over. */
+  untilOver(runIds: readonly string[], body: Body): Promise<void>;
+}
+
+/** Whose runs may wait for a signal. */
+export interface SignalledEngine extends Engine {
+  /** Brings runs to where they wait for a signal, which is all that they do. */
+  startWaiting(runs: number): Promise<readonly string[]>;
+
+  /** Sends the signal; resolves when the run is over. */
+  signal(runId: string): Promise<void>;
+}
+
+export interface Contender<E extends Engine = Engine> {
   readonly name: string;
   /** Makes its tables and opens its connections. */
-  prepare(database: Database): Promise<Engine>;
+  prepare(database: Database): Promise<E>;
 }

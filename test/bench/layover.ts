@@ -1,83 +1,135 @@
-/** layover itself, as a process of Node's hosts it: on a pool of connections, one run per call. */
+/** layover itself, as a process of Node's hosts it, on a pool of connections. */
 import { Pool } from "pg";
 import { v7 as ascendingId } from "uuid";
-import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
 import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
-import type { Body, Contender, Engine } from "./contender.ts";
+import type { Body, Contender, FanningEngine, SignalledEngine, WakingEngine } from "./contender.ts";
+import { handlersOf, type Manner, signalled, trivial, type Work } from "./layover-workflows.ts";
 
-const trivial = workflow({ name: "trivial", version: 1, input: z.object({ steps: z.number() }) });
-
-/** As it is by default: a step is recorded and the next one claimed by one statement. */
-export const layover: Contender = contender("layover");
+/** As it is by default: a step is recorded and the next one claimed by one statement. One run per call. */
+export const layover = contender("layover", { batch: 1 });
 
 /** As on platforms that end an invocation after each step. */
-export const layoverByStep: Contender = contender("layover, a step an invocation", { maxSteps: 1 });
+export const layoverByStep = contender("layover, a step an invocation", { batch: 1, invocation: { maxSteps: 1 } });
 
-function contender(name: string, invocation?: InProcessOptions["invocation"]): Contender {
+/** A hundred runs per call, as it is by default. */
+export const layoverInBatches = contender("layover", {});
+export const layoverInBatchesByStep = contender("layover, a step an invocation", { invocation: { maxSteps: 1 } });
+
+/** Steps side by side. */
+export const layoverByMap = contender("layover", {}, "map");
+export const layoverByPromiseAll = contender("layover, Promise.all", {}, "Promise.all");
+
+type Settings = Pick<InProcessOptions, "batch" | "invocation">;
+
+function contender(name: string, settings: Settings, manner: Manner = "in a row"): Contender<Layover> {
   return {
     name,
     async prepare({ url, connections }) {
       const pool = new Pool({ connectionString: url, max: connections, idleTimeoutMillis: 0 });
       await migrate(pool);
-      return await Layover.begin(pool, { concurrency: connections, invocation });
+      return await Layover.begin(pool, { ...settings, concurrency: connections }, manner);
     },
   };
 }
 
-class Layover implements Engine {
+class Layover implements FanningEngine, WakingEngine, SignalledEngine {
   readonly #pool: Pool;
   readonly #host: InProcess;
   readonly #work: Work;
+  readonly #manner: Manner;
 
-  static async begin(pool: Pool, options: Pick<InProcessOptions, "concurrency" | "invocation">): Promise<Layover> {
-    const work: Work = { body: () => 0, failure: undefined };
-    const handled = trivial.handler(async ({ input, step }) => {
-      for (let count = 0; count < input.steps; count += 1) await step.run("step", () => work.body(count));
-    });
+  static async begin(pool: Pool, settings: Settings & { concurrency: number }, manner: Manner): Promise<Layover> {
+    const work: Work = { body: () => 0, ended: () => {}, failure: undefined };
     const onError = (error: unknown) => {
       work.failure ??= error;
     };
-    const database = pg(pool);
-    const settings = { ...options, database, workflows: [handled], batch: 1, warmRuns: 10_000, onError };
-    return new Layover(pool, await startInProcess(settings), work);
+    const workflows = handlersOf(work);
+    const host = await startInProcess({ ...settings, database: pg(pool), workflows, warmRuns: 10_000, onError });
+    return new Layover(pool, host, work, manner);
   }
 
-  private constructor(pool: Pool, host: InProcess, work: Work) {
+  private constructor(pool: Pool, host: InProcess, work: Work, manner: Manner) {
     this.#pool = pool;
     this.#host = host;
     this.#work = work;
+    this.#manner = manner;
   }
 
   async start({ runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
-    const ids = Array.from({ length: runs }, () => ascendingId());
-    const run = { workflow: "trivial", version: 1, encodedInput: `1${JSON.stringify({ steps })}` };
-    for (let first = 0; first < runs; first += 16) {
-      const some = ids.slice(first, first + 16);
-      await Promise.all(some.map((runId) => this.#host.calls.startRun({ ...run, runId })));
-    }
-    return ids;
+    const encodedInput = `1${JSON.stringify({ steps, manner: this.#manner })}`;
+    const run = { workflow: "trivial", version: 1, encodedInput };
+    return await inTens(runs, async () => {
+      const runId = ascendingId();
+      await this.#host.calls.startRun({ ...run, runId });
+      return runId;
+    });
   }
 
   async carryOut(runIds: readonly string[], body: Body): Promise<void> {
     const { dispatch } = this.#host;
     this.#work.body = body;
-    const turns = runIds.map((runId) => ({ runId, turn: 1 }));
-    await dispatch.dispatch(turns, 0);
-    await dispatch.idle();
-    if (this.#work.failure !== undefined) throw this.#work.failure;
+    await dispatch.dispatch(
+      runIds.map((runId) => ({ runId, turn: 1 })),
+      0,
+    );
+    await this.#idle();
+  }
+
+  async continuations(runIds: readonly string[]): Promise<number> {
+    const views = await Promise.all(runIds.map((runId) => this.#host.client.get(runId)));
+    // The first turn fans out; the number is that of the turn that would come.
+    return views.reduce((sum, { turn }) => sum + turn - 2, 0) / runIds.length;
+  }
+
+  async startAt(at: number, { runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
+    const { client } = this.#host;
+    const input = { steps, manner: this.#manner };
+    return await inTens(runs, async () => (await client.start(trivial, input, { startAt: at })).runId);
+  }
+
+  async untilOver(runIds: readonly string[], body: Body): Promise<void> {
+    this.#work.body = body;
+    let left = runIds.length;
+    await new Promise<void>((resolve) => {
+      this.#work.ended = () => {
+        left -= 1;
+        if (left === 0) resolve();
+      };
+    });
+    this.#work.ended = () => {};
+    await this.#idle();
+  }
+
+  async startWaiting(runs: number): Promise<readonly string[]> {
+    const runIds = await inTens(runs, async () => (await this.#host.client.start(signalled)).runId);
+    await this.#idle();
+    return runIds;
+  }
+
+  async signal(runId: string): Promise<void> {
+    await this.#host.client.signal(runId, "go", 1, { contract: signalled });
+    await this.#idle();
   }
 
   async close(): Promise<void> {
     await this.#host.close();
     await this.#pool.end();
   }
+
+  /** What was dispatched is over, and recorded. */
+  async #idle(): Promise<void> {
+    await this.#host.dispatch.idle();
+    if (this.#work.failure !== undefined) throw this.#work.failure;
+  }
 }
 
-/** What the workflow does at each step, and what went wrong. */
-interface Work {
-  body: Body;
-  failure: unknown;
+/** So many in a row, ten at a time; answers what each of them answered. */
+async function inTens(count: number, act: () => Promise<string>): Promise<readonly string[]> {
+  const answers: string[] = [];
+  while (answers.length < count) {
+    answers.push(...(await Promise.all(Array.from({ length: Math.min(10, count - answers.length) }, act))));
+  }
+  return answers;
 }

@@ -15,7 +15,7 @@ import { Pool } from "pg";
 import { v7 as ascendingId } from "uuid";
 import type { Body, Contender, Database, Engine } from "./contender.ts";
 
-const TABLES = `
+export const TABLES = `
   create schema bound;
   create table bound.run (
     id uuid primary key,
@@ -34,7 +34,7 @@ const TABLES = `
     primary key (run_id, position)
   );`;
 
-const START = {
+export const START = {
   name: "start",
   text: "insert into bound.run (id, steps) select unnest($1::uuid[]), $2",
 };

@@ -11,14 +11,25 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { startPostgres } from "../postgres/server.ts";
-import { bound, boundKeepingHistory } from "./contenders.ts";
-import { layover, layoverByStep } from "./layover.ts";
+import { bound, boundKeepingHistory, boundOfBatches } from "./contenders.ts";
+import {
+  layover,
+  layoverByMap,
+  layoverByPromiseAll,
+  layoverByStep,
+  layoverInBatches,
+  layoverInBatchesByStep,
+} from "./layover.ts";
 import { describeMachine } from "./machine.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { type Result, takeRounds } from "./rounds.ts";
+import { batches } from "./scenarios/batches.ts";
+import { dueAtOnce } from "./scenarios/due-at-once.ts";
+import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
 import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
+import { signals } from "./scenarios/signals.ts";
 import { table } from "./table.ts";
 import { describe, judge, type Verdict } from "./verdict.ts";
 
@@ -30,6 +41,15 @@ const SCENARIOS = [
   manyRuns({ contenders: [bound, layover, layoverByStep], runs: 2_000, steps: 10 }),
   hops({ contenders: [bound, layover, layoverByStep], runs: 100, steps: 10 }),
   longRun({ contenders: [bound, boundKeepingHistory, layover], steps: 3_000 }),
+  batches({
+    contenders: [boundOfBatches, layoverInBatches, layoverInBatchesByStep],
+    runs: 2_000,
+    steps: 10,
+    batch: 100,
+  }),
+  fanOut({ contenders: [layoverByMap, layoverByPromiseAll], runs: 20, branches: 250, narrow: 100, wide: 2_000 }),
+  dueAtOnce({ contenders: [layoverInBatches], runs: 10_000, preparationMs: 8_000 }),
+  signals({ contenders: [layover], runs: 300 }),
 ];
 
 const rounded = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);

@@ -4,7 +4,7 @@
  */
 
 import type { Engine } from "./contender.ts";
-import { type Figures, medians, ratios } from "./figures.ts";
+import { type Figures, figures as labels, medians, ratios } from "./figures.ts";
 import type { Meter } from "./meter.ts";
 import type { Bench, Scenario } from "./scenario.ts";
 
@@ -37,15 +37,20 @@ interface Options {
   readonly report: (line: string) => void;
 }
 
-interface Entrant {
+interface Entrant<E extends Engine> {
   readonly contender: string;
   readonly database: string;
-  readonly engine: Engine;
+  readonly engine: E;
   readonly rounds: Figures[];
 }
 
-export async function takeRounds(scenario: Scenario, meter: Meter, options: Options): Promise<Result> {
-  const entrants: Entrant[] = [];
+export async function takeRounds<E extends Engine>(
+  scenario: Scenario<E>,
+  meter: Meter,
+  given: Options,
+): Promise<Result> {
+  const options = { ...given, connections: scenario.connections ?? given.connections };
+  const entrants: Entrant<E>[] = [];
   try {
     for (const [place, contender] of scenario.contenders.entries()) {
       const database = `bench_${place}`;
@@ -62,9 +67,8 @@ export async function takeRounds(scenario: Scenario, meter: Meter, options: Opti
       for (const entrant of rotate(entrants, round)) {
         const figures = await takeRound(scenario, meter, entrant, 1, options);
         entrant.rounds.push(figures);
-        const pace = Math.round(figures.stepsPerSecond ?? 0);
         options.report(
-          `(${scenario.name}) round ${round + 1}/${options.rounds}, ${entrant.contender}: ${pace} steps/s`,
+          `(${scenario.name}) round ${round + 1}/${options.rounds}, ${entrant.contender}: ${mainFigure(figures)}`,
         );
       }
     }
@@ -77,17 +81,17 @@ export async function takeRounds(scenario: Scenario, meter: Meter, options: Opti
   return { scenario: scenario.name, title: scenario.title, standings: compare(entrants) };
 }
 
-async function takeRound(
-  scenario: Scenario,
+async function takeRound<E extends Engine>(
+  scenario: Scenario<E>,
   meter: Meter,
-  { engine, database }: Entrant,
+  { engine, database }: Entrant<E>,
   share: number,
   { connections }: Options,
 ): Promise<Figures> {
   await meter.tidy(database);
   // Tidying voided every connection's plans; without this, making them again slows the first hundred steps.
   await carryOutUnmeasured(engine, { runs: connections, steps: 10 });
-  const bench: Bench = { engine, measure: (steps, work) => meter.measure(database, steps, work) };
+  const bench: Bench<E> = { engine, measure: (steps, work) => meter.measure(database, steps, work) };
   return scenario.takeRound(bench, share);
 }
 
@@ -95,7 +99,12 @@ async function carryOutUnmeasured(engine: Engine, work: Options["seasoning"]): P
   await engine.carryOut(await engine.start(work), (step) => step);
 }
 
-function compare(entrants: readonly Entrant[]): readonly Standing[] {
+function mainFigure(figures: Figures): string {
+  const name = (["stepsPerSecond", "allEndedMs", "endP50Ms"] as const).find((key) => figures[key] !== undefined);
+  return name === undefined ? "measured" : `${figures[name]?.toFixed(labels[name].digits)} ${labels[name].label}`;
+}
+
+function compare(entrants: readonly Entrant<Engine>[]): readonly Standing[] {
   const bound = entrants[0]?.rounds ?? [];
   return entrants.map(({ contender, rounds }, place) => ({
     contender,
