@@ -3,6 +3,7 @@
  * together from it. What `v` holds may again be any storable value.
  */
 
+import { fromBase64, toBase64 } from "./base64.ts";
 import { entry, list, text } from "./codec-checks.ts";
 import { errorFromFields, errorToFields } from "./codec-error.ts";
 
@@ -74,19 +75,4 @@ function prototypesOf(value: object): number {
 
 function isoText(ms: number): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
-}
-
-/** In pieces, since a call takes only so many arguments. */
-function toBase64(bytes: Uint8Array): string {
-  const piece = 8_192;
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += piece) binary += String.fromCharCode(...bytes.subarray(at, at + piece));
-  return btoa(binary);
-}
-
-function fromBase64(base64: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(base64);
-  const bytes = new Uint8Array(binary.length);
-  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-  return bytes;
 }

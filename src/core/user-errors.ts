@@ -26,10 +26,7 @@ export class NonRetryableError extends Error {
   constructor(message: string, options: { cause?: unknown; data?: unknown } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     if (options.data !== undefined) this.data = options.data;
-  }
-
-  get [nonRetryable](): true {
-    return true;
+    mark(this, nonRetryable);
   }
 }
 
@@ -47,10 +44,7 @@ export class RetryAfterError extends Error {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.after = after;
     timeOf(after);
-  }
-
-  get [retryAfter](): true {
-    return true;
+    mark(this, retryAfter);
   }
 }
 
@@ -165,6 +159,11 @@ function timeOf(after: unknown): RetryTime {
     hint: "Give a Date that can be read, or a duration.",
     details: { field: "after" },
   });
+}
+
+/** Not as a member `[symbol]`: bundlers keep such a class also where nobody uses it, as if that had an effect. */
+function mark(error: Error, symbol: symbol): void {
+  Object.defineProperty(error, symbol, { value: true });
 }
 
 function isMarked(thrown: unknown, mark: symbol, name: string): boolean {

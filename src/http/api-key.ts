@@ -6,8 +6,8 @@
  * A key counts in its own namespace. Its scopes are all that it may do: `admin` does not include the others.
  */
 import { v7 } from "uuid";
+import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import { checkName } from "../core/names.ts";
-import { fromBase64Url, toBase64Url } from "./base64.ts";
 import type { Secrets } from "./secrets.ts";
 
 export const scopes = ["start", "read", "signal", "admin"] as const;

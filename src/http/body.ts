@@ -78,8 +78,8 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+async function readBytes(request: Request, maxBytes: number): Promise<ArrayBuffer> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   try {
     for await (const chunk of request.body ?? []) {
@@ -91,13 +91,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array
     throw new LayoverError("invalid_request", "the body broke off", { hint: "Send the request again.", cause });
   }
   if (size > maxBytes) throw tooLarge(maxBytes, size);
-  const bytes = new Uint8Array(size);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return bytes;
+  return await new Blob(chunks).arrayBuffer();
 }
 
 function unsupported(given: string, wanted: string): LayoverError {

@@ -6,8 +6,8 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { html, raw } from "hono/html";
 import type { CallbackView } from "../client/answering.ts";
+import { toBase64 } from "../core/base64.ts";
 import type { LayoverError } from "../core/errors.ts";
-import { toBase64 } from "./base64.ts";
 import { errorHeaders, statusOf } from "./problem.ts";
 
 type Html = ReturnType<typeof html>;

@@ -8,8 +8,9 @@
  * The ref is packed: one byte of version, 16 of the run's id, then numbers (7 bits a byte, lowest first) and texts (their
  * length in bytes as a number, then UTF-8).
  */
+
+import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
-import { fromBase64Url, toBase64Url } from "./base64.ts";
 import type { Secrets } from "./secrets.ts";
 
 const tokenVersion = 1;

@@ -38,7 +38,7 @@ async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Pr
   const contract = contracts.closest(callback.workflow, callback.version);
   if (!isForm(request.headers)) {
     await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
-    return answerTo(request, { outcome: "resolved" }, { headers: callbackHeaders });
+    return await done(request, "resolved");
   }
   const form = await readForm(request, maxBytes * longestEscape);
   try {
@@ -49,8 +49,7 @@ async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Pr
     if (payload === null || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
     return await askPage({ callback, ...actions(visit), error, payload });
   }
-  if (wantsPage(request)) return await donePage("resolved");
-  return answerTo(request, { outcome: "resolved" }, { headers: callbackHeaders });
+  return await done(request, "resolved");
 }
 
 async function reject(visit: Visit, maxBytes: number): Promise<Response> {
@@ -61,8 +60,11 @@ async function reject(visit: Visit, maxBytes: number): Promise<Response> {
     ? { message: (await readForm(request, maxBytes)).get("reason")?.trim() || noReason }
     : givenReason(await readValue(request, maxBytes));
   await client.rejectCallback(token, reason);
-  if (wantsPage(request)) return await donePage("rejected");
-  return answerTo(request, { outcome: "rejected" }, { headers: callbackHeaders });
+  return await done(request, "rejected");
+}
+
+async function done(request: Request, outcome: "resolved" | "rejected"): Promise<Response> {
+  return wantsPage(request) ? await donePage(outcome) : answerTo(request, { outcome }, { headers: callbackHeaders });
 }
 
 /** What one byte may take in a form: `%7B`. */

@@ -9,7 +9,7 @@
  *     Unreadable → { unreadable: why }
  */
 import { Unreadable } from "../client/unreadable.ts";
-import { toBase64 } from "./base64.ts";
+import { toBase64 } from "../core/base64.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 

@@ -11,8 +11,8 @@ import { hkdf } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
+import { toBase64Url } from "../core/base64.ts";
 import { LayoverError } from "../core/errors.ts";
-import { toBase64Url } from "./base64.ts";
 
 export type Purpose = "callback" | "api key" | "internal";
 

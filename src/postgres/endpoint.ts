@@ -14,12 +14,13 @@ export function endpointOf(address: Address): string {
   const host = parsed.host || address.host || PGHOST || "localhost";
   const user = parsed.user || address.user || PGUSER;
   const database = parsed.database || address.database || PGDATABASE || user || "postgres";
-  return `${withoutPooler(host)}/${database}`.toLowerCase();
+  return endpointAt(host, database);
 }
 
 /** Neon's pooler has a host name of its own, beside that of the same database. */
-function withoutPooler(host: string): string {
-  return host.replace(/^([^./]+)-pooler(?=\.)/i, "$1");
+export function endpointAt(host: string, database: string): string {
+  const direct = host.replace(/^\[(.*)\]$/, "$1").replace(/^([^./]+)-pooler(?=\.)/i, "$1");
+  return `${direct}/${database}`.toLowerCase();
 }
 
 /**
@@ -31,13 +32,13 @@ function parse(connectionString: string): { host?: string; database?: string; us
     /^[a-z0-9+.-]*:\/\/(?:([^?]*|.*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/i.exec(connectionString) ?? [];
   const options = new URLSearchParams(search);
   return {
-    host: options.get("host") ?? decode(host.replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1")),
+    host: options.get("host") ?? decode(host.replace(/:\d*$/, "")),
     database: options.get("dbname") ?? decode(database),
     user: decode(credentials.split(":")[0] ?? ""),
   };
 }
 
-function decode(text: string): string {
+export function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -3,15 +3,16 @@
  * fields, and cancels what a client that has left asked for. As Neon's sometimes, it misbehaves: but only when told to.
  */
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
-import { neonConfig } from "@neondatabase/serverless";
 import { DatabaseError, Pool } from "pg";
 import * as z from "zod";
 
 export interface NeonEndpoint {
-  /** For `neon`: the database's own address but for the port. */
+  /** For `neon`: the database's own address. */
   readonly url: string;
+  /** ... and where its statements are sent. */
+  readonly fetchEndpoint: string;
   /** How many requests arrived, read or not. */
   readonly arrivals: number;
   /** The bodies of those that were carried out. */
@@ -32,6 +33,7 @@ interface Exchange {
 interface Answer {
   readonly status: number;
   readonly body: string;
+  readonly headers?: OutgoingHttpHeaders;
 }
 
 export type Fate = (exchange: Exchange) => Promise<void>;
@@ -51,8 +53,8 @@ export const unanswered: Fate = async ({ carryOut, cut }) => {
 export const halfAnswered: Fate = async ({ carryOut, answerHalf }) => answerHalf(await carryOut());
 
 /** It is not carried out. */
-export function refused(status: number, body = ""): Fate {
-  return async ({ answer }) => answer({ status, body });
+export function refused(status: number, body = "", headers: OutgoingHttpHeaders = {}): Fate {
+  return async ({ answer }) => answer({ status, body, headers });
 }
 
 /** It is carried out once the database is awake. */
@@ -87,7 +89,8 @@ export async function openNeonEndpoint(databaseUrl: string): Promise<NeonEndpoin
     };
     fate({
       carryOut: async () => await carryOut(pools, request.headers, await read(), response),
-      answer: ({ status, body }) => response.writeHead(status, { "content-type": "application/json" }).end(body),
+      answer: ({ status, body, headers }) =>
+        response.writeHead(status, { "content-type": "application/json", ...headers }).end(body),
       answerHalf({ status, body }) {
         response.writeHead(status, { "content-length": Buffer.byteLength(body) });
         response.write(body.slice(0, body.length / 2), () => request.socket.destroy());
@@ -98,20 +101,18 @@ export async function openNeonEndpoint(databaseUrl: string): Promise<NeonEndpoin
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
-  // Neon's own is https://api.…/sql for every host of a region; ours is told apart by its port.
-  neonConfig.fetchEndpoint = (host, port) => `http://${host}:${port}/sql`;
-  const url = new URL(databaseUrl);
-  url.port = String(address.port);
   return {
-    url: url.href,
+    url: databaseUrl,
+    fetchEndpoint: `http://127.0.0.1:${address.port}/sql`,
     get arrivals() {
       return arrivals;
     },
     bodies,
     next: (...more) => void fates.push(...more),
     async close() {
-      server.close();
+      const closed = once(server.close(), "close");
       server.closeAllConnections();
+      await closed;
       await pools.end();
     },
   };
@@ -162,7 +163,8 @@ async function carryOut(
     const client = await pool.connect();
     let cancelled: Promise<unknown> | undefined;
     const cancel = () => {
-      cancelled = pool.query("select pg_cancel_backend($1)", [Reflect.get(client, "processID")]);
+      const cancelling = pool.query("select pg_cancel_backend($1)", [Reflect.get(client, "processID")]);
+      cancelled = cancelling.catch(() => {}); // the pool has ended
     };
     response.once("close", cancel);
     try {

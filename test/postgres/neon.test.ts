@@ -1,14 +1,12 @@
 import { inspect } from "node:util";
-import { neonConfig, types } from "@neondatabase/serverless";
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { Client } from "../../src/client/client.ts";
 import { workflow } from "../../src/core/contract.ts";
-import { LayoverError } from "../../src/core/errors.ts";
-import type { Dispatch } from "../../src/core/ports.ts";
+import type { Dispatch, Query } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { Calls } from "../../src/postgres/calls.ts";
-import { neon } from "../../src/postgres/neon.ts";
+import { type NeonOptions, neon } from "../../src/postgres/neon.ts";
 import { aHastyHost } from "../client/a-client.ts";
 import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
 import { emptyDatabase } from "./fresh-database.ts";
@@ -28,9 +26,13 @@ import { describeQuery, failureOf } from "./query-conformance.ts";
 
 const passwords: string[] = [];
 
+function over({ url, fetchEndpoint }: Pick<NeonEndpoint, "url" | "fetchEndpoint">, options: NeonOptions = {}): Query {
+  return neon(url, { fetchEndpoint, ...options });
+}
+
 for (const version of inject("postgres").versions) {
   describeQuery({
-    name: `Neon's HTTP driver (${version})`,
+    name: `Neon's HTTP endpoint (${version})`,
     endpoint: /^127\.0\.0\.1\/layover_test_\w+$/,
     secrets: () => passwords,
     async open() {
@@ -38,7 +40,7 @@ for (const version of inject("postgres").versions) {
       passwords.push(new URL(url).password);
       const endpoint = await openNeonEndpoint(url);
       return {
-        query: neon(endpoint.url),
+        query: over(endpoint),
         async close() {
           await endpoint.close();
           await drop();
@@ -59,12 +61,9 @@ function clientLeaves(afterMs: number): Fate {
   };
 }
 
-/** What the driver calls instead of `fetch`. */
-function fetchWith(instead: (address: string, request: RequestInit) => Promise<Response>): void {
-  neonConfig.fetchFunction = instead;
-  onTestFinished(() => {
-    neonConfig.fetchFunction = undefined;
-  });
+function fetchWith(instead: typeof fetch): void {
+  vi.stubGlobal("fetch", instead);
+  onTestFinished(() => void vi.unstubAllGlobals());
 }
 
 /** What Neon says when a compute did not wake in time. */
@@ -95,9 +94,10 @@ describe("a request that fails", () => {
     ["that gets a 400 without Postgres' code", refused(400, `{"message":"invalid hostname","code":null}`)],
     ["that gets a 400 which is no JSON", refused(400, "Bad request")],
     ["that gets an answer which is none", refused(200, "<html>Sign in to this wifi</html>")],
+    ["that gets an answer without rows", refused(200, `{"message":"welcome"}`)],
   ])("%s leaves open whether it took effect, and is sent once", async (_, fate) => {
     endpoint.next(fate);
-    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    const failed = await failureOf(over(endpoint)("select 1"));
     expect(failed).toMatchObject({ isRolledBack: false, sqlState: undefined });
     expect(failed.message).not.toBe("");
     expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(password);
@@ -111,7 +111,7 @@ describe("a request that fails", () => {
     ["53300", "ERROR", true],
   ])("with the code %s (%s) took no effect: %s", async (code, severity, isRolledBack) => {
     endpoint.next(refused(400, JSON.stringify({ message: "no", code, severity })));
-    expect(await failureOf(neon(endpoint.url)("select 1"))).toMatchObject({ sqlState: code, isRolledBack });
+    expect(await failureOf(over(endpoint)("select 1"))).toMatchObject({ sqlState: code, isRolledBack });
   });
 
   test.each([
@@ -127,13 +127,13 @@ describe("a request that fails", () => {
     fetchWith(async () => {
       throw new TypeError("fetch failed", { cause });
     });
-    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    const failed = await failureOf(over(endpoint)("select 1"));
     expect(failed).toMatchObject({ message: "the network said no", isRolledBack, sqlState: undefined });
   });
 
   test("because nobody listens says so, and took no effect for certain", async () => {
     await endpoint.close();
-    const failed = await failureOf(neon(endpoint.url)("select 1"));
+    const failed = await failureOf(over(endpoint)("select 1"));
     expect(failed).toMatchObject({ isRolledBack: true, sqlState: undefined });
     expect(failed.message).toContain("ECONNREFUSED");
     expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(password);
@@ -141,15 +141,34 @@ describe("a request that fails", () => {
   });
 
   test("because there is no such host took no effect for certain", async () => {
-    const url = new URL(endpoint.url);
-    url.hostname = "no-such-host.invalid";
-    expect(await failureOf(neon(url.href)("select 1"))).toMatchObject({ isRolledBack: true, sqlState: undefined });
+    const query = neon("postgres://ann:hush-hush@no-such-host.invalid/main");
+    expect(await failureOf(query("select 1"))).toMatchObject({ isRolledBack: true, sqlState: undefined });
+  });
+
+  test("because a proxy refuses it says what the proxy said, in short", async () => {
+    endpoint.next(refused(502, `<html>Bad gateway${" ".repeat(10_000)}</html>`));
+    const { message } = await failureOf(over(endpoint)("select 1"));
+    expect(message).toContain("Neon answered 502: <html>Bad gateway");
+    expect(message.length).toBeLessThan(300);
+  });
+
+  test("because something else answers says so", async () => {
+    endpoint.next(refused(200, `{"message":"welcome"}`));
+    expect((await failureOf(over(endpoint)("select 1"))).message).toContain("is not Neon's endpoint");
+  });
+
+  test("because it is sent elsewhere does not go there, with its password", async () => {
+    const elsewhere = await openNeonEndpoint(database.url);
+    onTestFinished(() => elsewhere.close());
+    endpoint.next(refused(307, "", { location: elsewhere.fetchEndpoint }));
+    expect(await failureOf(over(endpoint)("select 1"))).toMatchObject({ isRolledBack: false, sqlState: undefined });
+    expect([endpoint.arrivals, elsewhere.arrivals]).toEqual([1, 0]);
   });
 
   test("because the password is wrong says so, and keeps the password", async () => {
     const url = new URL(endpoint.url);
     url.password = "hush-hush";
-    const failed = await failureOf(neon(url.href)("select 1"));
+    const failed = await failureOf(over({ ...endpoint, url: url.href })("select 1"));
     expect(failed.sqlState).toBe("28P01");
     expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain("hush-hush");
   });
@@ -157,7 +176,7 @@ describe("a request that fails", () => {
   test("because its client left after the commit leaves open whether it took effect, and did", async () => {
     await database.query("create table done (id integer)");
     endpoint.next(clientLeaves(15_000));
-    const failed = await failureOf(neon(endpoint.url)("insert into done values (1)"));
+    const failed = await failureOf(over(endpoint)("insert into done values (1)"));
     expect(failed).toMatchObject({ message: "Neon did not answer within 15000 ms.", isRolledBack: false });
     expect(await database.query("select id from done")).toEqual([{ id: 1 }]);
   });
@@ -165,7 +184,7 @@ describe("a request that fails", () => {
   test("because its client left before the commit leaves open whether it took effect, and is cancelled", async () => {
     const isAsleep = "query like 'select pg_sleep%' and state = 'active'";
     const sleepers = async () => await database.query(`select pid from pg_stat_activity where ${isAsleep}`);
-    const failed = failureOf(neon(endpoint.url, { timeoutMs: 3_000 })("select pg_sleep(25)"));
+    const failed = failureOf(over(endpoint, { timeoutMs: 3_000 })("select pg_sleep(25)"));
     await expect.poll(sleepers).toHaveLength(1);
     vi.advanceTimersByTime(3_000);
     expect(await failed).toMatchObject({ message: "Neon did not answer within 3000 ms.", isRolledBack: false });
@@ -174,13 +193,14 @@ describe("a request that fails", () => {
 
   test("is no longer waited for: no timer is left behind", async () => {
     const signals: (AbortSignal | null | undefined)[] = [];
+    const { fetch } = globalThis;
     fetchWith((address, request) => {
-      signals.push(request.signal);
+      signals.push(request?.signal);
       return fetch(address, request);
     });
     endpoint.next(answered, refused(503));
-    await neon(endpoint.url)("select 1");
-    await failureOf(neon(endpoint.url)("select 1"));
+    await over(endpoint)("select 1");
+    await failureOf(over(endpoint)("select 1"));
     vi.advanceTimersByTime(60_000);
     expect(signals.map((signal) => signal?.aborted)).toEqual([false, false]);
   });
@@ -188,7 +208,7 @@ describe("a request that fails", () => {
   test("by being two seconds late only has not failed", async () => {
     const { promise: answering, resolve: answer } = Promise.withResolvers<void>();
     endpoint.next(late(answering));
-    const rows = neon(endpoint.url)("select 1 as one");
+    const rows = over(endpoint)("select 1 as one");
     await expect.poll(() => endpoint.bodies.length).toBe(1);
     vi.advanceTimersByTime(2_000);
     answer();
@@ -207,24 +227,16 @@ describe("a statement", () => {
   afterEach(async () => await endpoint.close());
 
   test("is one request that holds its text and its values as text, and names nothing that is to be kept", async () => {
-    await neon(endpoint.url)("select $1::int, $2::float8, $3::text, $4::text", [1, 0.5, "x", null]);
+    await over(endpoint)("select $1::int, $2::float8, $3::text, $4::text", [1, 0.5, "x", null]);
     expect(endpoint.bodies).toEqual([
       { query: "select $1::int, $2::float8, $3::text, $4::text", params: ["1", "0.5", "x", null] },
     ]);
     expect(endpoint.arrivals).toBe(1);
   });
 
-  test("answers alike whatever the user told Neon's driver about types", async () => {
-    const json = 114;
-    const before = types.getTypeParser(json);
-    types.setTypeParser(json, (text) => `my own ${text}`);
-    onTestFinished(() => types.setTypeParser(json, before));
-    expect(await neon(endpoint.url)("select '[1]'::json as value")).toEqual([{ value: [1] }]);
-  });
-
   test("waits until a cold database is awake, and so do those beside it", async () => {
     const { promise: awake, resolve: wake } = Promise.withResolvers<void>();
-    const query = neon(endpoint.url);
+    const query = over(endpoint);
     endpoint.next(asleep(awake), asleep(awake), asleep(awake));
     const rows = Promise.all([1, 2, 3].map(async (number) => (await query("select $1::int as number", [number]))[0]));
     await expect.poll(() => endpoint.arrivals).toBe(3);
@@ -234,52 +246,8 @@ describe("a statement", () => {
   });
 });
 
-describe("the connection string", () => {
-  test.each([
-    ["postgresql://ann:hush-hush@ep-a-1-pooler.eu.aws.neon.tech/main?sslmode=require", "ep-a-1.eu.aws.neon.tech/main"],
-    ["postgres://ann:hush-hush@ep-a-1.eu.aws.neon.tech/main", "ep-a-1.eu.aws.neon.tech/main"],
-  ])("%s leads to %s", (connectionString, endpoint) => {
-    const query = neon(connectionString);
-    expect(query.endpoint).toBe(endpoint);
-    expect(inspect(query, { depth: 10, showHidden: true })).not.toContain("hush-hush");
-  });
-
-  test.each([
-    "postgres://ann:hush-hush#1@db.example.com/shop",
-    "postgres://ann:hush-hush/1@db.example.com/shop",
-    "https://ann:hush-hush@db.example.com/shop",
-    "postgres://db.example.com/hush-hush",
-    "postgres://ann:hush-hush@db.example.com",
-    "hush-hush",
-  ])("%s is refused before any statement, without being quoted", (connectionString) => {
-    const refusal = refusalOf(connectionString);
-    expect(refusal).toMatchObject({ code: "invalid_request", message: "the connection string for neon() is none" });
-    expect(refusal.hint).toContain("postgresql://user:password@host/database");
-    expect(inspect(refusal, { depth: 10, showHidden: true })).not.toContain("hush-hush");
-  });
-
-  test("that is missing points to the variable that was not set", () => {
-    for (const missing of [JSON.parse('{"nothing": true}').url, ""]) {
-      expect(refusalOf(missing)).toMatchObject({
-        message: "the connection string for neon() is missing",
-        hint: "Set the variable that it is read from, such as DATABASE_URL.",
-      });
-    }
-  });
-
-  function refusalOf(connectionString: string): LayoverError {
-    try {
-      neon(connectionString);
-    } catch (error) {
-      if (error instanceof LayoverError) return error;
-      throw error;
-    }
-    throw new Error("It was not refused.");
-  }
-});
-
 describeEachPostgres(
-  "layover over Neon's HTTP driver",
+  "layover over Neon's HTTP endpoint",
   (database) => {
     let endpoint: NeonEndpoint;
     let calls: Calls;
@@ -287,7 +255,7 @@ describeEachPostgres(
     beforeEach(async () => {
       endpoint = await openNeonEndpoint(database.url);
       calls = new Calls({
-        query: neon(endpoint.url),
+        query: over(endpoint),
         namespace: "test",
         alarm: async () => {},
         host: aHastyHost(),

@@ -1,6 +1,6 @@
 /**
- * How large a Worker becomes: that of functions/worker.ts, with its order, zod and Neon's driver, bundled and minified as
- * wrangler can, then gzipped as Cloudflare counts it. It uses none of Node's modules: a bundle that asks for one fails.
+ * How large a Worker becomes: that of functions/worker.ts, with its order and zod, bundled and minified as wrangler can,
+ * then gzipped as Cloudflare counts it. It uses none of Node's modules: a bundle that asks for one fails.
  */
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -16,10 +16,10 @@ export interface BundleSize {
 }
 
 /**
- * In bytes. The aims are 25,000 and 100,000. Neon's driver is one file that no bundler can take apart (47,400, for what
- * is one POST), zod's namespace is 26,200, hono, noble and uuid are 10,000; so these hold what is there.
+ * In bytes. The aim for our own was 25,000. It holds what is there: 6,000 are the sentences that errors speak, and of the
+ * code no part stands out. What is written twice costs nothing once it is gzipped, so only less of it would help.
  */
-export const limits = { own: 36_000, all: 122_000 };
+export const limits = { own: 36_000, all: 100_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 

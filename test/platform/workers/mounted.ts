@@ -1,5 +1,4 @@
 /** layover within an app of the user's own: mounted, which hides the prefix from it, and as a route, which does not. */
-import { neonConfig } from "@neondatabase/serverless";
 import { Hono } from "hono";
 import { type CloudflareOptions, type Fetcher, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
@@ -7,16 +6,15 @@ import { workflows } from "./workflows.ts";
 
 interface Env {
   readonly DATABASE_URL: string;
+  readonly FETCH_ENDPOINT: string;
   readonly LAYOVER_SECRET: string;
   readonly PUBLIC_URL: string;
   readonly SELF: Fetcher;
 }
 
-neonConfig.fetchEndpoint = (host, port) => `http://${host}:${port}/sql`;
-
 const at = (path: string): CloudflareOptions<Env> => ({
   workflows,
-  database: (env) => neon(env.DATABASE_URL),
+  database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
   publicUrl: (env) => `${env.PUBLIC_URL}${path}`,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,

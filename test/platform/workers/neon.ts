@@ -1,5 +1,4 @@
 /** A Worker under test that asks a local endpoint which speaks Neon's protocol. */
-import { neonConfig } from "@neondatabase/serverless";
 import { type Fetcher, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { forwarding } from "./forwarding.ts";
@@ -9,18 +8,24 @@ import { isolate, workflows } from "./workflows.ts";
 declare const settings: { readonly invocation?: { readonly maxSteps: number } };
 
 interface Env {
+  readonly DEPLOYMENT?: string;
   readonly DATABASE_URL: string;
+  readonly FETCH_ENDPOINT: string;
   readonly LAYOVER_SECRET: string;
   readonly NAME: string;
   readonly PUBLIC_URL: string;
   readonly SELF?: Fetcher;
+  readonly SESSION?: string;
 }
-
-neonConfig.fetchEndpoint = (host, port) => `http://${host}:${port}/sql`;
 
 const worker = serve<Env>({
   workflows,
-  database: (env) => neon(env.DATABASE_URL),
+  database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
+  deployment: (env) => env.DEPLOYMENT,
+  authenticate: ({ headers }, { SESSION }) =>
+    SESSION !== undefined && headers.get("cookie") === `session=${SESSION}`
+      ? { name: "ada", scopes: ["read"] }
+      : undefined,
   publicUrl: (env) => env.PUBLIC_URL,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,

@@ -47,8 +47,13 @@ const patient = workflow({
   return await step.run("conclude", () => `${asked}, after a nap`);
 });
 
-const sleepy = workflow({ name: "sleepy", version: 1, output: z.string() }).handler(async ({ step }) => {
-  await step.sleep("night", "1 hour");
+const sleepy = workflow({
+  name: "sleepy",
+  version: 1,
+  input: z.number().default(3_600_000),
+  output: z.string(),
+}).handler(async ({ input, step }) => {
+  await step.sleep("night", input);
   return "rested";
 });
 

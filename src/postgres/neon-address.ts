@@ -1,0 +1,57 @@
+/** Where Neon takes the statements for a database, and what it is told of it: its connection string says both. */
+import { LayoverError } from "../core/errors.ts";
+import { decode, endpointAt } from "./endpoint.ts";
+
+export interface NeonAddress {
+  /** In ASCII, since it travels in a header. */
+  readonly connectionString: string;
+  readonly fetchEndpoint: string;
+  /** What the database is called (see Query.endpoint), as by an adapter that connects to it. */
+  readonly endpoint: string;
+}
+
+/** @throws LayoverError `invalid_request`, which quotes nothing: a string that is wrong may hold its password anywhere */
+export function readNeonAddress(connectionString: unknown, fetchEndpoint?: string): NeonAddress {
+  if (connectionString === undefined || connectionString === "") {
+    throw refused(
+      "the connection string for neon() is missing",
+      "Set the variable that it is read from, such as DATABASE_URL.",
+    );
+  }
+  const url = typeof connectionString === "string" ? parse(connectionString) : undefined;
+  if (url === undefined) {
+    throw refused(
+      "the connection string for neon() is none",
+      "It reads postgresql://user:password@host/database; write %40 for @ in the password, %2F for /, %23 for #, %3F for ?.",
+    );
+  }
+  if (fetchEndpoint !== undefined && !URL.canParse(fetchEndpoint)) {
+    throw refused("the fetchEndpoint of neon() is no address", "It reads http://localhost:5432/sql.");
+  }
+  return {
+    connectionString: `postgresql:${url.href.slice(url.protocol.length)}`,
+    fetchEndpoint: fetchEndpoint ?? regionalEndpoint(url),
+    endpoint: endpointAt(url.hostname, decode(url.pathname.slice(1))),
+  };
+}
+
+/** By the rules of http, as Neon's driver does: they escape what is not ASCII. */
+function parse(connectionString: string): URL | undefined {
+  const [, rest] = /^\s*postgres(?:ql)?:(.*)$/s.exec(connectionString) ?? [];
+  const url = rest === undefined ? null : URL.parse(`http:${rest}`);
+  return url === null || url.username === "" || url.pathname === "/" ? undefined : url;
+}
+
+/** All hosts of a region share one: `https://api.eu-central-1.aws.neon.tech/sql`. */
+function regionalEndpoint({ hostname }: URL): string {
+  const [, region] = /^[^.]+\.(.*[a-z].*)$/.exec(hostname) ?? [];
+  if (region !== undefined) return `https://api.${region}/sql`;
+  throw refused(
+    "the connection string for neon() leads to no host of Neon's",
+    "Use layover/pg for another Postgres. For what speaks Neon's protocol, such as Neon Local, set fetchEndpoint.",
+  );
+}
+
+function refused(message: string, hint: string): LayoverError {
+  return new LayoverError("invalid_request", message, { hint });
+}
