@@ -1,9 +1,10 @@
-/** A Cloudflare Worker on your Postgres, which it asks by Neon's HTTP driver. What it reads from `env`: see wrangler.toml. */
+/** A Cloudflare Worker on your Postgres, which it asks by Neon's HTTP endpoint. What it reads from `env`: see wrangler.toml. */
 import { type Fetcher, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { workflows } from "./workflows/index.ts";
 
 interface Env {
+  readonly CF_VERSION_METADATA?: { readonly id: string };
   readonly DATABASE_URL: string;
   readonly LAYOVER_ENVIRONMENT?: string;
   readonly LAYOVER_SECRET: string;
@@ -15,6 +16,7 @@ interface Env {
 export default serve<Env>({
   workflows,
   database: (env) => neon(env.DATABASE_URL),
+  deployment: (env) => env.CF_VERSION_METADATA?.id,
   environment: (env) => env.LAYOVER_ENVIRONMENT,
   publicUrl: (env) => env.PUBLIC_URL,
   secrets: (env) => [env.LAYOVER_SECRET, env.LAYOVER_SECRET_OLD],

@@ -4,6 +4,7 @@
  */
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
+import { printableLines } from "../platform/printable.ts";
 import { type Database, withDatabase } from "./database.ts";
 import { print, printJson } from "./screen.ts";
 import { environment, namespace } from "./settings.ts";
@@ -26,7 +27,7 @@ This says that they are to go on here, too: carried out by LAYOVER_ENVIRONMENT, 
   .option("--json", "answer as JSON; needs --yes")
   .addHelpText("after", "\nExample:\n  LAYOVER_ENVIRONMENT=staging layover adopt")
   .action(async ({ endpoint, yes, json }: Options) => {
-    await withDatabase((database) => adoptDatabase(database, yes, json), endpoint);
+    await withDatabase((database) => adoptDatabase(database, yes, json), { endpoint });
   });
 
 async function adoptDatabase({ calls }: Database, yes = false, json = false): Promise<void> {
@@ -53,7 +54,7 @@ async function confirm(what: string): Promise<void> {
     throw new UsageError(what, { hint: "Nothing was changed. If that is meant: layover adopt --yes" });
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${what} Go on? [y/N] `);
+  const answer = await terminal.question(printableLines(`${what} Go on? [y/N] `));
   terminal.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError("Nothing was changed.", { hint: "It asks for a y." });
 }

@@ -28,9 +28,12 @@ export async function checkDatabase(endpoint: string | undefined): Promise<Datab
     return { checks: [{ about: "database", level: "warning", says }], revokedKeys };
   }
   try {
-    await withDatabase(async (database) => {
-      for await (const check of look(database, revokedKeys)) checks.push(check);
-    }, endpoint);
+    await withDatabase(
+      async (database) => {
+        for await (const check of look(database, revokedKeys)) checks.push(check);
+      },
+      { endpoint },
+    );
   } catch (error) {
     checks.push(failed(error));
   }

@@ -4,6 +4,7 @@ import { Api } from "../http/api.ts";
 import { openApiKey, readApiKey } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import type { Check } from "./check.ts";
+import { keyHint } from "./deployment.ts";
 import { apiKey, deploymentUrl, namespace, rootSecrets, setting } from "./settings.ts";
 import { clockTime } from "./times.ts";
 
@@ -55,8 +56,7 @@ async function checkKey(secrets: Secrets | undefined, revokedKeys: ReadonlySet<s
   const about = "API key";
   const key = apiKey();
   if (key === undefined) {
-    const todo = "Set it to a key of the deployment: layover keys create NAME --scopes read,start,signal";
-    return { about, level: "warning", says: "LAYOVER_KEY is not set.", todo };
+    return { about, level: "warning", says: "LAYOVER_KEY is not set.", todo: keyHint };
   }
   try {
     await apiAt(deploymentUrl(), key).get("/v1/runs", { query: { limit: 1 } });

@@ -1,8 +1,7 @@
 /** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
 import type { Diagnosis, Trouble } from "../postgres/wire.ts";
 import type { Check } from "./check.ts";
-import { plain } from "./screen.ts";
-import { clockTime, lasting } from "./times.ts";
+import { clockTime, lasting, latestAlarmMs } from "./times.ts";
 
 export interface Here {
   readonly namespace: string;
@@ -11,8 +10,6 @@ export interface Here {
 }
 
 const unremarkableSkewMs = 5_000;
-/** An alarm may ring so much later than what it was armed for. */
-const latestAlarmMs = 120_000;
 const shownOfAKind = 5;
 
 export function checkClock(databaseMs: number, hostMs: number): Check {
@@ -134,7 +131,7 @@ const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Di
     todo: "Look at the deployment's log for what ends them: memory, a time limit, process.exit.",
   }),
   blocked: (trouble) => ({
-    says: `${subject(trouble)} blocked: ${plain(trouble.reason ?? "")}.`.replace(/\.\.$/, "."),
+    says: `${subject(trouble)} blocked: ${trouble.reason ?? ""}.`.replace(/\.\.$/, "."),
     todo: "Deploy the code that fits: the new deployment tries again by itself.",
   }),
 };
@@ -145,7 +142,7 @@ function subject(trouble: Trouble): string {
 }
 
 function nameOf({ workflow, version }: Trouble): string {
-  return `${plain(workflow)}@${version}`;
+  return `${workflow}@${version}`;
 }
 
 function countOf(runs: number): string {

@@ -1,6 +1,6 @@
 /** One thing that `layover doctor` looked at, and how it is written down. */
 import { styleText } from "node:util";
-import { screenWidth, wrapped } from "./screen.ts";
+import { plain, screenWidth, wrapped } from "./screen.ts";
 
 export interface Check {
   readonly about: string;
@@ -24,9 +24,9 @@ export function shownChecks(checks: readonly Check[]): string {
       const [mark, colour] = marks[level];
       const title = (titles[index] ?? "").padEnd(widest);
       const width = screenWidth();
-      const said = wrapped(says, { indent, width });
+      const said = wrapped(plain(says), { indent, width });
       const advice =
-        todo === undefined ? "" : `\n${" ".repeat(indent)}→ ${wrapped(todo, { indent: indent + 2, width })}`;
+        todo === undefined ? "" : `\n${" ".repeat(indent)}→ ${wrapped(plain(todo), { indent: indent + 2, width })}`;
       return `${styleText(colour, mark)} ${styleText("bold", title)}  ${said}${advice}`;
     })
     .join("\n");

@@ -4,7 +4,7 @@ import { type Query, QueryError } from "../core/ports.ts";
 import { Calls } from "../postgres/calls.ts";
 import { pg } from "../postgres/pg.ts";
 import { connectFailure, decoded } from "./connect-failure.ts";
-import { namespace, setting } from "./settings.ts";
+import { namespace as namespaceHere, setting } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface Database {
@@ -15,21 +15,24 @@ export interface Database {
 
 const connectMs = 10_000;
 
-/**
- * `endpoint` is what the deployment calls this database, where that is not what DATABASE_URL says.
- *
- * @throws UsageError where it cannot be reached, or was not migrated
- */
+export interface DatabaseOptions {
+  /** What the deployment calls this database, where that is not what DATABASE_URL says. */
+  readonly endpoint?: string | undefined;
+  /** Default: LAYOVER_NAMESPACE. */
+  readonly namespace?: string | undefined;
+}
+
+/** @throws UsageError where it cannot be reached, or was not migrated */
 export async function withDatabase<Result>(
   work: (database: Database) => Promise<Result>,
-  endpoint?: string,
+  { endpoint, namespace = namespaceHere() }: DatabaseOptions = {},
 ): Promise<Result> {
   const url = databaseUrl();
   const client = await connected(url);
   try {
     const query = pg(client, { prepare: false, ...(endpoint !== undefined && { endpoint }) });
     // It only reads and writes what concerns no run under way, so it arms nothing.
-    const calls = new Calls({ query, namespace: namespace(), alarm: async () => {} });
+    const calls = new Calls({ query, namespace, alarm: async () => {} });
     return await work({ client, query, calls });
   } catch (error) {
     throw error instanceof QueryError ? queryFailure(error, url) : error;

@@ -5,8 +5,13 @@ import { workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { Api, type ApiOptions } from "../http/api.ts";
 import { HttpClient } from "../http/http-client.ts";
+import { plain } from "./screen.ts";
 import { apiKey, deploymentUrl } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
+
+/** For whoever has no LAYOVER_KEY. */
+export const keyHint =
+  "Make one of it: layover keys create NAME --scopes read,start,signal. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (One of layover dev is found by itself, in its folder.)";
 
 export interface Deployment {
   readonly api: Api;
@@ -18,9 +23,7 @@ export async function withDeployment<Result>(work: (deployment: Deployment) => P
   const url = deploymentUrl();
   const key = apiKey();
   if (key === undefined) {
-    throw new UsageError(`LAYOVER_KEY is not set, and ${url} wants an API key.`, {
-      hint: "Make one: layover keys create NAME --scopes read,start,signal. (One of layover dev is found by itself, in its folder.)",
-    });
+    throw new UsageError(`LAYOVER_KEY is not set, and ${url} wants an API key.`, { hint: keyHint });
   }
   const options: ApiOptions = { url, apiKey: key, retry: { maxAttempts: 3 } };
   try {
@@ -31,7 +34,8 @@ export async function withDeployment<Result>(work: (deployment: Deployment) => P
 }
 
 function refusal(error: LayoverError, url: string): Error {
-  const { code, message: cause } = error;
+  const { code } = error;
+  const [cause, hint] = [plain(error.message), plain(error.hint)];
   if (code === "unreachable") {
     return new UsageError(`Nobody answers at ${url}: ${cause.slice(cause.lastIndexOf(": ") + 2)}.`, {
       hint: "Set LAYOVER_URL to where the deployment is, with its prefix; or start one here: layover dev",
@@ -39,11 +43,13 @@ function refusal(error: LayoverError, url: string): Error {
     });
   }
   if (code === "unauthorized") {
-    const hint = "layover doctor finds out why.";
-    return new UsageError(`The deployment at ${url} does not take this LAYOVER_KEY: ${cause}.`, { hint, cause: error });
+    return new UsageError(`The deployment at ${url} does not take this LAYOVER_KEY: ${cause}.`, {
+      hint: "layover doctor finds out why.",
+      cause: error,
+    });
   }
   if (code === "unexpected_answer") {
-    return new UsageError(`What answers at ${url} is not layover: ${cause}.`, { hint: error.hint, cause: error });
+    return new UsageError(`What answers at ${url} is not layover: ${cause}.`, { hint, cause: error });
   }
   return error;
 }
@@ -51,11 +57,30 @@ function refusal(error: LayoverError, url: string): Error {
 /** A run as people name it. */
 export type RunName = { readonly runId: string } | { readonly workflow: string; readonly id: string };
 
-/** By our id, or as WORKFLOW/ID by the user's own. @throws UsageError */
-export function runNamed(text: string): RunName {
-  const slash = text.indexOf("/");
-  if (slash > 0) return { workflow: text.slice(0, slash), id: text.slice(slash + 1) };
-  if (isUuid(text)) return { runId: text };
+/**
+ * Does something with the run that is named by our id, or as WORKFLOW/ID by the user's own. Either may have slashes in it,
+ * so each of these is taken for the one between them, until there is such a run.
+ *
+ * @throws UsageError; LayoverError `unknown_run`, `unknown_workflow`
+ */
+export async function withRun<Result>(text: string, work: (name: RunName) => Promise<Result>): Promise<Result> {
+  const failures: LayoverError[] = [];
+  for (const name of namesIn(text)) {
+    try {
+      return await work(name);
+    } catch (error) {
+      if (!(error instanceof LayoverError && /^unknown_(run|workflow)$/.test(error.code))) throw error;
+      failures.push(error);
+    }
+  }
+  throw failures.find(({ code }) => code === "unknown_run") ?? failures[0];
+}
+
+function namesIn(text: string): readonly RunName[] {
+  if (isUuid(text)) return [{ runId: text }];
+  const slashes = [...text.matchAll(/(?<=.)\/(?=.)/g)];
+  if (slashes.length > 0)
+    return slashes.map(({ index }) => ({ workflow: text.slice(0, index), id: text.slice(index + 1) }));
   throw new UsageError(`There is no run ${JSON.stringify(text)}: our id of a run is a uuid.`, {
     hint: `By your own id of it, say of which workflow: WORKFLOW/${text}`,
   });

@@ -98,11 +98,12 @@ function ignored(path: string): Entry {
   return { text: path, isIn: (line) => bare(line) === bare(path) };
 }
 
-function variables({ database, publicUrl }: Host): readonly Entry[] {
+function variables({ database, variables }: Host): readonly Entry[] {
   return [
     variable("DATABASE_URL", "", `${database}: postgresql://user:password@host/database`),
     variable("LAYOVER_SECRET", randomBytes(32).toString("base64url"), "Signs API keys and the URLs of callbacks"),
-    ...(publicUrl === undefined ? [] : [variable("PUBLIC_URL", publicUrl, "Where callbacks are answered")]),
+    ...variables.map(([name, value, remark]) => variable(name, value, remark)),
+    variable("LAYOVER_KEY", "", "What the command line asks with: a key that `layover keys create` has shown"),
   ];
 }
 

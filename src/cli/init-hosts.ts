@@ -5,10 +5,10 @@ export interface Host {
   readonly copied: readonly string[];
   /** Where the secrets are kept while one develops. */
   readonly envFile: string;
-  /** Where the server of `npm run dev` is reached, if that has to be said. */
-  readonly publicUrl?: string;
   /** What DATABASE_URL is of. */
   readonly database: string;
+  /** Further variables of that file: a name, a value, a remark. */
+  readonly variables: readonly (readonly [name: string, value: string, remark: string])[];
   readonly ignored: readonly string[];
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: readonly string[];
@@ -22,6 +22,7 @@ export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
     copied: ["functions/node.ts", "functions/workflows"],
     envFile: ".env",
     database: "Your PostgreSQL, 15 or newer",
+    variables: [],
     ignored: ["node_modules/", ".layover/", ".env"],
     scripts: {
       dev: "layover dev",
@@ -36,8 +37,16 @@ export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
   cloudflare: {
     copied: ["functions/worker.ts", "functions/workflows", "wrangler.toml"],
     envFile: ".dev.vars",
-    database: "Your Neon database",
-    publicUrl: "http://localhost:8787",
+    database: "A branch of your Neon database",
+    variables: [
+      ["PUBLIC_URL", "http://localhost:8787", "Where callbacks are answered"],
+      [
+        "LAYOVER_ENVIRONMENT",
+        "development",
+        "Another one than what is deployed: so code on this machine carries out no run of production's database",
+      ],
+      ["LAYOVER_URL", "http://localhost:8787", "Where the command line asks"],
+    ],
     ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
     scripts: {
       dev: "wrangler dev",
@@ -45,7 +54,7 @@ export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
       deploy: "wrangler deploy",
       typecheck: "tsc",
     },
-    dependencies: ["@neondatabase/serverless", "layover", "zod"],
+    dependencies: ["layover", "zod"],
     // `layover migrate` runs on this machine, over TCP.
     devDependencies: ["pg", "wrangler", ...tools],
   },

@@ -13,7 +13,8 @@ export function nextSteps(hostName: HostName, folder: string, packageText: strin
   const host = hosts[hostName];
   const run = (script: string) => commandFor(script, host, packageText);
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
-  const key = ["npx layover keys create me --scopes start,read,signal", "an API key"] as const;
+  const createKey = "npx layover keys create me --scopes start,read,signal";
+  const key = [createKey, `put it into ${host.envFile}, as LAYOVER_KEY`] as const;
   const sections: Record<HostName, readonly Section[]> = {
     node: [
       { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
@@ -25,15 +26,23 @@ export function nextSteps(hostName: HostName, folder: string, packageText: strin
     cloudflare: [
       { title: "Begin", lines: install },
       {
-        title: `Try it, with your Neon database's DATABASE_URL in ${host.envFile}`,
+        title: `Try it, with the DATABASE_URL of a branch of your Neon database in ${host.envFile}`,
         lines: [[run("migrate")], key, [run("dev")]],
       },
       {
-        title: "Deploy it",
+        title: "Deploy it, on your Neon database itself",
         lines: [
+          ["DATABASE_URL=… npx layover migrate"],
           ["npx wrangler secret put DATABASE_URL"],
-          ["npx wrangler secret put LAYOVER_SECRET", "not the one that you develop with"],
-          [run("deploy")],
+          ["npx wrangler secret put LAYOVER_SECRET", `another one than in ${host.envFile}`],
+          [run("deploy"), "prints its address: put that into wrangler.toml, as PUBLIC_URL, and deploy again"],
+        ],
+      },
+      {
+        title: "A key that counts there, which takes the secret of what is deployed",
+        lines: [
+          [`LAYOVER_SECRET=… DATABASE_URL=… ${createKey}`],
+          ["LAYOVER_URL=https://… LAYOVER_KEY=lok_… npx layover runs"],
         ],
       },
     ],

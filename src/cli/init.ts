@@ -8,6 +8,7 @@ import { Command } from "commander";
 import { type ProjectFile, projectFiles } from "./init-files.ts";
 import { type HostName, hosts } from "./init-hosts.ts";
 import { nextSteps } from "./init-next-steps.ts";
+import { print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 const usage = "Usage: layover init --on node|cloudflare [FOLDER]";
@@ -35,9 +36,9 @@ function begin(folder: string, hostName: HostName): void {
     // All of it is made before any of it is written: what cannot be completed stops here.
     const made = files.map((file) => ({ ...file, ...change(file, textAt(folder, file.path)) }));
     for (const file of made) if (file.outcome !== "kept") write(folder, file);
-    console.log(made.map(line).join("\n"));
+    print(made.map(line).join("\n"));
     const packageText = made.find(({ path }) => path === "package.json")?.text ?? "";
-    console.log(nextSteps(hostName, relative(process.cwd(), folder), packageText));
+    print(nextSteps(hostName, relative(process.cwd(), folder), packageText));
   } catch (error) {
     throw error instanceof Error && "syscall" in error ? unusable(folder, error) : error;
   }

@@ -4,14 +4,14 @@
  */
 import { styleText } from "node:util";
 import { Command } from "commander";
-import { validate as isUuid } from "uuid";
 import { dateOf } from "../client/run-view.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { type ApiKey, createApiKey, readApiKey, type Scope, scopes } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import type { WireKey } from "../postgres/wire.ts";
 import { withDatabase } from "./database.ts";
-import { type Cell, print, printJson, table } from "./screen.ts";
+import { revokeKey } from "./revoke-key.ts";
+import { type Cell, note, print, printJson, table } from "./screen.ts";
 import { namespace, rootSecrets, setting } from "./settings.ts";
 import { clockTime, day } from "./times.ts";
 import { UsageError } from "./usage-error.ts";
@@ -48,7 +48,7 @@ keys
   .summary("makes a key count no more, at once")
   .argument("<key>", "its name, its id, or the key itself")
   .option("--json", "answer as JSON")
-  .action(revoke);
+  .action(revokeKey);
 
 interface Json {
   readonly json?: true;
@@ -63,8 +63,7 @@ async function create(
       hint: "Set it to the root secret of the deployment that the key is for: one signed by another does not count there.",
     });
   }
-  const expiresAt =
-    expires === undefined ? undefined : new Date(Date.now() + toMilliseconds(expires, { field: "--expires" }));
+  const expiresAt = expires === undefined ? undefined : endOf(expires);
   const key = createApiKey(new Secrets(rootSecrets()), { name, namespace: namespace(), scopes, expiresAt });
   const made = readApiKey(key);
   if (made === undefined) throw new Error("a key that was just made can be read");
@@ -81,10 +80,18 @@ async function create(
   else announce(key, made);
 }
 
+function endOf(expires: string): Date {
+  const ms = toMilliseconds(expires, { field: "--expires" });
+  if (ms > 0) return new Date(Date.now() + ms);
+  throw new UsageError(`The key would count never: --expires is ${expires}.`, {
+    hint: "Give how long it is to count, such as --expires 90d, or leave it out.",
+  });
+}
+
 /** The key alone on stdout: `KEY=$(layover keys create …)`. */
 function announce(key: string, { name, scopes, expiresAt }: ApiKey): void {
   const until = expiresAt === undefined ? "until it is revoked" : `until ${clockTime(expiresAt)}`;
-  console.error(`The key ${JSON.stringify(name)} may ${scopes.join(", ")}, ${until}. It is shown this once:`);
+  note(`The key ${JSON.stringify(name)} may ${scopes.join(", ")}, ${until}. It is shown this once:`);
   print(key);
 }
 
@@ -133,24 +140,6 @@ function stateOf({ revokedAt, expiresAt }: WireKey, now: number): "counts" | "re
 function datesOf(key: WireKey) {
   const { createdAt, expiresAt, revokedAt } = key;
   return { ...key, createdAt: dateOf(createdAt), expiresAt: dateOf(expiresAt), revokedAt: dateOf(revokedAt) };
-}
-
-async function revoke(key: string, { json }: Json): Promise<void> {
-  const { outcome, keys: revoked } = await withDatabase(({ calls }) => calls.revokeKey(namedBy(key)));
-  if (outcome === "unknown") {
-    throw new UsageError(`There is no key named ${JSON.stringify(key)} that counts.`, {
-      hint: "layover keys list shows all; a key that is not listed is revoked by its id, or by the key itself.",
-    });
-  }
-  if (json) return printJson({ outcome, keys: revoked });
-  for (const { keyId, name } of revoked)
-    print(`Revoked ${name === null ? "the key" : JSON.stringify(name)} (${keyId}).`);
-}
-
-/** What leaked is often the key itself, and its id stands in it. */
-function namedBy(text: string): { readonly keyId: string } | { readonly name: string } {
-  const keyId = isUuid(text) ? text : readApiKey(text)?.keyId;
-  return keyId === undefined ? { name: text } : { keyId };
 }
 
 function scopesIn(text: string): readonly Scope[] {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command `layover`. One file a command; what they throw becomes a sentence and an exit code here. */
+import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
 import { LayoverError } from "../core/errors.ts";
 import { SetupError } from "../postgres/setup-error.ts";
@@ -11,6 +12,7 @@ import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { ownVersion } from "./own-package.ts";
 import { runs } from "./runs.ts";
+import { note, plain } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
 import { show } from "./show.ts";
 import { signal } from "./signal.ts";
@@ -55,11 +57,11 @@ function inheriting(command: Command, parent: Command): Command {
 }
 
 /** A mistake of ours, or of the user's code, is shown whole. */
-function complaint(error: unknown): unknown {
+function complaint(error: unknown): string {
   if (error instanceof UsageError) return `${error.message}\n${error.hint}`;
-  if (error instanceof LayoverError) return `${asSentence(error.message)}\n${error.hint}`;
+  if (error instanceof LayoverError) return `${asSentence(plain(error.message))}\n${plain(error.hint)}`;
   if (error instanceof CommanderError) return mistyped(error);
-  return error instanceof SetupError ? error.message : error;
+  return error instanceof SetupError ? error.message : inspect(error);
 }
 
 /** `error: unknown option '--prot'\n(Did you mean --port?)` */
@@ -90,7 +92,7 @@ try {
   await program.parseAsync(process.argv.length > 2 ? process.argv : [...process.argv, "help"]);
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
-  if (!isHelp) console.error(complaint(error));
+  if (!isHelp) note(complaint(error));
   // Not `exitCode`: what had begun before it failed must not keep the process alive.
   process.exit(error instanceof CommanderError ? error.exitCode : 1);
 }

@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { type RunStatus, type RunView, runStatuses } from "../client/run-view.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
 import { withDeployment } from "./deployment.ts";
-import { type Cell, print, printJson, table } from "./screen.ts";
+import { type Cell, plain, print, printJson, table } from "./screen.ts";
 import { clockTime, fromNow, lasting } from "./times.ts";
 import { coloured, describeError } from "./values.ts";
 
@@ -37,7 +37,7 @@ export const runs = new Command("runs")
         page.runs.map((run) => rowOf(run, now)),
       ),
     );
-    if (page.cursor !== undefined) print(`\nThere are more: --cursor ${page.cursor}`);
+    if (page.cursor !== undefined) print(`\nThere are more: --cursor ${plain(page.cursor)}`);
   });
 
 const columns = [

@@ -1,5 +1,9 @@
-/** What a command writes: for people, as wide as their terminal is and in colour where it has any; or JSON, alone. */
+/**
+ * What a command writes: for people, as wide as their terminal is and in colour where it has any; or JSON, alone. Nothing
+ * is written but by the functions here, so nothing that others wrote reaches the terminal as it is (printable.ts).
+ */
 import { toJson } from "../http/plain-json.ts";
+import { escaped, printable, printableLines } from "../platform/printable.ts";
 
 export interface Column {
   readonly title: string;
@@ -17,13 +21,25 @@ export interface Cell {
 const gap = "  ";
 const narrowest = 8;
 
+/** A colour's beginning or end. Those of others were escaped by {@link plain}, before ours were put around it. */
+const style = new RegExp(`(${"\u001b"}\\[\\d+m)`);
+
 export function print(text: string): void {
-  console.log(text);
+  const parts = text.split(style).map((part, index) => (index % 2 === 1 ? part : printableLines(part)));
+  console.log(parts.join(""));
 }
+
+/** To stderr, beside what the command was asked for: lines without colours. */
+export function note(text: string): void {
+  console.error(printableLines(text));
+}
+
+/** What JSON leaves as it is, and a terminal obeys or hides. */
+const unescaped = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Of values as they come out of the codec, too. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(toJson(value) ?? null, null, 2));
+  print(JSON.stringify(toJson(value) ?? null, null, 2).replace(unescaped, escaped));
 }
 
 /** Infinite where a program reads, which can cut off by itself. */
@@ -70,11 +86,9 @@ export function cutOff(text: string, width: number): string {
   return lengthOf(text) <= width ? text : `${[...text].slice(0, Math.max(0, width - 1)).join("")}…`;
 }
 
-/**
- * Without line ends, and without what a terminal would obey: names and values come from others.
- */
+/** What others wrote, on one line. Styles come after this. */
 export function plain(text: string): string {
-  return text.replace(/\s+/g, " ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "�");
+  return printable(text.replace(/\s+/g, " "));
 }
 
 /** Lines of at most `width`, broken between words, the second and further ones indented. */

@@ -4,11 +4,12 @@
  */
 import { styleText } from "node:util";
 import type { LogEntry } from "../engine/options.ts";
-import { logLine } from "../platform/log-line.ts";
+import { errorLines, logLine } from "../platform/log-line.ts";
 import { type NodeServer, serveNode } from "../platform/node.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";
+import { print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface DevOptions {
@@ -103,18 +104,13 @@ async function stop(server: NodeServer, { embedded }: DataFolder): Promise<void>
 }
 
 function printLog(entry: LogEntry): void {
-  const colors = process.stdout.hasColors?.() ?? false;
-  const line = `${quiet(timeOfDay())} ${logLine(entry, { colors })}`;
+  const line = `${quiet(timeOfDay())} ${logLine(entry)}`;
   const { level } = entry;
   print(level === "warn" || level === "error" ? styleText(level === "warn" ? "yellow" : "red", line) : line);
 }
 
 function printError(error: unknown, doing: string): void {
-  console.error(`${timeOfDay()} error, ${doing}:`, error);
-}
-
-function print(text: string): void {
-  console.log(text);
+  console.error(`${timeOfDay()} error, ${doing}: ${errorLines(error)}`);
 }
 
 function timeOfDay(): string {

@@ -1,6 +1,8 @@
 /** What a command is told by its environment, and by `.env` and `.dev.vars` (Cloudflare's) in the working directory. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { LayoverError } from "../core/errors.ts";
+import { checkNamespace } from "../core/names.ts";
 import { UsageError } from "./usage-error.ts";
 
 const files = [".env", ".dev.vars"];
@@ -28,8 +30,15 @@ export function setting(name: string): string | undefined {
   return process.env[name]?.trim() || undefined;
 }
 
+/** @throws UsageError */
 export function namespace(): string {
-  return setting("LAYOVER_NAMESPACE") ?? "default";
+  const name = setting("LAYOVER_NAMESPACE") ?? "default";
+  try {
+    return checkNamespace(name);
+  } catch (cause) {
+    if (!(cause instanceof LayoverError)) throw cause;
+    throw new UsageError(`LAYOVER_NAMESPACE does not do: ${cause.message}.`, { hint: cause.hint, cause });
+  }
 }
 
 export function environment(): string {

@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { isOver, type RunView } from "../client/run-view.ts";
 import type { ErrorValue } from "../core/error-value.ts";
-import { findRun, runNamed, withDeployment } from "./deployment.ts";
+import { findRun, withDeployment, withRun } from "./deployment.ts";
 import { cutOff, plain, print, printJson, screenWidth, wrapped } from "./screen.ts";
 import { timeline } from "./timeline.ts";
 import { clockTime, lasting, moment } from "./times.ts";
@@ -28,7 +28,7 @@ export const show = new Command("show")
   .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
   .action(async (name: string, { full = false, json }: Options) => {
     const { run, history } = await withDeployment(async ({ client }) => {
-      const run = await findRun(client, runNamed(name));
+      const run = await withRun(name, (named) => findRun(client, named));
       const limit = full ? mostRecords : usualRecords;
       const history = await client.history(run.runId, { after: Math.max(0, run.records - limit), limit });
       return { run, history };

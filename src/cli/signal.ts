@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { v7 } from "uuid";
 import { pathOf } from "../http/api.ts";
-import { type RunName, runNamed, withDeployment } from "./deployment.ts";
+import { type RunName, withDeployment, withRun } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
 import { print, printJson } from "./screen.ts";
 
@@ -23,9 +23,10 @@ export const signal = new Command("signal")
   .addHelpText("after", `\nExample:\n  layover signal order/o1 address --payload '{"city": "Turin"}'`)
   .action(async (run: string, name: string, { payload, dedupeId, json }: Options) => {
     const value = payload === undefined ? undefined : await jsonArgument(payload, "--payload");
-    const path = `${pathOfRun(runNamed(run))}${pathOf("signals", name)}`;
     const body = { payload: value, dedupeId, signalId: v7() };
-    const answer = await withDeployment(({ api }) => api.post(path, body));
+    const answer = await withDeployment(({ api }) =>
+      withRun(run, (named) => api.post(`${pathOfRun(named)}${pathOf("signals", name)}`, body)),
+    );
     if (json) printJson(answer);
     else print(isDuplicate(answer) ? `It was sent before, with the dedupe id ${dedupeId}.` : "Sent.");
   });

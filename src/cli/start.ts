@@ -6,7 +6,7 @@ import { pathOf } from "../http/api.ts";
 import { durationIn, tagIn, wholeNumberIn } from "./arguments.ts";
 import { type Deployment, withDeployment } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
-import { print, printJson } from "./screen.ts";
+import { note, plain, print, printJson } from "./screen.ts";
 import { lasting } from "./times.ts";
 import { UsageError } from "./usage-error.ts";
 import { describeError } from "./values.ts";
@@ -52,8 +52,8 @@ async function startRun(
   if (wait === undefined) {
     if (json) return printJson(started);
     const what = started.isNew ? "Started" : "It was there already:";
-    console.error(`${what} ${started.workflow}@${started.version}. Look at it: layover show ${started.runId}`);
-    return print(started.runId);
+    note(`${what} ${plain(started.workflow)}@${started.version}. Look at it: layover show ${plain(started.runId)}`);
+    return print(plain(started.runId));
   }
   const ending = await client.settle(started.runId, { wait });
   const { status, result, error } = ending;
@@ -61,10 +61,10 @@ async function startRun(
   else if (status === "completed") printJson(result);
   if (status === "completed") return;
   if (json) process.exitCode = 1;
-  else throw new UsageError(notCompleted(ending, wait), { hint: `Look at it: layover show ${started.runId}` });
+  else throw new UsageError(notCompleted(ending, wait), { hint: `Look at it: layover show ${plain(started.runId)}` });
 }
 
 function notCompleted({ status, error }: Awaited<ReturnType<Deployment["client"]["settle"]>>, waitMs: number): string {
   if (status === "failed" || status === "cancelled") return `The run ${status}: ${describeError(error)}`;
-  return `The run is not over after ${lasting(waitMs)}: it is ${status}.`;
+  return `The run is not over after ${lasting(waitMs)}: it is ${plain(status)}.`;
 }

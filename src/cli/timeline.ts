@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "../client/history-view.ts";
 import { isOver, type RunView } from "../client/run-view.ts";
 import { type Cell, plain, table } from "./screen.ts";
-import { clockTime, fromNow, lasting, moment } from "./times.ts";
+import { clockTime, fromNow, lasting, latestAlarmMs, moment } from "./times.ts";
 import { describeError, describeValue } from "./values.ts";
 
 interface Terms {
@@ -20,8 +20,6 @@ interface Line {
   readonly value: string;
 }
 
-/** An alarm may ring so much later than what it was armed for. */
-const latestAlarmMs = 120_000;
 const done: Cell = { text: "✓", style: (text) => styleText("green", text) };
 const failed: Cell = { text: "✗", style: (text) => styleText("red", text) };
 const underWay: Cell = { text: "▶", style: (text) => styleText("cyan", text) };
@@ -45,7 +43,7 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
     { text: value, wraps: mark !== done },
   ]);
   if (rows.length === 0) return "Nothing has happened yet.";
-  const earlier = skipped > 0 ? `(${skipped} earlier records: layover show ${run.runId} --full)\n` : "";
+  const earlier = skipped > 0 ? `(${skipped} earlier records: layover show ${plain(run.runId)} --full)\n` : "";
   return earlier + table(columns, rows, width).split("\n").slice(1).join("\n");
 }
 

@@ -7,8 +7,8 @@ import { toJson } from "../http/plain-json.ts";
 import { plain } from "./screen.ts";
 
 /**
- * "" for undefined, which a step that answers nothing leaves. A value may have a megabyte: what is beyond `width` is not
- * even looked at.
+ * "" for undefined, which a step that answers nothing leaves. Of a value's megabyte only what `width` may show is
+ * escaped and measured.
  */
 export function describeValue(value: unknown, width: number): string {
   if (value === undefined) return "";
@@ -39,5 +39,5 @@ const colours = {
 } as const;
 
 export function coloured(status: RunStatus, text: string = status): string {
-  return status in colours ? styleText(colours[status], text) : text;
+  return status in colours ? styleText(colours[status], text) : plain(text);
 }

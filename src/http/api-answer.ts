@@ -1,7 +1,10 @@
 /** What an answer of the API means: a value, or an error, and whether it may be another one if the request is sent again. */
 import { decode } from "../core/codec.ts";
+import { isRecord } from "../core/codec-checks.ts";
 import { type ErrorCode, type ErrorDetails, errorCodes, type JsonScalar, LayoverError } from "../core/errors.ts";
-import { isJson, mediaType, problemType, valueType } from "./media-type.ts";
+import { defaultLimits } from "../core/limits.ts";
+import { checkDepth } from "./json-depth.ts";
+import { mediaType, problemType, valueType } from "./media-type.ts";
 
 export type Outcome =
   | { readonly value: unknown }
@@ -16,21 +19,46 @@ export type Outcome =
 /** Too many requests; and what gateways, and layover itself, say of a server or database that is not there just now. */
 const passing = [429, 502, 503, 504];
 
-/** `text` is the whole body. */
-export function outcomeOf(response: Response, text: string): Outcome {
+/** As deep as a value and the views around it can be in the codec: each of their levels may take three. */
+const mostLevels = (defaultLimits.valueDepth + 10) * 3;
+/** A bigint takes time by the square of its digits; one of layover's fits into a value. */
+const longestBigint = defaultLimits.valueBytes;
+
+/** The whole body; undefined where it has more bytes than that. */
+export async function textOf({ body }: Response, maxBytes: number): Promise<string | undefined> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for (;;) {
+    const { value } = (await reader?.read()) ?? {};
+    if (value === undefined) return text + decoder.decode();
+    size += value.byteLength;
+    if (size > maxBytes) {
+      await reader?.cancel();
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** `text` is the whole body; undefined: there was too much of it. Only what is in the codec is an answer of layover's. */
+export function outcomeOf(response: Response, text: string | undefined): Outcome {
+  if (text === undefined) return { error: unexpected(response, "with more than 64 MiB"), isPassing: false };
   if (!response.ok) {
     const isPassing = passing.includes(response.status);
     return { error: errorOf(response, text), isPassing, retryAfterMs: isPassing ? retryAfterOf(response) : undefined };
   }
-  const type = mediaType(response.headers) ?? "";
+  if (mediaType(response.headers) !== valueType) {
+    return { error: unexpected(response, "which is none of layover's"), isPassing: false };
+  }
   try {
-    if (type === valueType) return { value: decode(text, { what: "the answer" }) };
-    if (isJson(type)) return { value: JSON.parse(text) };
+    checkDepth(text, "it", mostLevels);
+    return { value: decode(text, { what: "the answer", longestBigint }) };
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
     return { error: unexpected(response, `and cannot be understood: ${what}`, { cause }), isPassing: true };
   }
-  return { error: unexpected(response, "which is none of layover's"), isPassing: false };
 }
 
 /** The very error that the server met, if it was layover who answered. */
@@ -69,10 +97,6 @@ function fieldsOf(text: string): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {

@@ -13,7 +13,7 @@ import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
 import { type ResolvedRetry, type RetryPolicy, resolveRetry, retryDelay } from "../core/retry.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
-import { type Outcome, outcomeOf } from "./api-answer.ts";
+import { type Outcome, outcomeOf, textOf } from "./api-answer.ts";
 import { problemType, valueType } from "./media-type.ts";
 
 export interface ApiOptions {
@@ -33,7 +33,7 @@ export interface ApiOptions {
    * doubling up to 10 s. A `Retry-After` is kept to, up to a minute.
    */
   readonly retry?: RetryPolicy | undefined;
-  /** Of one attempt. Default: 30 s. */
+  /** Of one attempt. Default: 30 s. Timers know no more than 24 days, so a longer one counts as that. */
   readonly timeout?: Duration | undefined;
   readonly host?: HostClock | undefined;
 }
@@ -46,6 +46,8 @@ export interface RequestOptions {
   readonly abortSignal?: AbortSignal | undefined;
   /** How long the server was asked to wait before it answers: that much longer may an attempt take. */
   readonly waitMs?: number | undefined;
+  /** No attempt begins later than so long after the first one. Default: any. */
+  readonly patienceMs?: number | undefined;
   /** Leave the API key out: the path itself is the permission. */
   readonly isPublic?: boolean | undefined;
 }
@@ -53,6 +55,8 @@ export interface RequestOptions {
 const longestRetryAfterMs = 60_000;
 /** Servers have limits of their own; this one only spares the memory here. */
 const mostBytes = 64 * 1024 * 1024;
+/** A longer timer fires at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 export class Api {
   readonly #base: string;
@@ -97,25 +101,28 @@ export class Api {
 
   async #request(init: RequestInit, path: string, options: RequestOptions): Promise<unknown> {
     const headers = this.#headersOf(init, options);
+    const { patienceMs = Number.POSITIVE_INFINITY, abortSignal } = options;
+    const latest = this.#host.monotonic() + patienceMs;
     for (let attempt = 1; ; attempt += 1) {
       const outcome = await this.#attempt({ ...init, headers }, path, options);
       if ("value" in outcome) return outcome.value;
       const { error, isPassing, retryAfterMs = 0 } = outcome;
       if (!isPassing || attempt >= this.#retry.maxAttempts) throw error;
       const pauseMs = retryDelay(this.#retry, attempt, Math.random()) + Math.min(retryAfterMs, longestRetryAfterMs);
-      await pause(this.#host, pauseMs, options.abortSignal);
+      if (this.#host.monotonic() + pauseMs > latest) throw error;
+      await pause(this.#host, Math.min(pauseMs, longestTimerMs), abortSignal);
     }
   }
 
   async #attempt(init: RequestInit, path: string, { query = {}, abortSignal, waitMs = 0 }: RequestOptions) {
     abortSignal?.throwIfAborted();
-    const timeoutMs = this.#timeoutMs + waitMs;
+    const timeoutMs = Math.min(this.#timeoutMs + waitMs, longestTimerMs);
     const signals = [AbortSignal.timeout(timeoutMs), ...(abortSignal === undefined ? [] : [abortSignal])];
     try {
       // A redirect is an answer: followed, a POST would become a GET, and a key might go where it does not belong.
       const terms: RequestInit = { ...init, signal: AbortSignal.any(signals), redirect: "manual" };
       const response = await this.#fetch(`${this.#base}${path}${searchOf(query)}`, terms);
-      return outcomeOf(response, await response.text());
+      return outcomeOf(response, await textOf(response, mostBytes));
     } catch (cause) {
       abortSignal?.throwIfAborted();
       return { error: unreachable(this.#base, timeoutMs, cause), isPassing: true } satisfies Outcome;
@@ -126,7 +133,7 @@ export class Api {
     return {
       ...this.#headers,
       ...headers,
-      accept: `${valueType}, application/json;q=0.5, ${problemType};q=0.5`,
+      accept: `${valueType}, ${problemType};q=0.5`,
       ...(body !== undefined && { "content-type": valueType }),
       ...(this.#apiKey !== undefined && !isPublic && { authorization: `Bearer ${this.#apiKey}` }),
     };

@@ -114,13 +114,18 @@ export class HttpClient implements ClientVerbs {
     return resultOf(await this.settle(runId, options), options.wait);
   }
 
-  /** The server waits at first; after that it is asked now and then, as the client in process asks the database. */
+  /**
+   * The server waits at first; after that it is asked now and then, as the client in process asks the database. A request
+   * that gets lost is not sent again once `wait` is over.
+   */
   async settle(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
     const path = `${runPath(runId)}/result`;
     const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
+    const latest = this.#host.monotonic() + waitMs;
     let pollMs = Math.min(waitMs, longPollMs);
     const read = async () => {
-      const options = { query: { wait: `${pollMs}ms` }, waitMs: pollMs, abortSignal };
+      const patienceMs = latest - this.#host.monotonic();
+      const options = { query: { wait: `${pollMs}ms` }, waitMs: pollMs, patienceMs, abortSignal };
       pollMs = 0;
       return await this.#get<RunEnding>(path, options);
     };

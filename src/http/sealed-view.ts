@@ -7,12 +7,13 @@
  * Only a view's own fields can be Unreadable, never what lies in a user's value, so nothing of the user's is mistaken.
  */
 import { Unreadable } from "../client/unreadable.ts";
+import { isRecord } from "../core/codec-checks.ts";
 
 /** The fields of a view that hold further views. */
 const lists = ["runs", "records"];
 
 export function sealed(view: unknown): unknown {
-  if (!isRecord(view)) return view;
+  if (!isRecord(view) || Array.isArray(view)) return view;
   const unreadable: Record<string, string> = {};
   const fields: [string, unknown][] = [];
   for (const [name, value] of Object.entries(view)) {
@@ -24,15 +25,11 @@ export function sealed(view: unknown): unknown {
 }
 
 export function unsealed(view: unknown): unknown {
-  if (!isRecord(view)) return view;
+  if (!isRecord(view) || Array.isArray(view)) return view;
   const { unreadable = {}, ...fields } = view;
   for (const name of lists) if (Array.isArray(fields[name])) fields[name] = fields[name].map(unsealed);
   for (const [name, reason] of Object.entries(isRecord(unreadable) ? unreadable : {})) {
     fields[name] = new Unreadable(String(reason));
   }
   return fields;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * a promise belongs to the request that made it, and whoever else awaits it hangs or is ended.
  */
 import { LayoverError } from "../core/errors.ts";
+import type { Registry } from "../engine/registry.ts";
 import { Secrets } from "../http/secrets.ts";
 import { DatabaseClock, hostClock } from "../postgres/clock.ts";
 
@@ -12,13 +13,15 @@ export interface Isolate {
   readonly publicUrl: string;
   /** So that a warm isolate's call asks for no time: two statements a step, and not three. */
   readonly clock: DatabaseClock;
-  /** Whether a tick of its own has succeeded. */
-  hasTicked: boolean;
+  /** Which deployment this is: the platform's id of it, else what it carries. */
+  readonly deployment: string;
 }
 
 export interface IsolateOptions<Env> {
   readonly publicUrl: (env: Env) => string | undefined;
   readonly secrets: (env: Env) => readonly (string | undefined)[];
+  readonly deployment?: ((env: Env) => string | undefined) | undefined;
+  readonly versions: Registry["versions"];
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
@@ -27,7 +30,7 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate
     secrets: read("secrets", () => new Secrets(options.secrets(env))),
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     clock: new DatabaseClock(hostClock),
-    hasTicked: false,
+    deployment: read("deployment", () => options.deployment?.(env)) ?? textOf(options.versions),
   };
 }
 
@@ -44,12 +47,22 @@ export function read<Value>(option: string, readOption: () => Value): Value {
   }
 }
 
+/** `.invalid` leads nowhere for ever (RFC 2606): wrangler.toml has it until someone has chosen. */
 function checkUrl(url: string | undefined): string {
-  const protocol = url === undefined ? undefined : URL.parse(url)?.protocol;
-  if (url !== undefined && (protocol === "https:" || protocol === "http:")) return url.replace(/\/+$/, "");
-  throw new LayoverError("invalid_request", url ? `${JSON.stringify(url)} is no address` : "the address is missing", {
-    hint: "Set the variable that it is read from, such as PUBLIC_URL, to where the world reaches this Worker, as https://….",
+  const { protocol, hostname } = URL.parse(url ?? "") ?? {};
+  const isWeb = protocol === "https:" || protocol === "http:";
+  const isChosen = !/(^|\.)invalid\.?$/.test(hostname ?? "");
+  if (url !== undefined && isWeb && isChosen) return url.replace(/\/+$/, "");
+  const what = isWeb ? "leads nowhere" : "is no address";
+  throw new LayoverError("invalid_request", url ? `${JSON.stringify(url)} ${what}` : "the address is missing", {
+    hint: "Set PUBLIC_URL in wrangler.toml (or whatever variable it is read from) to where the world reaches this Worker, as https://….",
   });
+}
+
+/** In whatever order the workflows are given. */
+function textOf(versions: Registry["versions"]): string {
+  const texts = Object.entries(versions).flatMap(([name, numbers]) => numbers.map((number) => `${name}@${number}`));
+  return texts.toSorted().join(" ");
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";
@@ -31,6 +32,17 @@ async function report(
   const shown = ({ level, says, todo }: (typeof checks)[number]) =>
     `${level}: ${says}${todo === undefined ? "" : ` → ${todo}`}`;
   return Object.fromEntries([...lines].map(([about, said]) => [about, said.map(shown).join("\n")]));
+}
+
+/** Healthy, too, but another one. */
+async function aJsonServer(): Promise<string> {
+  const server = createHttpServer((_, answer) => {
+    answer.writeHead(200, { "content-type": "application/json" }).end('{"status":"ok"}');
+  }).listen(0);
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const address = server.address();
+  return `http://localhost:${typeof address === "object" ? address?.port : 0}`;
 }
 
 describe("layover doctor", () => {
@@ -93,12 +105,16 @@ describe("layover doctor", () => {
     const address = free.address();
     const nowhere = `http://localhost:${typeof address === "object" ? address?.port : 0}`;
     free.close();
-    const [silent, other] = await Promise.all([
+    const [silent, json, other] = await Promise.all([
       report({ ...env, LAYOVER_URL: nowhere }),
+      report({ ...env, LAYOVER_URL: await aJsonServer() }),
       report({ ...env, LAYOVER_URL: `${env["LAYOVER_URL"]}/api`, LAYOVER_SECRET: "weak" }),
     ]);
     expect(silent["deployment"]).toBe(
       `problem: The API at ${nowhere} did not answer: ECONNREFUSED. → Look at LAYOVER_URL, with its prefix, and whether the deployment is up.`,
+    );
+    expect(json["deployment"]).toMatch(
+      /^problem: The API answered 200 \(application\/json\), which is none of layover's\. → Look at LAYOVER_URL/,
     );
     expect(other["deployment"]).toMatch(/^problem: .*(nothing at|404).* → Look at LAYOVER_URL/);
     expect(other["secret"]).toContain(

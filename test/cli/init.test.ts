@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import { parseEnv } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { init } from "../../src/cli/init.ts";
 import { Secrets } from "../../src/http/secrets.ts";
@@ -69,7 +70,22 @@ describe("layover init in an empty folder", () => {
     expect(text).toMatch(/^name = "orders"/m);
     expect(text).toMatch(/^service = "orders"/m);
     expect(text).not.toMatch(/"layover|layover"|\/layover/);
-    expect(read(".dev.vars")).toContain("\nPUBLIC_URL=http://localhost:8787\n");
+    expect(text).toMatch(/^PUBLIC_URL = "https:\/\/orders\.invalid"/m);
+  });
+
+  test("develops for Cloudflare at its own address, and as another environment than what is deployed", async () => {
+    await layoverInit("--on", "cloudflare", folder);
+    const { LAYOVER_SECRET, ...variables } = parseEnv(read(".dev.vars"));
+    expect(() => new Secrets([LAYOVER_SECRET])).not.toThrow();
+    expect(variables).toEqual({
+      DATABASE_URL: "",
+      PUBLIC_URL: "http://localhost:8787",
+      LAYOVER_ENVIRONMENT: "development",
+      LAYOVER_URL: "http://localhost:8787",
+      LAYOVER_KEY: "",
+    });
+    expect(read("wrangler.toml")).toMatch(/^LAYOVER_ENVIRONMENT = "default"/m);
+    expect(read("functions/worker.ts")).toContain("env.LAYOVER_ENVIRONMENT");
   });
 
   test("makes a root secret that nobody else may read, each time another", async () => {
@@ -110,17 +126,38 @@ describe("layover init in an empty folder", () => {
     expect(devDependencies["typescript"]).toBe(`^${own.devDependencies.typescript}`);
   });
 
-  test("says what to type next", async () => {
-    await layoverInit("--on", "node", folder);
-    const commands = [...printed.join("\n").matchAll(/^ {2}(.*?)(?: +# .*)?$/gm)].map(([, command]) => command);
-    expect(commands).toEqual([
-      expect.stringMatching(/^cd .*orders$/),
-      "npm install",
-      "npm run dev",
-      "npm run migrate",
-      "npx layover keys create me --scopes start,read,signal",
-      "npm start",
-    ]);
+  test.each([
+    [
+      "node",
+      [
+        "cd",
+        "npm install",
+        "npm run dev  # on an embedded Postgres; it prints lines to try",
+        "npm run migrate",
+        "npx layover keys create me --scopes start,read,signal  # put it into .env, as LAYOVER_KEY",
+        "npm start",
+      ],
+    ],
+    [
+      "cloudflare",
+      [
+        "cd",
+        "npm install",
+        "npm run migrate",
+        "npx layover keys create me --scopes start,read,signal  # put it into .dev.vars, as LAYOVER_KEY",
+        "npm run dev",
+        "DATABASE_URL=… npx layover migrate",
+        "npx wrangler secret put DATABASE_URL",
+        "npx wrangler secret put LAYOVER_SECRET  # another one than in .dev.vars",
+        "npm run deploy  # prints its address: put that into wrangler.toml, as PUBLIC_URL, and deploy again",
+        "LAYOVER_SECRET=… DATABASE_URL=… npx layover keys create me --scopes start,read,signal",
+        "LAYOVER_URL=https://… LAYOVER_KEY=lok_… npx layover runs",
+      ],
+    ],
+  ])("says what to type next, on %s", async (host, steps) => {
+    await layoverInit("--on", host, folder);
+    const lines = [...printed.join("\n").matchAll(/^ {2}(.*)$/gm)].map(([, line = ""]) => line.replace(/ +#/, "  #"));
+    expect(lines.map((line) => line.replace(/^cd .*orders$/, "cd"))).toEqual(steps);
   });
 });
 
@@ -183,7 +220,9 @@ describe("layover init in a project that is there", () => {
     });
     await layoverInit("--on", "node", folder);
     expect(read(".gitignore")).toBe("/node_modules\n*.log\n.layover/\n.env\n");
-    expect(read(".env")).toMatch(/^# mine\nexport DATABASE_URL=postgres:\/\/db\/shop\n# .*\nLAYOVER_SECRET=\S+\n$/);
+    expect(read(".env")).toMatch(
+      /^# mine\nexport DATABASE_URL=postgres:\/\/db\/shop\n# .*\nLAYOVER_SECRET=\S+\n# .*\nLAYOVER_KEY=\n$/,
+    );
     expect(read("tsconfig.json")).toBe("{}");
     expect(printed.join("\n")).toMatch(/^kept +tsconfig.json {2}# functions\/ needs in it: /m);
   });

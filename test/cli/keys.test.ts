@@ -1,9 +1,13 @@
+import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
-import { openApiKey } from "../../src/http/api-key.ts";
+import * as z from "zod";
+import { createApiKey, openApiKey, readApiKey } from "../../src/http/api-key.ts";
 import { serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, secret, secrets } from "./layover.ts";
 import { napWorkflow } from "./workflows.ts";
+
+const Listed = z.object({ keyId: z.string(), state: z.string() });
 
 describe("layover keys", () => {
   const database = testDatabase();
@@ -54,6 +58,67 @@ describe("layover keys", () => {
     ]);
   });
 
+  test("revokes a key in its own namespace, whichever it is asked from", async () => {
+    const shop = env({ LAYOVER_NAMESPACE: "shop" });
+    const key = (await layover(["keys", "create", "till", "--scopes", "read"], { env: shop })).stdout.trim();
+    const { keyId = "" } = readApiKey(key) ?? {};
+    const statesIn = async (env: Readonly<Record<string, string>>) => {
+      const { stdout } = await layover(["keys", "list", "--json"], { env });
+      return z
+        .array(Listed)
+        .parse(JSON.parse(stdout))
+        .filter((listed) => listed.keyId === keyId);
+    };
+
+    expect(await layover(["keys", "revoke", keyId], { env: env() })).toEqual({
+      status: 1,
+      stdout: "",
+      stderr:
+        `The key ${keyId} was made in the namespace "shop", and LAYOVER_NAMESPACE says "default".\n` +
+        `Revoke it there: LAYOVER_NAMESPACE=shop layover keys revoke ${keyId}\n`,
+    });
+    expect(await statesIn(shop)).toMatchObject([{ state: "counts" }]);
+
+    expect(await layover(["keys", "revoke", `${key}\n`], { env: env() })).toEqual({
+      status: 0,
+      stdout: `Revoked "till" (${keyId}) in its own namespace, "shop".\n`,
+      stderr: "",
+    });
+    expect(await statesIn(shop)).toMatchObject([{ state: "revoked" }]);
+    expect(await statesIn(env())).toEqual([]);
+  });
+
+  test("writes an id down as revoked that nobody made here, and says that nobody did", async () => {
+    const keyId = v7();
+    const { stdout, status } = await layover(["keys", "revoke", keyId], { env: env() });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(
+        `^No key with the id ${keyId} was made in the namespace "default" of \\S+/\\w+\\. It is written down as revoked there nevertheless\\.\\n` +
+          "If it counts still, look at DATABASE_URL and LAYOVER_NAMESPACE\\.\\n$",
+      ),
+    );
+    const program = await layover(["keys", "revoke", v7(), "--json"], { env: env() });
+    expect(JSON.parse(program.stdout)).toMatchObject({
+      outcome: "revoked",
+      namespace: "default",
+      keys: [{ name: null }],
+    });
+  });
+
+  test("never shows a key that it cannot read", async () => {
+    const key = createApiKey(secrets, { name: "shop", namespace: "default", scopes: ["read"] });
+    const damaged = [key.slice(0, -50), key.replace("_", ""), `x${key}`, `lok_${key}`];
+    const said = await Promise.all(damaged.map((text) => layover(["keys", "revoke", text], { env: env() })));
+    for (const { status, stdout, stderr } of said) {
+      expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+      expect(stderr).toMatch(
+        /^(What begins with lok_ is no whole key|There is no key named "\S{12}…" that counts)\.\n/,
+      );
+      expect(stderr).not.toContain(key.slice(10, 40));
+    }
+  });
+
   test("says what is wrong, and what to do", async () => {
     await layover(["keys", "create", "ci", "--scopes", "read"], { env: env() });
     const cases: readonly (readonly [readonly string[], string, Readonly<Record<string, string>>?])[] = [
@@ -70,6 +135,15 @@ describe("layover keys", () => {
         "Required option '--scopes <list>' not specified.\nlayover keys create --help says what there is.\n",
       ],
       [["create", "x", "--scopes", "read", "--expires", "soon"], '--expires: "soon" is not a duration.\n'],
+      [
+        ["create", "x", "--scopes", "read", "--expires", "0s"],
+        "The key would count never: --expires is 0s.\nGive how long it is to count, such as --expires 90d, or leave it out.\n",
+      ],
+      [
+        ["list"],
+        'LAYOVER_NAMESPACE does not do: the namespace "my shop" is not a plain identifier.\nUse 1 to 63 letters',
+        { LAYOVER_NAMESPACE: "my shop" },
+      ],
       [
         ["create", "x", "--scopes", "read"],
         "LAYOVER_SECRET is not set, and it signs the key.\n",

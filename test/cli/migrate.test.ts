@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -7,13 +7,17 @@ import { checkSchema } from "../../src/postgres/migrate.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover } from "./layover.ts";
 
+const migrations = readdirSync(new URL("../../src/postgres/migrations", import.meta.url))
+  .map((file) => file.replace(".sql", ""))
+  .toSorted();
+
 describe("layover migrate", () => {
   const database = testDatabase({ isEmpty: true, perTest: true });
   const where = () => `${new URL(database.url).host}${new URL(database.url).pathname}`;
 
   test("brings a database up, once, and checks without changing anything", async () => {
     const env = { DATABASE_URL: database.url };
-    const missing = `The database lacks 0001_tables, 0002_api_keys: run migrate.`;
+    const missing = `The database lacks ${migrations.join(", ")}: run migrate.`;
     expect(await layover(["migrate", "--check"], { env })).toEqual({
       status: 1,
       stdout: "",
@@ -23,13 +27,13 @@ describe("layover migrate", () => {
     expect(checked).toMatchObject({ status: 1, stderr: "" });
     expect(JSON.parse(checked.stdout)).toEqual({
       isUsable: false,
-      missing: ["0001_tables", "0002_api_keys"],
+      missing: migrations,
       problems: [missing],
     });
 
     const first = await layover(["migrate"], { env });
     expect(first).toMatchObject({ status: 0, stderr: "" });
-    expect(first.stdout).toMatch(/^\S+ has now 0001_tables, 0002_api_keys, \d+ functions\.\n$/);
+    expect(first.stdout).toMatch(new RegExp(`^\\S+ has now ${migrations.join(", ")}, \\d+ functions\\.\\n$`));
     expect(await layover(["migrate"], { env })).toMatchObject({ status: 0, stdout: `${where()} is up to date.\n` });
     const second = await layover(["migrate", "--json"], { env });
     expect(JSON.parse(second.stdout)).toEqual({ applied: [], functions: 0 });

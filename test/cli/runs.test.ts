@@ -6,7 +6,7 @@ import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
-import { changedOrderWorkflow, napWorkflow, orderWorkflow } from "./workflows.ts";
+import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow } from "./workflows.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
@@ -118,6 +118,22 @@ describe("the commands for runs", () => {
     expect(far.stderr).toContain("LAYOVER_KEY is not set, and https://example.com wants an API key.");
   });
 
+  test("find a run by names with slashes in them, wherever the workflow's ends", async () => {
+    await deploy(napWorkflow, shopNapWorkflow);
+    await server?.client.start(shopNapWorkflow.contract, undefined, { id: "a/1" });
+    const send = ["signal", "shop/nap/a/1", "wake", "--payload", "null"];
+    const [shown, sent, unknown, empty] = await Promise.all([
+      ask(["show", "shop/nap/a/1"]),
+      ask(send),
+      ask(["show", "shop/nap/a/2"]),
+      ask(["show", "nap/"]),
+    ]);
+    expect(shown.stdout).toMatch(/^shop\/nap@1 .*\nid +a\/1\n/);
+    expect(sent).toEqual({ status: 0, stdout: "Sent.\n", stderr: "" });
+    expect(unknown.stderr).toMatch(/^Workflow "shop\/nap" has no run with the id "a\/2"\.\n/);
+    expect(empty.stderr).toMatch(/^There is no run "nap\/": /);
+  });
+
   test("say of a blocked run why, and what to do", { timeout: 60_000 }, async () => {
     await deploy(orderWorkflow);
     const { stdout } = await ask(["start", "order", "--input", '{"amount": 1}', "--id", "o1"]);
@@ -166,7 +182,10 @@ describe("the commands for runs", () => {
       expect(said[index]?.stderr).toContain(expected);
     }
     const wrong = [
-      [{ LAYOVER_URL: url }, `LAYOVER_KEY is not set, and ${url} wants an API key.\nMake one: layover keys create`],
+      [
+        { LAYOVER_URL: url },
+        /^LAYOVER_KEY is not set, and \S+ wants an API key\.\n.* layover keys create .* into \.env or \.dev\.vars here: LAYOVER_KEY=lok_…/,
+      ],
       [{ LAYOVER_URL: url, LAYOVER_KEY: "lok_x.y" }, `The deployment at ${url} does not take this LAYOVER_KEY`],
       [{ LAYOVER_URL: `${url}/api`, LAYOVER_KEY: key }, /nothing at|What answers at \S+ is not layover/],
       [{ LAYOVER_URL: "localhost", LAYOVER_KEY: key }, "The url is not one that an API can have.\n"],

@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { plain, table, wrapped } from "../../src/cli/screen.ts";
+import { describe, expect, test, vi } from "vitest";
+import { plain, print, table, wrapped } from "../../src/cli/screen.ts";
 import { fromNow, lasting } from "../../src/cli/times.ts";
 
 describe("a table", () => {
@@ -37,8 +37,15 @@ describe("a table", () => {
   });
 });
 
-test("what others named does nothing to the terminal", () => {
-  expect(plain("a\nb\t c\u001b[2J\u009b31m\u202e!")).toBe("a b c�[2J�31m�!");
+test("what others named does nothing to the terminal, and shows what it would have done", () => {
+  expect(plain("a\nb\t c\u001b[2J\u009b31m\u202e!")).toBe("a b c\\u001b[2J\\u009b31m\\u202e!");
+});
+
+test("of what is printed a terminal obeys the line ends, and the colours that were put around what is plain", () => {
+  const log = vi.spyOn(console, "log").mockImplementation(() => {});
+  print(`\u001b[31m${plain("\u001b[8mred")}\u001b[39m\u001b[2J\u0007\nnext`);
+  expect(log.mock.calls).toEqual([["\u001b[31m\\u001b[8mred\u001b[39m\\u001b[2J\\u0007\nnext"]]);
+  log.mockRestore();
 });
 
 test("text is broken between words, and a word that is too long stands as it is", () => {

@@ -30,7 +30,11 @@ export const changedOrderWorkflow = order.handler(async ({ step }) => {
   await step.run("look into the stock", () => true);
 });
 
-const nap = workflow({ name: "nap", version: 1 });
+const nap = workflow({ name: "nap", version: 1, signals: { wake: z.null() } });
+const shopNap = workflow({ name: "shop/nap", version: 1, signals: { wake: z.null() } });
 export const napWorkflow = nap.handler(async ({ step }) => {
+  await step.sleep("long", "2h 5m");
+});
+export const shopNapWorkflow = shopNap.handler(async ({ step }) => {
   await step.sleep("long", "2h 5m");
 });

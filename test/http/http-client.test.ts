@@ -93,6 +93,11 @@ describe("a request that got lost", () => {
       message: expect.stringContaining("did not answer: after 20 ms"),
     });
   });
+
+  it.each(["30 days", "3650 days"] as const)("may take %s, which is longer than a timer can", async (timeout) => {
+    const { client } = await aRemote([], { timeout, retry: { maxAttempts: 1 } });
+    expect(await client.list({ tags: { none: "such" } })).toEqual({ runs: [] });
+  });
 });
 
 describe("an answer of something else", () => {
@@ -168,16 +173,46 @@ describe("an answer of something else", () => {
     });
   });
 
-  it("may be plain JSON, where a gateway takes the Accept away", async () => {
-    const { app, client: inProcess } = anApp(database.query);
-    const { runId } = await inProcess.start(bare);
-    const fetch = async (url: string, { headers, ...init }: RequestInit) => {
-      const plain = new Headers(headers);
-      plain.delete("accept");
-      return await app.request(url, { ...init, headers: plain });
-    };
-    const client = new HttpClient({ url: "http://test", apiKey, fetch });
-    expect(await client.get(runId)).toMatchObject({ runId, createdAt: expect.stringMatching(/^20\d\d-/) });
+  it("may be of a server that speaks JSON, and is not layover", async () => {
+    const { client, server } = await aRemote([Response.json({ runs: "a race" })]);
+    await expect(client.list()).rejects.toMatchObject({
+      code: "unexpected_answer",
+      message: "the API answered 200 (application/json), which is none of layover's",
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["deeper than any value", `1${"[".repeat(10_000)}${"]".repeat(10_000)}`, "nested more than"],
+    ["with a number of too many digits", `1{"$":"bigint","v":"${"9".repeat(2 ** 20 + 1)}"}`, "its text is damaged"],
+  ])("may be %s, which is not made a value", async (_, text, why) => {
+    const answer = () => new Response(text, { headers: { "content-type": "application/vnd.layover.value" } });
+    const { client } = await aRemote([answer()], { retry: { maxAttempts: 1 } });
+    const error: unknown = await client.list().then(
+      () => expect.unreachable(),
+      (reason) => reason,
+    );
+    expect(error).toMatchObject({ code: "unexpected_answer", message: expect.stringContaining(why) });
+  });
+
+  it("may never end, and is read so far only", async () => {
+    let megabytes = 0;
+    let isCancelled = false;
+    const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+      pull(controller) {
+        megabytes += 1;
+        controller.enqueue(new Uint8Array(2 ** 20).fill(0x20));
+      },
+      cancel() {
+        isCancelled = true;
+      },
+    });
+    const fetch = async () => new Response(body, { headers: { "content-type": "application/vnd.layover.value" } });
+    await expect(new HttpClient({ url: "http://test", apiKey, fetch }).list()).rejects.toMatchObject({
+      code: "unexpected_answer",
+      message: "the API answered 200 (application/vnd.layover.value), with more than 64 MiB",
+    });
+    expect({ isRead: megabytes < 70, isCancelled }).toEqual({ isRead: true, isCancelled: true });
   });
 });
 
@@ -239,10 +274,10 @@ describe("an abort signal", () => {
         ends += 1;
       };
     };
-    const { client, server } = await aRemote(["lost"], { host: { monotonic: () => 0, after } });
+    const { client, server } = await aRemote([busy()], { host: { monotonic: () => 0, after } });
     const { runId } = await anApp(database.query).client.start(bare);
     const abort = new AbortController();
-    const ending = client.settle(runId, { wait: 0, abortSignal: abort.signal });
+    const ending = client.settle(runId, { abortSignal: abort.signal });
     await paused.promise;
     abort.abort(enough);
     await expect(ending).rejects.toBe(enough);
@@ -257,6 +292,15 @@ describe("result", () => {
     const { runId } = await inProcess.start(bare);
     await expect(client.result(runId, { wait: 0 })).rejects.toMatchObject({ name: "TimeoutError" });
     expect(server.requests.map(({ path }) => path)).toEqual([`/v1/runs/${runId}/result?wait=0ms`]);
+  });
+
+  it("is not asked for again when its wait is over", async () => {
+    const patience = () => new Response("", { status: 503, headers: { "retry-after": "7" } });
+    const { client, server, host, inProcess } = await aRemote([patience(), patience(), patience()]);
+    const { runId } = await inProcess.start(bare);
+    await expect(client.result(runId, { wait: "10s" })).rejects.toMatchObject({ code: "unexpected_answer" });
+    expect(server.requests).toHaveLength(2);
+    expect(host.monotonic()).toBeLessThan(10_000);
   });
 
   it("is answered by the request that waits for it", async () => {

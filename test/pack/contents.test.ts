@@ -56,15 +56,12 @@ describe("the package", () => {
 });
 
 describe("without any of its optional peers", () => {
-  test("every entry can be imported but the one that is about such a peer, which names it", async () => {
+  test("every entry can be imported", async () => {
     const entries = Object.keys(manifest().exports).filter((entry) => entry !== "./package.json");
     const imported = await Promise.all(
       entries.map(async (entry) => [entry, await importing(`layover${entry.slice(1)}`)]),
     );
-    expect(Object.fromEntries(imported)).toEqual({
-      ...Object.fromEntries(entries.map((entry) => [entry, "imported"])),
-      "./neon": expect.stringContaining("Cannot find package '@neondatabase/serverless'"),
-    });
+    expect(imported).toEqual(entries.map((entry) => [entry, "imported"]));
   });
 
   test("the embedded Postgres for tests says which one it needs", async () => {

@@ -35,7 +35,6 @@ export async function deploy({ folder, secrets, databaseUrl }: DeployOptions): P
   await run("npx", ["wrangler", "deploy", "--dry-run", "--outdir", "bundle"], { cwd: folder, env: quiet });
   const neon = await openNeonEndpoint(databaseUrl);
   onTestFinished(async () => await neon.close());
-  const { port } = new URL(neon.url);
   const neonUrl = new URL(databaseUrl);
   neonUrl.hostname = "db.neon.test";
 
@@ -53,7 +52,7 @@ export async function deploy({ folder, secrets, databaseUrl }: DeployOptions): P
     outboundService: async (request: Request) => {
       const headers = [...request.headers].filter(([name]) => name.startsWith("neon-"));
       const body = await request.text();
-      const answer = await fetch(`http://127.0.0.1:${port}/sql`, { method: "POST", headers, body });
+      const answer = await fetch(neon.fetchEndpoint, { method: "POST", headers, body });
       return new Response(await answer.text(), { status: answer.status });
     },
     cf: false,

@@ -29,13 +29,20 @@ async function aTerminal(): Promise<Terminal> {
   };
 }
 
-/** Migrates, and answers a key. */
-async function setUpDatabase({ folder, type }: Terminal, envFile: string): Promise<string> {
+interface Access {
+  readonly key: string;
+  /** In which it stands, too. */
+  readonly envFile: string;
+}
+
+/** Migrates, and makes a key, which is told to what asks later on. */
+async function setUpDatabase({ folder, type }: Terminal, envFile: string): Promise<Access> {
   appendFileSync(join(folder, envFile), `DATABASE_URL=${database.url}\n`);
   const written = await type(shellWith("layover migrate").replace(serving, ""));
   const key = written.trim().split("\n").at(-1) ?? "";
   expect(key).toMatch(/^lok_/);
-  return key;
+  appendFileSync(join(folder, envFile), `LAYOVER_KEY=${key}\n`);
+  return { key, envFile };
 }
 
 interface Deployment {
@@ -44,8 +51,9 @@ interface Deployment {
 }
 
 /** Starts an order by the README's start.ts, approves it, and lets its hour pass. Answers how to ask for its result. */
-async function untilTheHourIsOver({ type }: Terminal, { url, untilSaid }: Deployment, key: string) {
-  const [runId] = (await type("node start.ts", { LAYOVER_URL: url, LAYOVER_KEY: key })).split(" ");
+async function untilTheHourIsOver({ type }: Terminal, { url, untilSaid }: Deployment, { key, envFile }: Access) {
+  const [runId] = (await type(`node --env-file=${envFile} start.ts`, { LAYOVER_URL: url })).split(" ");
+  expect(await type("npx layover runs --json", { LAYOVER_URL: url })).toContain(runId);
   const [callback] = await untilSaid(/\/callbacks\/[\w.-]+/);
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const approved = await fetch(url + callback, { method: "POST", headers, body: '{"ok": true}' });
@@ -69,9 +77,9 @@ test("the README's lines and files, as they stand, are a project on Node that ca
   expect(writeFiles(folder, { except: ["functions/worker.ts"] })).toContain("functions/node.ts");
   await type("npm run typecheck");
 
-  const key = await setUpDatabase(terminal, ".env");
+  const access = await setUpDatabase(terminal, ".env");
   const server = await serve(folder);
-  const result = await untilTheHourIsOver(terminal, server, key);
+  const result = await untilTheHourIsOver(terminal, server, access);
   await server.kill();
   expect(await result((await serve(folder)).url)).toMatchObject(completed);
   await type("node --test functions/workflows/order.test.ts");
@@ -86,9 +94,9 @@ test("the README's lines and files, as they stand, are a Worker that carries an 
   expect(writeFiles(folder, { except: ["functions/node.ts"] })).toContain("functions/worker.ts");
   await type("npm run typecheck");
 
-  const key = await setUpDatabase(terminal, ".dev.vars");
+  const access = await setUpDatabase(terminal, ".dev.vars");
   const worker = await deploy({ folder, secrets: secretsIn(folder, ".dev.vars"), databaseUrl: database.url });
-  const result = await untilTheHourIsOver(terminal, worker, key);
+  const result = await untilTheHourIsOver(terminal, worker, access);
   await worker.ring();
   expect(await result(worker.url)).toMatchObject(completed);
 });

@@ -9,12 +9,6 @@ const database = testDatabase();
 const stage = aStage(database);
 
 test.each<[string, Record<string, string | undefined>, string]>([
-  ["no DATABASE_URL", { DATABASE_URL: undefined }, "`database`: the connection string for neon() is missing"],
-  [
-    "a DATABASE_URL that is none",
-    { DATABASE_URL: "http://hidden@host" },
-    "`database`: the connection string for neon() is none",
-  ],
   ["no LAYOVER_SECRET", { LAYOVER_SECRET: undefined }, "`secrets`: there is no root secret"],
   ["a weak LAYOVER_SECRET", { LAYOVER_SECRET: "hidden" }, "`secrets`: a root secret holds 4 bytes, and 32 are needed"],
   ["no PUBLIC_URL", { PUBLIC_URL: undefined }, "`publicUrl`: the address is missing"],
@@ -22,6 +16,11 @@ test.each<[string, Record<string, string | undefined>, string]>([
     "a PUBLIC_URL that is none",
     { PUBLIC_URL: "layover.example.com" },
     '`publicUrl`: "layover.example.com" is no address',
+  ],
+  [
+    "the PUBLIC_URL that wrangler.toml begins with",
+    { PUBLIC_URL: "https://layover.invalid" },
+    '`publicUrl`: "https://layover.invalid" leads nowhere',
   ],
 ])("with %s the operator reads what to do, and a caller nothing", async (_, env, message) => {
   const worker = await stage.begin({ env });
@@ -35,6 +34,33 @@ test.each<[string, Record<string, string | undefined>, string]>([
   expect(logged).not.toContain("hidden");
   expect(stage.endpoint.arrivals).toBe(0);
 });
+
+test.each<[string, Record<string, string | undefined>, string]>([
+  ["no DATABASE_URL", { DATABASE_URL: undefined }, "`database`: the connection string for neon() is missing"],
+  [
+    "a DATABASE_URL that is none",
+    { DATABASE_URL: "http://hidden@host" },
+    "`database`: the connection string for neon() is none",
+  ],
+])(
+  "with %s it is healthy and refuses who may not ask; who may reads nothing of why it fails",
+  async (_, env, message) => {
+    const worker = await stage.begin({ env });
+    expect(await worker.call("GET", "/health")).toEqual({ status: 200, body: { status: "ok" } });
+    const forged = await fetch(`${worker.url}/v1/runs`, { headers: { authorization: "Bearer lok_e30.forged" } });
+    expect([forged.status, worker.logged]).toEqual([401, []]);
+    const answer = await worker.call("GET", "/v1/runs");
+    expect(answer).toMatchObject({ status: 500, body: { code: "internal", detail: "something went wrong inside" } });
+    expect(JSON.stringify(answer)).not.toContain("serve");
+    expect(await worker.ring()).toBe("exception");
+    for (const logged of worker.logged) {
+      expect(logged).toContain(`serve's option ${message}`);
+      expect(logged).toContain("wrangler secret put");
+      expect(logged).not.toContain("hidden");
+    }
+    expect(worker.logged).toHaveLength(2);
+  },
+);
 
 test("a workflow that is served twice is refused when the Worker is deployed, which runs its module", () => {
   const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});

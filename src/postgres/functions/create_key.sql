@@ -5,6 +5,8 @@ language plpgsql volatile as $$
 declare
   v_now constant timestamptz := layover.now();
 begin
+  -- Of two at once with one name the second one waits here, and finds the first one's row.
+  perform pg_catalog.pg_advisory_xact_lock(7812089, pg_catalog.hashtext('key ' || (p->>'namespace') || ' ' || (p->>'name')));
   if exists (select from layover.api_key k where k.namespace = p->>'namespace' and k.name = p->>'name'
     and k.id <> (p->>'keyId')::uuid and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
   then

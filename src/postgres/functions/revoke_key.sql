@@ -1,12 +1,19 @@
--- counts -> revoked, by the key's id, or by the name of those that count. An id that is not known here is written down
--- as revoked: whatever leaked can be revoked, wherever it was made. Again changes nothing.
+-- counts -> revoked, by the key's id, or by the name of those that count. An id that is known nowhere is written down as
+-- revoked: whatever leaked can be revoked, wherever it was made. One that was made in another namespace counts there
+-- alone, so that is answered instead. Again changes nothing.
 create or replace function layover.revoke_key(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_now     constant timestamptz := layover.now();
+  v_made_in text;
   v_revoked json;
 begin
   if p ? 'keyId' then
+    select k.namespace into v_made_in from layover.api_key k
+     where k.id = (p->>'keyId')::uuid and k.name is not null;
+    if v_made_in <> p->>'namespace' then
+      return json_build_object('outcome', 'elsewhere', 'madeIn', v_made_in, 'keys', '[]'::json, 'now', layover.to_ms(v_now));
+    end if;
     insert into layover.api_key as k (namespace, id, revoked_at)
       values (p->>'namespace', (p->>'keyId')::uuid, v_now)
       on conflict (namespace, id) do update set revoked_at = coalesce(k.revoked_at, excluded.revoked_at);
