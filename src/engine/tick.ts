@@ -11,6 +11,8 @@ import { defaults } from "./options.ts";
 export interface TickAnswer {
   readonly due: number;
   readonly dispatched: number;
+  /** Whether this was the first tick of a deployment, and has looked at everything. */
+  readonly isNew: boolean;
 }
 
 const pageSize = 500;
@@ -19,20 +21,35 @@ const longestMotionMs = 180_000;
 const longestBackoffMs = 6 * 3_600_000;
 
 export interface TickOptions {
-  /** The first tick of a deployment, which looks at all that is ready or blocked, whenever it is due. */
+  /**
+   * The first tick of a deployment, which looks at all that is ready or blocked, whenever it is due, and counts its
+   * dispatches from the beginning. Default: where the database does not know this `deployment`.
+   */
   readonly isNew?: boolean;
+  /** Whoever ticks notes it (`calls.noteDeployment`) when what this tick has dispatched was sent. */
+  readonly deployment?: string;
+  /** How much is dispatched, and how much of it alone. The rest stays due, uncounted. Default: no limit. */
+  readonly most?: Room;
   /** ... and nobody else uses the database: short waits were dispatched by a process that is dead, so they are armed. */
   readonly isExclusive?: boolean;
 }
 
-export async function tick(
-  { options, registry }: Crew,
-  { isNew = false, isExclusive = false }: TickOptions = {},
-): Promise<TickAnswer> {
+interface Room {
+  readonly turns: number;
+  readonly alone: number;
+}
+
+const unlimited: Room = { turns: Number.POSITIVE_INFINITY, alone: Number.POSITIVE_INFINITY };
+
+export async function tick({ options, registry }: Crew, wishes: TickOptions = {}): Promise<TickAnswer> {
+  const { deployment, isExclusive = false, most = unlimited } = wishes;
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { versions } = registry;
   let after: { dueAt: number | null; runId: string } | undefined;
-  const takesOver = isNew && isExclusive;
+  let isNew = wishes.isNew ?? (deployment === undefined ? false : undefined);
+  const takesOver = isNew === true && isExclusive;
+  const room = { ...most };
+  let isComplete = true;
   let due = 0;
   let dispatched = 0;
   for (;;) {
@@ -40,21 +57,27 @@ export async function tick(
     const page = await calls.listDue({
       versions,
       limit: pageSize,
-      isNew,
       withinMs,
+      ...(isNew !== undefined && { isNew }),
+      ...(deployment !== undefined && { deployment }),
       ...(after !== undefined && { after }),
     });
+    isNew = page.isNew;
     calls.alarms.forget(page.now + 60_000);
     if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
     const soonAt = motionMinute(page.now);
-    const looks = page.runs.map((run) => look(run, page.now, takesOver ? page.now : soonAt));
+    const earliest = takesOver || calls.alarms.isBeat ? page.now : soonAt;
+    const looks = page.runs
+      .map((run) => look(run, { now: page.now, earliest, isNew: page.isNew }))
+      .filter(takeIn(room));
+    isComplete &&= looks.length === page.runs.length;
     if (looks.length > 0) {
       const moves = looks.map(({ move }) => move);
       await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
-      const { left } = await calls.moveDue(moves);
+      const { left } = await calls.moveDue({ moves, isNew });
       if (left > 0) {
         await calls.alarms.arm([soonAt]);
-        await calls.moveDue(moves, soonAt);
+        await calls.moveDue({ moves, isNew, soonAt });
       }
     }
     const { ready, alone, later } = sort(looks.flatMap(({ refs }) => refs));
@@ -70,10 +93,14 @@ export async function tick(
     due += page.runs.length;
     const last = page.runs.at(-1);
     if (last === undefined || page.runs.length < pageSize) break;
+    if (room.turns <= 0) {
+      isComplete = false;
+      break;
+    }
     after = { dueAt: last.dueAt, runId: last.runId };
   }
   await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });
-  return { due, dispatched };
+  return { due, dispatched, isNew: isNew && isComplete };
 }
 
 interface Wish {
@@ -85,8 +112,14 @@ interface Look {
   readonly refs: readonly Wish[];
 }
 
+interface Terms {
+  readonly now: number;
+  readonly earliest: number;
+  readonly isNew: boolean;
+}
+
 /** What to dispatch of a due run, and when to look again: not before `earliest`. */
-function look(run: DueRun, now: number, earliest: number): Look {
+function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
   const { runId, turn, isReady, isUnfinished, nextAt } = run;
   const branches = run.branches ?? [];
   const refs: Wish[] = branches.map((branch) => ({
@@ -104,12 +137,30 @@ function look(run: DueRun, now: number, earliest: number): Look {
     isReady ? run.dispatches : Number.POSITIVE_INFINITY,
     ...branches.map((branch) => branch.dispatches),
   );
-  const instants = [...(nextAt === null ? [] : [nextAt]), ...(isDispatched ? [now + backoffMs(dispatches)] : [])];
+  const instants = [
+    ...(nextAt === null ? [] : [nextAt]),
+    ...(isDispatched ? [now + backoffMs(isNew ? 0 : dispatches)] : []),
+  ];
   const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
   if (!isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished) {
     refs.push({ ref: { runId, turn }, delayMs: nextAt - now });
   }
   return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs };
+}
+
+/**
+ * Whether there is room for a look, which is taken then. All of a run goes together, as it has one due instant, so the
+ * last one to fit may take more than is left.
+ */
+function takeIn(room: { turns: number; alone: number }): (look: Look) => boolean {
+  return ({ refs }) => {
+    const alone = refs.filter(({ ref }) => ref.alone).length;
+    const together = refs.length - alone;
+    if ((alone > 0 && room.alone <= 0) || (together > 0 && room.turns <= 0)) return false;
+    room.alone -= alone;
+    room.turns -= together;
+    return true;
+  };
 }
 
 /** Only what was dispatched and never claimed is looked at less and less often. */

@@ -22,6 +22,15 @@ export function byApiKey(secrets: Secrets, namespace: string): Authenticate {
   };
 }
 
+/** Whoever `authenticate` knows, else whoever has an API key. */
+export function besideApiKeys(authenticate: Authenticate, secrets: Secrets, namespace: string): Authenticate {
+  const byKey = byApiKey(secrets, namespace);
+  return async (request) => {
+    const caller = await authenticate(request);
+    return caller ?? byKey(request);
+  };
+}
+
 /** Whoever calls, if they may. @throws LayoverError `unauthorized`, `forbidden` */
 export async function authorize(request: Request, scope: Scope, authenticate: Authenticate): Promise<Caller> {
   const caller = await authenticate(request);

@@ -11,6 +11,7 @@ import type { Client } from "../client/client.ts";
 import type { Contract } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
+import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { answerTo } from "./answer.ts";
 import { callbackRoutes } from "./callbacks.ts";
@@ -37,8 +38,10 @@ export interface AppOptions {
 /** Of a body beside the value in it. */
 const slackBytes = 64 * 1024;
 
+/** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
-  const { client, secrets, namespace, limits, onError = (error) => console.error(error) } = options;
+  const { client, secrets, limits, onError = (error) => console.error(error) } = options;
+  const namespace = checkNamespace(options.namespace);
   const { authenticate = byApiKey(secrets, namespace) } = options;
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;

@@ -12,10 +12,20 @@ export interface TurnsMessage {
   readonly turns: readonly TurnRef[];
   /** How many of these requests led to this one, itself included. Platforms stop chains that are too long. */
   readonly hops: number;
+  /**
+   * In epoch milliseconds: no further step is begun and nothing is dispatched after it, since whoever began all this may
+   * be cut off soon after, and with it every request that it waits for. By the hosts' clocks, which one platform sets.
+   */
+  readonly until: number;
 }
 
-/** A turn names a run, and maybe a path of scopes: some hundred bytes. A burst is thousands of them. */
-const mostBytes = 2 * 1024 * 1024;
+/**
+ * A turn is 65 bytes, one of a branch 100 and its path. So there is room for a batch of 10 whose paths have 6 KB, and for
+ * a burst of 200 (see platform/self-dispatch.ts) whose paths have 220 bytes: `ship[123]/send` has 14.
+ *
+ * Whoever guesses a header has us compute a MAC over this much, for each secret.
+ */
+const mostBytes = 64 * 1024;
 
 export function turnsRequest(message: TurnsMessage, signing: Signing): RequestInit {
   const body = JSON.stringify(message);

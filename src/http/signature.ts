@@ -11,6 +11,9 @@ import type { Secrets } from "./secrets.ts";
 
 export const signatureHeader = "layover-signature";
 
+/** An HMAC-SHA256 in base64url. */
+const headerForm = /^t=(\d{1,12}),v1=([\w-]{43})$/;
+
 /** How far the clocks of who signs and who verifies may be apart, on the way included. */
 const windowSeconds = 300;
 
@@ -28,7 +31,7 @@ export function sign(path: string, body: string, { secrets, namespace, nowMs = D
 }
 
 /**
- * `readBody` is called where the header could be a signature of now.
+ * `readBody` is called where the header could be a signature of now: of this time, and as long as one.
  *
  * @throws LayoverError `unauthorized`, and whatever `readBody` throws
  */
@@ -37,7 +40,7 @@ export async function verified(
   { headers, readBody }: { readonly headers: Headers; readonly readBody: () => Promise<string> },
   { secrets, namespace, nowMs = Date.now() }: Signing,
 ): Promise<string> {
-  const [, time = "", mac = ""] = /^t=(\d{1,12}),v1=([\w-]+)$/.exec(headers.get(signatureHeader) ?? "") ?? [];
+  const [, time = "", mac = ""] = headerForm.exec(headers.get(signatureHeader) ?? "") ?? [];
   if (mac === "") throw unauthorized("this request needs a signature");
   const seconds = Number(time);
   if (Math.abs(nowMs / 1_000 - seconds) > windowSeconds) throw unauthorized("the signature is not of now");

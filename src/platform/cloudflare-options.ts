@@ -2,13 +2,14 @@
 import type { Workflow } from "../core/contract.ts";
 import type { Query } from "../core/ports.ts";
 import type { EngineOptions } from "../engine/options.ts";
+import type { Authenticate } from "../http/access.ts";
 
 type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onError">;
 
 export interface CloudflareOptions<Env> extends Settings {
   readonly workflows: readonly Workflow[];
   /**
-   * Called for each request, and ended with it if it has an `end`: `neon(env.DATABASE_URL)`, or by TCP and with
+   * Called for each request that asks it something, and ended with it if it has an `end`: `neon(env.DATABASE_URL)`, or by TCP and with
    * nodejs_compat `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. A request and all that it calls by
    * bindings may have six connections open, so whoever waits for another one has ended its own.
    */
@@ -27,11 +28,25 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
   /** Which deployment this is. A database belongs to one. Default: "default". */
   readonly environment?: ((env: Env) => string | undefined) | undefined;
+  /**
+   * Which version of this Worker is deployed, so that a new one's first tick looks at all that is ready or blocked:
+   * `(env) => env.CF_VERSION_METADATA?.id`, of the binding `version_metadata`. Default: the workflows and versions that
+   * it carries; so where only their code is new, what is blocked stays so.
+   */
+  readonly deployment?: ((env: Env) => string | undefined) | undefined;
+  /**
+   * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
+   * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
+   */
+  readonly authenticate?: ((request: Request, env: Env) => ReturnType<Authenticate>) | undefined;
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;
   /** Of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
-  /** How many turns one request carries of what is ready together; more if that were more than 30 requests. Default: 10. */
+  /**
+   * How many turns one request carries of what is ready together; more, up to 200, if that were more than 30 requests.
+   * Default: 10.
+   */
   readonly batch?: number | undefined;
   /**
    * How many steps one request carries out in all, and how long it goes on beginning new ones: each is recorded and the

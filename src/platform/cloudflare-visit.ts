@@ -13,24 +13,32 @@ import { Calls } from "../postgres/calls.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import type { CloudflareOptions } from "./cloudflare-options.ts";
 import { type Isolate, read } from "./isolate.ts";
+import { lazyDatabase } from "./lazy-database.ts";
 import { SelfDispatch } from "./self-dispatch.ts";
 
 /**
  * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
- * after 32 requests in all, side chains included. Before that the rest is left to the cron trigger, which begins anew.
+ * after 32 requests in all, side chains included. Before that the rest is left to the cron trigger, which begins anew; so
+ * is what is refused where chains side by side come to 32 sooner, which is reported.
  */
 const mostHops = 12;
 
-/** The Free plan allows 50 subrequests. A dispatch that fails makes the scheduler wait longer each time. */
+/**
+ * In all, of what a visit may ask of others. The Free plan allows 50 subrequests, and with `neon` each statement is one,
+ * so some are left for those: 10 of a tick that finds as much as it may dispatch, some 15 of a request with ten turns.
+ */
 const mostRequests = 30;
+
+/** What one tick dispatches: 67 turns a request, and at most a third of the requests with one that goes alone. */
+const mostOfTick = { turns: 2_000, alone: 10 };
 
 /** A request may have six connections open, those of the service bindings that it calls included. */
 const mostOpen = 4;
 
 /**
- * For all turns of a request together, so that their subrequests stay well below the 50 that the Free plan allows. Ten
- * steps in a row, with a database that answers after 8 ms: 133 ms and 11 statements; one a request, 196 ms and 20. And
- * twelve requests reach ten times as far.
+ * For all turns of a request together, so that their statements are few beside the requests that may follow. Ten steps in
+ * a row, with a database that answers after 8 ms: 133 ms and 11 statements; one a request, 196 ms and 20. And twelve
+ * requests reach ten times as far.
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
@@ -43,6 +51,8 @@ export interface VisitSettings<Env> extends CloudflareOptions<Env> {
 export interface VisitOptions {
   /** How many requests to oneself led here. */
   readonly hops: number;
+  /** After this no step is begun and nothing is dispatched. In epoch milliseconds, by the host's clock. */
+  readonly until: () => number;
   /** How many turns it is asked to carry out. */
   readonly turns?: number;
   /** Has the runtime wait for what this visit has begun, also beyond its answer. */
@@ -54,21 +64,22 @@ export interface Visit {
   readonly engine: Engine;
   readonly client: Client;
   readonly tick: () => Promise<void>;
-  /** Ends the connection to the database, and waits for those whom this visit has asked to go on. */
+  /** Ends the connection to the database, waits for those whom this visit has asked to go on, and notes a first tick. */
   readonly settle: () => Promise<void>;
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options: VisitOptions): Visit {
   const { namespace, isolate, onError, batch = 10, invocation } = settings;
-  const { secrets, publicUrl, clock } = isolate;
-  const { hops, turns = 1, hold, requestId } = options;
-  const database = read("database", () => settings.database(env));
+  const { secrets, publicUrl, clock, deployment } = isolate;
+  const { hops, until, turns = 1, hold, requestId } = options;
+  const database = lazyDatabase(() => read("database", () => settings.database(env)));
   const self = read("self", () => settings.self?.(env)) ?? globalThis;
 
   const selfDispatch = new SelfDispatch({
-    send: async (sent: readonly TurnRef[]) => {
-      const request = turnsRequest({ turns: sent, hops: hops + 1 }, { secrets, namespace });
+    send: async (sent: readonly TurnRef[], goesOn: boolean) => {
+      const message = { turns: sent, hops: goesOn ? hops + 1 : mostHops, until: until() };
+      const request = turnsRequest(message, { secrets, namespace });
       // A redirect would make a GET of it.
       const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
       await response.body?.cancel(); // who reads no answer keeps the connection
@@ -77,13 +88,14 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     batch,
     mostRequests,
     concurrency: mostOpen,
+    until,
     hold,
     onError: (error) => onError(error, "dispatching"),
   });
   const dispatch = hops < mostHops ? selfDispatch.dispatch : async () => {};
   // The cron trigger rings each minute, whatever is armed. The price: it asks the database each time, which never sleeps.
   const alarm = async () => {};
-  const calls = new Calls({ query: database, namespace, alarm, clock });
+  const calls = new Calls({ query: database, namespace, alarm, isBeat: true, clock });
   const { maxSteps, budgetMs } = { ...carrying, ...invocation };
   const engine = new Engine({
     ...settings,
@@ -91,19 +103,23 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     dispatch,
     environment: read("environment", () => settings.environment?.(env)),
     sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
-    invocation: { maxSteps: Math.max(1, Math.floor(maxSteps / turns)), budgetMs },
+    invocation: {
+      maxSteps: Math.max(1, Math.floor(maxSteps / turns)),
+      budgetMs: Math.min(budgetMs, until() - Date.now()),
+    },
     warmRuns: 0,
     requestId: () => requestId,
     atRest,
   });
   /*
-   * A blocked run has no due instant, and new code is to try it again. Nobody here remembers which deployments have
-   * ticked, so each isolate's first tick counts as a new one's: a scan of the runs that are not over, and a turn of each
-   * that is blocked. What it dispatches twice is a hint too many.
+   * A blocked run has no due instant, and new code is to try it again. So the database remembers which deployment has
+   * ticked last, once all that its first tick has dispatched was answered: is it cut off before, the next one does it
+   * again. While two versions share the traffic they take turns in being new.
    */
+  let isToBeNoted = false;
   const tick = async (): Promise<void> => {
-    await selfDispatch.together(async () => void (await engine.tick({ isNew: !isolate.hasTicked })));
-    isolate.hasTicked = true;
+    const { isNew } = await selfDispatch.together(() => engine.tick({ deployment, most: mostOfTick }));
+    isToBeNoted ||= isNew;
   };
   const client = new Client({
     calls,
@@ -112,9 +128,19 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     openCallback: callbackOpener({ secrets, namespace }),
     onError: (error) => onError(error, "dispatching"),
   });
+  const leave = async (): Promise<void> => {
+    await database.end().catch((error: unknown) => onError(error, "leaving the database"));
+  };
   const settle = async (): Promise<void> => {
-    await database.end?.().catch((error: unknown) => onError(error, "leaving the database"));
+    await leave();
     await selfDispatch.settled();
+    if (!isToBeNoted) return;
+    try {
+      await calls.noteDeployment(deployment);
+    } catch (error) {
+      onError(error, "noting the deployment");
+    }
+    await leave();
   };
   return { engine, client, tick, settle };
 }

@@ -4,13 +4,17 @@
  *   export default serve<Env>({ workflows: [orderWorkflow], database: (env) => neon(env.DATABASE_URL),
  *     publicUrl: (env) => env.PUBLIC_URL, secrets: (env) => [env.LAYOVER_SECRET], self: (env) => env.SELF });
  *
- * A step is carried out within a request that is answered when the step is recorded, never in `waitUntil`, which is cut
- * 30 s after the answer. What waits there is who asked. Is that one cut, the request that it waits for is cancelled, and
- * the step with it: its lease runs out, and the cron trigger, which has 15 minutes, has it carried out again.
+ * A step is carried out within a request that is answered when the step is recorded. Whoever asked for it waits; at the
+ * root that is a cron trigger, which has 15 minutes, or what `waitUntil` holds, which is cut 30 s after the answer. Is the
+ * root cut, so is every request below it, and the steps in them. So each request is told until when it may begin steps:
+ * some time before that, and what is left then is the next cron trigger's. What remains is a step that alone takes longer
+ * than what is left, more than 10 s: it may be given up amid its body, and is carried out again when its lease is over.
  */
 import { Hono } from "hono/tiny";
+import { checkNamespace } from "../core/names.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
+import { besideApiKeys } from "../http/access.ts";
 import { createApp } from "../http/app.ts";
 import { readTurns, turnsPath } from "../http/internal.ts";
 import { problem, shownError, statusOf } from "../http/problem.ts";
@@ -19,7 +23,12 @@ import { beginVisit, type Visit, type VisitOptions } from "./cloudflare-visit.ts
 import { type Isolate, newIsolate } from "./isolate.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 
+export type { Authenticate, Caller } from "../http/access.ts";
 export type { CloudflareOptions, ExecutionContext, Fetcher, ScheduledController } from "./cloudflare-options.ts";
+
+/** How long steps are begun: well before `waitUntil` is cut, and a cron trigger. */
+const afterAnswerMs = 20_000;
+const afterRingMs = 13 * 60_000;
 
 /** A Worker's default export. Both functions stand on their own: `app.mount("/layover", worker.fetch)`. */
 export interface CloudflareWorker<Env> {
@@ -30,18 +39,20 @@ export interface CloudflareWorker<Env> {
 /**
  * What handlers log and what goes wrong goes to the console, unless you take it by `onLog` and `onError`.
  *
- * @throws LayoverError `duplicate_workflow`, when it is deployed
+ * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, when it is deployed
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
-  const { workflows, namespace = "default", onLog = printLog, onError = printError } = options;
-  new Registry(workflows); // a Worker's module is run before it is deployed, its requests are not
+  const { workflows, onLog = printLog, onError = printError } = options;
+  // A Worker's module is run before it is deployed, its requests are not.
+  const { versions } = new Registry(workflows);
+  const namespace = checkNamespace(options.namespace ?? "default");
   const contracts = workflows.map(({ contract }) => contract);
   const prefix = prefixOf(options.prefix);
   const isolates = new WeakMap<Env, Isolate>();
 
   const isolateOf = (env: Env): Isolate => {
-    const isolate = isolates.get(env) ?? newIsolate(options, env);
+    const isolate = isolates.get(env) ?? newIsolate({ ...options, versions }, env);
     isolates.set(env, isolate);
     return isolate;
   };
@@ -49,9 +60,10 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     beginVisit({ ...options, namespace, onLog, onError, isolate: isolateOf(env) }, env, visit);
 
   const carryOut = async (request: Request, env: Env): Promise<Response> => {
-    const { turns, hops } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
+    const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
+    if (Date.now() >= until) return new Response(null, { status: 204 });
     const requestId = request.headers.get("cf-ray") ?? undefined;
-    const { engine, settle } = begin(env, { hops, turns: turns.length, requestId });
+    const { engine, settle } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
     await engine.carryOut(turns);
     await settle();
     return new Response(null, { status: 204 });
@@ -59,12 +71,18 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
 
   const answer = async (request: Request, env: Env, context: ExecutionContext): Promise<Response> => {
     const { secrets } = isolateOf(env);
-    const { client, settle } = begin(env, { hops: 0, hold: (sent) => context.waitUntil(sent) });
+    let answeredAt: number | undefined;
+    const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
+    const { client, settle } = begin(env, { hops: 0, until, hold: (sent) => context.waitUntil(sent) });
     const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
-    const app = new Hono().route(prefix, createApp({ client, contracts, secrets, namespace, onError: report }));
+    const bySession = options.authenticate;
+    const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), secrets, namespace);
+    const appOptions = { client, contracts, secrets, namespace, authenticate, onError: report };
+    const app = new Hono().route(prefix, createApp(appOptions));
     try {
       return await app.fetch(request);
     } finally {
+      answeredAt = Date.now();
       context.waitUntil(settle());
     }
   };
@@ -82,7 +100,8 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     },
     scheduled: async (_controller, env) => {
       try {
-        const { tick, settle } = begin(env, { hops: 0 });
+        const until = Date.now() + afterRingMs;
+        const { tick, settle } = begin(env, { hops: 0, until: () => until });
         await tick().finally(settle);
       } catch (error) {
         onError(error, "ticking");

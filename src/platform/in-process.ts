@@ -11,6 +11,7 @@ import { Client } from "../client/client.ts";
 import { translated } from "../client/failure.ts";
 import type { Workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
+import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { EngineOptions } from "../engine/options.ts";
@@ -61,10 +62,11 @@ export interface InProcess {
 /**
  * Begins to carry out what is ready. A database that cannot be reached is tried again every minute.
  *
- * @throws LayoverError `duplicate_workflow`; `internal` if layover is not installed in the database
+ * @throws LayoverError `duplicate_workflow`; `invalid_name` for the namespace; `internal` if layover is not installed in the database
  */
 export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
-  const { workflows, database, namespace = "default", publicUrl, secrets, concurrency = 64, batch = 100 } = options;
+  const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
+  const namespace = checkNamespace(options.namespace ?? "default");
   const { isExclusive = false } = options;
   const onError = options.onError ?? (() => {});
   const alarm = new TimerAlarm(() => ticker.ring());

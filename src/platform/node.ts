@@ -10,11 +10,14 @@ import { Hono } from "hono/tiny";
 import type { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { LogEntry } from "../engine/options.ts";
+import { type Authenticate, besideApiKeys } from "../http/access.ts";
 import { createApp } from "../http/app.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type InProcessOptions, startInProcess } from "./in-process.ts";
-import { logLine } from "./log-line.ts";
+import { errorLines, logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
+
+export type { Authenticate, Caller } from "../http/access.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
@@ -25,6 +28,11 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly hostname?: string | undefined;
   /** Of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
+  /**
+   * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
+   * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
+   */
+  readonly authenticate?: Authenticate | undefined;
   /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
   readonly publicUrl?: string | undefined;
 }
@@ -45,7 +53,7 @@ const graceMs = 1_000;
  *
  * What handlers log goes to stdout and errors to stderr, unless you take them by `onLog` and `onError`.
  *
- * @throws LayoverError `invalid_secret`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
+ * @throws LayoverError `invalid_secret`, `invalid_name`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
  *   errors where it cannot listen
  * @example const { url, client, close } = await serveNode({ workflows, database: pg(pool), secrets, port: 3000 });
  */
@@ -65,7 +73,9 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
       onError(error, `answering ${request.method} ${shownPath(request)}`);
-    app.resolve(new Hono().route(prefix, createApp({ client, contracts, secrets, namespace, onError: report })));
+    const authenticate = options.authenticate && besideApiKeys(options.authenticate, secrets, namespace);
+    const appOptions = { client, contracts, secrets, namespace, authenticate, onError: report };
+    app.resolve(new Hono().route(prefix, createApp(appOptions)));
     return {
       url,
       client,
@@ -117,5 +127,5 @@ function printLog(entry: LogEntry): void {
 }
 
 function printError(error: unknown, doing: string): void {
-  console.error(`${new Date().toISOString()} error while ${doing}:`, error);
+  console.error(`${new Date().toISOString()} error while ${doing}: ${errorLines(error)}`);
 }

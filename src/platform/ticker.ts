@@ -62,7 +62,7 @@ export class Ticker {
   }
 
   async #tick(): Promise<TickAnswer> {
-    if (this.#isClosed) return { due: 0, dispatched: 0 };
+    if (this.#isClosed) return { due: 0, dispatched: 0, isNew: false };
     try {
       const answer = await this.#options.tick({ isNew: this.#isNew });
       this.#isNew = false;

@@ -10,21 +10,27 @@ import type { DatabaseClock } from "./clock.ts";
 const commitMs = 30_000;
 
 export class Alarms {
+  /** The alarm rings every minute for ever, whatever is armed. */
+  readonly isBeat: boolean;
   readonly #alarm: Alarm;
   readonly #clock: DatabaseClock;
   readonly #standing = new Map<number, Promise<void>>();
 
-  constructor(alarm: Alarm, clock: DatabaseClock) {
+  constructor(alarm: Alarm, clock: DatabaseClock, isBeat = false) {
+    this.isBeat = isBeat;
     this.#alarm = alarm;
     this.#clock = clock;
   }
 
   /**
    * Arms what a call that takes effect by `notAfter` may lean on, and answers those instants: the motion minute, and of
-   * the deadlines those that cannot ring before the commit they serve.
+   * the deadlines those that cannot ring before the commit they serve. After a beat that did there comes another one, so
+   * there each deadline to come counts.
    */
   armFor(notAfter: number, deadlines: readonly number[]): Promise<readonly number[]> {
-    return this.arm([motionMinute(this.#clock.now()), ...deadlines.filter((at) => at > notAfter + commitMs)]);
+    const now = this.#clock.now();
+    const earliest = this.isBeat ? now : notAfter + commitMs;
+    return this.arm([motionMinute(now), ...deadlines.filter((at) => at > earliest)]);
   }
 
   /** What may have rung, though the host's clock may run ahead of the database's, is armed anew when it is needed. */

@@ -19,6 +19,8 @@ export interface CallsOptions {
   readonly query: Query;
   readonly namespace: string;
   readonly alarm: Alarm;
+  /** Whether the alarm rings every minute for ever, whatever is armed. Default: no. */
+  readonly isBeat?: boolean | undefined;
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
@@ -26,7 +28,6 @@ export interface CallsOptions {
 
 export class Calls {
   readonly clock: DatabaseClock;
-  readonly endpoint: string;
   readonly alarms: Alarms;
   readonly #options: CallsOptions;
   readonly #query: Query;
@@ -35,14 +36,17 @@ export class Calls {
   readonly #common: { readonly namespace: string; readonly keyId?: string };
 
   constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
-    const { query, namespace, alarm, host = hostClock, clock = new DatabaseClock(host) } = options;
+    const { query, namespace, alarm, isBeat, host = hostClock, clock = new DatabaseClock(host) } = options;
     this.#options = options;
     this.#query = query;
     this.#host = host;
     this.#common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
-    this.endpoint = query.endpoint;
     this.clock = clock;
-    this.alarms = caller?.alarms ?? new Alarms(alarm, this.clock);
+    this.alarms = caller?.alarms ?? new Alarms(alarm, this.clock, isBeat);
+  }
+
+  get endpoint(): string {
+    return this.#query.endpoint;
   }
 
   /**
@@ -120,8 +124,12 @@ export class Calls {
    * The new instants must have been armed. What was woken since it was listed is left, and counted; with `soonAt`, armed
    * as well, it is moved there.
    */
-  moveDue(moves: readonly wire.Move[], soonAt?: number): Promise<{ readonly now: number; readonly left: number }> {
-    return this.#call("move_due", { moves, ...(soonAt !== undefined && { soonAt }) });
+  moveDue(call: wire.MoveCall): Promise<{ readonly now: number; readonly left: number }> {
+    return this.#call("move_due", call);
+  }
+
+  noteDeployment(deployment: string): Promise<{ readonly outcome: "noted" }> {
+    return this.#call("note_deployment", { deployment });
   }
 
   pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{

@@ -246,12 +246,15 @@ export interface DueRun {
 export interface DueCall {
   readonly versions: ClaimCall["versions"];
   readonly limit: number;
+  /** Whether to this deployment all that is ready or blocked counts. Without: where the database does not know it. */
   readonly isNew?: boolean;
+  readonly deployment?: string;
   readonly withinMs?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
 }
 export interface DueAnswer {
   readonly now: number;
+  readonly isNew: boolean;
   readonly runs: readonly DueRun[];
   readonly nextDueAt: number | null;
 }
@@ -261,6 +264,11 @@ export interface Move {
   readonly dueAt: number | null;
   readonly isDispatched: boolean;
   readonly branches: readonly Place[];
+}
+export interface MoveCall {
+  readonly moves: readonly Move[];
+  readonly soonAt?: number;
+  readonly isNew?: boolean;
 }
 
 /** A run by our id, or by its workflow and the user's own id. */
@@ -396,8 +404,11 @@ export interface WireKey {
   readonly revokedAt: number | null;
 }
 export interface RevokeAnswer {
-  readonly outcome: "revoked" | "unknown";
+  /** `elsewhere`: the id is that of a key of another namespace, and nothing was revoked. */
+  readonly outcome: "revoked" | "unknown" | "elsewhere";
+  /** The name is null where nobody made it here. */
   readonly keys: readonly { readonly keyId: string; readonly name: string | null }[];
+  readonly madeIn?: string;
 }
 
 /** Runs of one version that do not get on, all for the same reason. */

@@ -1,6 +1,6 @@
 /** The tick: what it finds, how often it looks, and that nothing is lost while calls fail. */
 
-import { workflow } from "layover";
+import { type Step, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { play, tested, worldOf } from "./playing.ts";
@@ -77,6 +77,25 @@ describe("what was dispatched and never claimed", () => {
     world.fate = () => "passes";
     expect(await world.run(run)).toMatchObject({ status: "completed" });
     expect(world.time).toBe(1592 * 60_000);
+  });
+
+  test.each<[string, string, (step: Step) => Promise<unknown>]>([
+    ["", "run", (step) => step.run("a", () => 1)],
+    [", a branch too", "#", (step) => Promise.all([step.run("a", () => 1), step.run("b", () => 1)])],
+  ])("is dispatched to a new deployment, from a minute on again%s", async (_, dispatch, handle) => {
+    const world = await worldOf(database, async ({ step }) => handle(step));
+    world.fate = ({ port, what }) => (port === "dispatch" && what.includes(dispatch) ? "fails before" : "passes");
+    const run = await world.start(tested);
+    await world.pass("300 minutes");
+    await world.tick({ isNew: true });
+    const dispatched: number[] = [];
+    world.fate = ({ port, what }) => {
+      if (port !== "dispatch" || !what.includes(dispatch)) return "passes";
+      dispatched.push(world.time);
+      return world.time < 310 * 60_000 ? "fails before" : "passes";
+    };
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(dispatched.slice(0, 4)).toEqual(minutes(301, 303, 307, 315));
   });
 
   test("begins anew at a minute once it is claimed", async () => {

@@ -54,6 +54,20 @@ const askWorkflow = ask.handler(async ({ input, step, log }) => {
 });
 
 describeEachDatabase("a server of Node's", (database) => {
+  test("asks the user's own session who calls, and then for an API key", async () => {
+    const server = await aServer({
+      database: database(),
+      authenticate: ({ headers }) =>
+        headers.get("cookie") === "session=s3cret" ? { name: "ada", scopes: ["read"] } : undefined,
+    });
+    const ask = async (method: string, path: string, headers: Record<string, string>) =>
+      (await fetch(`${server.url}${path}`, { method, headers })).status;
+    expect(await ask("GET", "/v1/runs", { cookie: "session=s3cret" })).toBe(200);
+    expect(await ask("POST", "/v1/wake", { cookie: "session=s3cret" })).toBe(403);
+    expect(await ask("GET", "/v1/runs", { cookie: "session=guessed" })).toBe(401);
+    expect(await ask("GET", "/v1/runs", { authorization: `Bearer ${key}` })).toBe(200);
+  });
+
   test.each(["", "/layover"])(
     "mounted at '%s' carries a run from a POST through its callback to its end",
     async (prefix) => {

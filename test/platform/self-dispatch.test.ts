@@ -12,11 +12,14 @@ afterEach(() => {
 /** Requests that are answered when the test says so. */
 class Requests {
   readonly sent: string[][] = [];
+  readonly goOn: boolean[] = [];
+  until = Number.POSITIVE_INFINITY;
   readonly held: Promise<void>[] = [];
   readonly errors: unknown[] = [];
   readonly #answers: { resolve: () => void; reject: (error: unknown) => void }[] = [];
   readonly selfDispatch = new SelfDispatch({
-    send: (turns) => {
+    send: (turns, goesOn) => {
+      this.goOn.push(goesOn);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       this.sent.push(turns.map(({ runId }) => runId));
       this.#answers.push({ resolve, reject });
@@ -25,6 +28,7 @@ class Requests {
     batch: 3,
     mostRequests: 4,
     concurrency: 2,
+    until: () => this.until,
     hold: (sent) => void this.held.push(sent),
     onError: (error) => void this.errors.push(error),
   });
@@ -75,6 +79,60 @@ test("a burst goes in so many requests at most, of more than a batch", async () 
   expect(requests.sent.map((turns) => turns.length)).toEqual([11, 11, 11, 8]);
 });
 
+test.each([
+  ["go on with what follows from them", 6, true],
+  ["that others queue behind go no further than their turns", 7, false],
+])("requests %s", async (_, count, goesOn) => {
+  const requests = new Requests();
+  await requests.dispatch(Array.from({ length: count }, (_, index) => `${index}`));
+  await pass(0);
+  expect(requests.goOn).toEqual([goesOn, goesOn]);
+});
+
+test("the requests of several moments are so many at most in all, and what is beyond is left to the scheduler", async () => {
+  const requests = new Requests();
+  for (let moment = 0; moment < 3; moment += 1) {
+    await requests.dispatch(["a", "b", "c", "d"]);
+    await pass(0);
+  }
+  await requests.dispatch(["e"]);
+  await pass(0);
+  expect(requests.sent).toEqual([["a", "b", "c"], ["d"], ["a", "b", "c"], ["d"]]);
+});
+
+test("a request carries two hundred turns at most", async () => {
+  const requests = new Requests();
+  await requests.dispatch(Array.from({ length: 1_000 }, (_, index) => `${index}`));
+  await pass(0);
+  for (let answers = 0; answers < 4; answers += 1) await requests.answer();
+  expect(requests.sent.map((turns) => turns.length)).toEqual([200, 200, 200, 200]);
+});
+
+test("nothing goes out after the end, nor is a wait begun that would last until then", async () => {
+  const requests = new Requests();
+  requests.until = Date.now() + 1_000;
+  await requests.dispatch(["soon"], 900);
+  await requests.dispatch(["late"], 1_000);
+  expect(requests.held).toHaveLength(1);
+  await pass(999);
+  expect(requests.sent).toEqual([["soon"]]);
+  await pass(1);
+  await requests.dispatch(["later"]);
+  await pass(60_000);
+  expect(requests.sent).toEqual([["soon"]]);
+});
+
+test("what queues when the end comes stays where it is", async () => {
+  const requests = new Requests();
+  requests.until = Date.now() + 1_000;
+  await requests.dispatch(["a", "b", "c", "d", "e", "f", "g"]);
+  await pass(1_000);
+  await requests.answer();
+  await requests.answer();
+  expect(requests.sent).toHaveLength(2);
+  await requests.selfDispatch.settled();
+});
+
 test("what is dispatched while one work is under way is of one moment", async () => {
   const requests = new Requests();
   const { promise: done, resolve: end } = Promise.withResolvers<void>();
@@ -105,6 +163,17 @@ test("what may have killed its isolate goes alone", async () => {
   await requests.dispatch(["a", { runId: "killer", turn: 1, alone: true }, "b"]);
   await pass(0);
   expect(requests.sent).toEqual([["a", "b"], ["killer"]]);
+});
+
+test("of many that go alone a third of the requests carries one each", async () => {
+  const requests = new Requests();
+  await requests.dispatch(
+    Array.from({ length: 5 }, (_, index) => ({ runId: `killer ${index}`, turn: 1, alone: true })),
+  );
+  await requests.dispatch(["a", "b", "c", "d", "e", "f", "g"]);
+  await pass(0);
+  for (let answers = 0; answers < 4; answers += 1) await requests.answer();
+  expect(requests.sent).toEqual([["a", "b", "c", "d"], ["e", "f", "g"], ["killer 0"], ["killer 1"]]);
 });
 
 test("a short wait is waited for, a longer one is left to the scheduler", async () => {

@@ -9,7 +9,8 @@ import { aStage, completed, linksBy, requestFor } from "./worker-stage.ts";
 const database = testDatabase();
 const stage = aStage(database);
 
-const message = { turns: [{ runId: "01900000-0000-7000-8000-000000000000", turn: 1 }], hops: 1 };
+const until = Date.now() + 600_000;
+const message = { turns: [{ runId: "01900000-0000-7000-8000-000000000000", turn: 1 }], hops: 1, until };
 const signed = turnsRequest(message, { secrets, namespace: "default" });
 const tenMinutes = 600_000;
 
@@ -46,6 +47,7 @@ test("a request to carry out turns that comes again changes nothing", async () =
           { runId, turn: 2 },
         ],
         hops: 1,
+        until,
       },
       { secrets, namespace: "default" },
     );
@@ -70,6 +72,32 @@ test.each([
   const runIds = await Promise.all(Array.from({ length: turns }, () => stage.readyRun(worker, 12)));
   await fetch(`${worker.url}/internal/turns`, requestFor(...runIds));
   for (const runId of runIds) expect(await worker.run(runId)).toMatchObject({ status: "queued", records });
+});
+
+test("a request to carry out turns that comes after its end carries out nothing", async () => {
+  const worker = await stage.begin();
+  const runId = await stage.readyRun(worker);
+  stage.statements();
+  const late = turnsRequest(
+    { turns: [{ runId, turn: 1 }], hops: 1, until: Date.now() },
+    { secrets, namespace: "default" },
+  );
+  expect((await fetch(`${worker.url}/internal/turns`, late)).status).toBe(204);
+  expect(stage.statements()).toEqual([]);
+});
+
+test("a step under way at a request's end is recorded, and none follows it", async () => {
+  const worker = await stage.begin();
+  const runId = await stage.readyRun(worker, 3);
+  const held = stage.world.hold("link-1");
+  const soon = Date.now() + 500;
+  const sent = turnsRequest({ turns: [{ runId, turn: 1 }], hops: 1, until: soon }, { secrets, namespace: "default" });
+  const answered = fetch(`${worker.url}/internal/turns`, sent);
+  await held.arrived;
+  await expect.poll(() => Date.now()).toBeGreaterThan(soon);
+  held.release();
+  expect((await answered).status).toBe(204);
+  expect(await worker.run(runId)).toMatchObject({ status: "queued", records: 1 });
 });
 
 test("a request to carry out turns is answered when they are carried out", async () => {

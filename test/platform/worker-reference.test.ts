@@ -12,14 +12,12 @@ const stage = aStage(database);
 function neonDatabase(): { url: string; answer: (request: Request) => Promise<Response> } {
   const url = new URL(database.url);
   url.host = "ep-quiet-river-a1b2c3.eu-central-1.aws.neon.tech";
-  const local = new URL("/sql", stage.endpoint.url.replace(/^postgres(ql)?:/, "http:"));
-  const address = `http://127.0.0.1:${local.port}/sql`;
   return {
     url: url.href,
     async answer(request) {
       if (request.url !== "https://api.eu-central-1.aws.neon.tech/sql") return new Response(null, { status: 404 });
       const headers = Object.fromEntries(request.headers);
-      const answer = await fetch(address, { method: "POST", headers, body: await request.text() });
+      const answer = await fetch(stage.endpoint.fetchEndpoint, { method: "POST", headers, body: await request.text() });
       return new Response(await answer.text(), { status: answer.status });
     },
   };

@@ -44,15 +44,17 @@ export function aStage(database: TestDatabase): Stage {
       return open().endpoint;
     },
     async begin({ script, env, ...options } = {}, settings = {}) {
+      const { url, fetchEndpoint } = open().endpoint;
       return await AWorker.begin({
         script: script ?? (await bundled("test/platform/workers/neon.ts", settings)),
-        env: { DATABASE_URL: open().endpoint.url, ...env },
+        env: { DATABASE_URL: url, FETCH_ENDPOINT: fetchEndpoint, ...env },
         ...options,
       });
     },
     async readyRun(worker, steps = 1) {
       const runId = await worker.start("chain", { world: open().world.url, steps }, { delay: "1 hour" });
-      await database.pool.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [runId]);
+      const ready = "ready_at = layover.now(), due_at = layover.now() + interval '1 minute'";
+      await database.pool.query(`update layover.run_state set ${ready} where run_id = $1`, [runId]);
       return runId;
     },
     async cutOff(worker, runId) {
@@ -77,7 +79,7 @@ export function aStage(database: TestDatabase): Stage {
 /** The last of a chain of requests to oneself: it dispatches nothing. */
 export function requestFor(...runIds: readonly string[]): RequestInit {
   const turns = runIds.map((runId) => ({ runId, turn: 1 }));
-  return turnsRequest({ turns, hops: 12 }, { secrets, namespace: "default" });
+  return turnsRequest({ turns, hops: 12, until: Date.now() + 60_000 }, { secrets, namespace: "default" });
 }
 
 /** The results of the first steps of `chain`. */

@@ -1,7 +1,8 @@
+import { Response } from "miniflare";
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { refused } from "../postgres/neon-endpoint.ts";
-import { type AWorker, bundled } from "./a-worker.ts";
+import { type AWorker, authorized, bundled } from "./a-worker.ts";
 import { aStage, completed, linksBy } from "./worker-stage.ts";
 
 const database = testDatabase({ perTest: true });
@@ -10,6 +11,13 @@ const stage = aStage(database);
 /** Where its callback is to be answered, as it has logged. */
 function callbackUrl({ logged }: AWorker): string {
   return /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(logged.join("\n"))?.[0] ?? "";
+}
+
+/** Has a run end and the cron trigger ring: this deployment is not new any more. */
+async function settledIn(worker: AWorker): Promise<void> {
+  const runId = await worker.start("still");
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
+  expect(await worker.ring()).toBe("ok");
 }
 
 test.each([
@@ -42,10 +50,46 @@ test("a long sleep is the cron trigger's", async () => {
   expect(await worker.run(runId)).toEqual(completed("rested"));
 });
 
+test("a sleep of some seconds ends with the first cron trigger after it", async () => {
+  const clock = await database.turnClock();
+  const worker = await stage.begin();
+  await settledIn(worker);
+  const runId = await worker.start("sleepy", 11_000);
+  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "sleeping" });
+  await clock.advance(10_999);
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
+  await clock.advance(1);
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(runId)).toEqual(completed("rested"));
+});
+
+test("what a request leads to ends 20 s after its answer, what a cron trigger leads to after 13 minutes", async () => {
+  const ends: unknown[] = [];
+  const worker = await stage.begin({
+    self: null,
+    async outboundService(request) {
+      const body = await request.text();
+      if (new URL(request.url).pathname === "/internal/turns") {
+        ends.push(JSON.parse(body).until);
+        return new Response(null, { status: 204 });
+      }
+      const answer = await fetch(request.url, { method: "POST", headers: Object.fromEntries(request.headers), body });
+      return new Response(await answer.text(), { status: answer.status });
+    },
+  });
+  const before = Date.now();
+  await worker.start("still");
+  await expect.poll(() => ends).toHaveLength(1);
+  expect(await worker.ring()).toBe("ok");
+  const laterBy = (ms: number) => expect.toSatisfy((end: number) => end >= before + ms && end <= Date.now() + ms);
+  expect(ends).toEqual([laterBy(20_000), laterBy(13 * 60_000)]);
+});
+
 test("a chain of requests to oneself ends at the twelfth, and the next cron trigger goes on", async () => {
   const clock = await database.turnClock();
   const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
-  expect(await worker.ring()).toBe("ok");
+  await settledIn(worker);
   const runId = await worker.start("chain", { world: stage.world.url, steps: 15 });
   await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toMatchObject({ records: 12 });
   expect(await worker.ring()).toBe("ok");
@@ -56,7 +100,63 @@ test("a chain of requests to oneself ends at the twelfth, and the next cron trig
   expect(worker.logged).toEqual([]);
 });
 
-test("an isolate that has not ticked yet looks at what is ready, whenever it is due", async () => {
+/** What the database knows of who ticked last. */
+async function lastDeployment(): Promise<unknown> {
+  const { rows } = await database.pool.query("select deployment from layover.environment");
+  return rows[0]?.deployment;
+}
+
+async function aBlockedRun(worker: AWorker): Promise<string> {
+  const runId = await stage.readyRun(worker);
+  const block = "update layover.run_state set blocked = 'by older code', due_at = null where run_id = $1";
+  await database.pool.query(block, [runId]);
+  return runId;
+}
+
+test("a new deployment has blocked runs tried again, once; an isolate that is new has not", async () => {
+  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
+  await settledIn(worker);
+  expect(await lastDeployment()).toBe("one");
+  const runId = await aBlockedRun(worker);
+  await worker.restart();
+  stage.statements();
+  expect(await worker.ring()).toBe("ok");
+  expect(stage.statements()).toEqual(["read_clock", "list_due", "prune_runs"]);
+  await worker.restart({ DEPLOYMENT: "two" });
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
+  expect(await lastDeployment()).toBe("two");
+  stage.statements();
+  expect(await worker.ring()).toBe("ok");
+  expect(stage.statements()).toEqual(["list_due", "prune_runs"]);
+});
+
+test("a deployment is new as long as what its first cron trigger has begun is not done", async () => {
+  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
+  await settledIn(worker);
+  const first = await aBlockedRun(worker);
+  await worker.restart({ DEPLOYMENT: "two" });
+  const held = stage.world.hold("link-1");
+  const rung = worker.ring().catch(() => "lost");
+  await held.arrived;
+  worker.kill();
+  await rung;
+  expect(await lastDeployment()).toBe("one");
+  await worker.restart({ DEPLOYMENT: "two" });
+  const second = await aBlockedRun(worker);
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(first)).toMatchObject({ status: "running" });
+  expect(await worker.run(second)).toMatchObject({ status: "completed" });
+  expect(await lastDeployment()).toBe("two");
+});
+
+test("a deployment without a name is known by the versions that it carries", async () => {
+  const worker = await stage.begin();
+  await settledIn(worker);
+  expect(await lastDeployment()).toBe("chain@1 fan@1 patient@1 sleepy@1 still@1");
+});
+
+test("a new deployment looks at what is ready, whenever it is due", async () => {
   await database.turnClock();
   const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
   const runId = await worker.start("chain", { world: stage.world.url, steps: 13 });
@@ -99,6 +199,52 @@ test("a cron trigger that finds hundreds of runs has them all carried out by thi
   expect(stage.statements().filter((name) => name === "claim_turns")).toHaveLength(30);
   const { rowCount } = await database.pool.query("select from layover.run_state where status = 'completed'");
   expect(rowCount).toBe(700);
+});
+
+test("where runs are more than may be carried at a time, each goes one request far, and the next cron trigger goes on", async () => {
+  const clock = await database.turnClock();
+  const worker = await stage.begin({}, { invocation: { maxSteps: 1 } });
+  const runIds = await Promise.all(Array.from({ length: 41 }, () => stage.readyRun(worker, 2)));
+  expect(await worker.ring()).toBe("ok");
+  const records = async () => {
+    const { rows } = await database.pool.query("select run_id, last_position from layover.run_state");
+    return rows.map(({ last_position }) => last_position);
+  };
+  expect(await records()).toEqual(runIds.map(() => 1));
+  await clock.advance(120_000);
+  expect(await worker.ring()).toBe("ok");
+  expect(await records()).toEqual(runIds.map(() => 2));
+});
+
+test("of hundreds of runs that were claimed and not finished each cron trigger has ten tried, and counts no other", async () => {
+  const clock = await database.turnClock();
+  const worker = await stage.begin();
+  await database.pool.query(`select layover.start_run(json_build_object('namespace', 'default', 'workflow', 'still',
+    'version', 1)::jsonb) from generate_series(1, 200)`);
+  await database.pool.query(`update layover.run_state set status = 'running', token = gen_random_uuid(),
+    leased_until = layover.now()`);
+  await clock.advance(120_000);
+  stage.statements();
+  expect(await worker.ring()).toBe("ok");
+  expect(stage.statements().filter((name) => name === "claim_turns")).toHaveLength(10);
+  const left = async () => {
+    const query = "select from layover.run_state where status = 'running' and dispatches = 0";
+    return (await database.pool.query(query)).rowCount;
+  };
+  expect(await left()).toBe(190);
+  expect(await lastDeployment()).toBeNull(); // it has not looked at all of them
+  expect(await worker.ring()).toBe("ok");
+  expect(await left()).toBe(180);
+});
+
+test("a session of the user's own stands in for an API key, and keys count beside it", async () => {
+  const worker = await stage.begin({ env: { SESSION: "s3cret" } });
+  const ask = async (method: string, path: string, headers: Record<string, string>) =>
+    (await fetch(`${worker.url}${path}`, { method, headers })).status;
+  expect(await ask("GET", "/v1/runs", { cookie: "session=s3cret" })).toBe(200);
+  expect(await ask("POST", "/v1/wake", { cookie: "session=s3cret" })).toBe(403);
+  expect(await ask("GET", "/v1/runs", { cookie: "session=guessed" })).toBe(401);
+  expect(await ask("GET", "/v1/runs", authorized)).toBe(200);
 });
 
 test("without a binding to itself the Worker calls its public address", async () => {

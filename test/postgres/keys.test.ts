@@ -54,6 +54,17 @@ describeEachPostgres("API keys in the database", (database) => {
     expect(await calls.by(other.keyId).getRun({ runId: v7() })).toEqual({ outcome: "unknown" });
   });
 
+  test("are revoked in the namespace that they were made in, which whoever asks in another one is told", async () => {
+    const calls = callsOn(database, "owning");
+    const key = aKey("mine");
+    await calls.createKey(key);
+    const { keyId } = key;
+    const other = callsOn(database, "asking");
+    expect(await other.revokeKey({ keyId })).toMatchObject({ outcome: "elsewhere", madeIn: "owning", keys: [] });
+    expect((await other.listKeys()).keys).toEqual([]);
+    await calls.by(keyId).checkKey();
+  });
+
   test("that were made elsewhere count, until they are revoked by their id", async () => {
     const calls = callsOn(database, "elsewhere");
     const keyId = v7();

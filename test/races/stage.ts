@@ -27,6 +27,7 @@ export interface Answers {
   get_run: wire.WireRunView | wire.Unknown;
   list_runs: { readonly runs: readonly wire.WireRunView[] };
   get_history: wire.WireHistory | wire.Unknown;
+  create_key: { readonly outcome: "created" | "taken" };
 }
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,13 +1,23 @@
 -- What the scheduler must look at: due runs of the versions that this deployment carries, a page at a time, each with
 -- what may be claimed now and the instant of what comes next. Writes nothing.
 --
--- A new deployment asks once with `isNew`: runs that are ready or blocked count, whenever they are due. With `withinMs`
--- so does what is due soon, where whoever was to dispatch it after a short wait is dead.
+-- To a new deployment runs that are ready or blocked count, whenever they are due. Who asks says so by `isNew`, or names
+-- its `deployment`, which is new until note_deployment was told. With `withinMs` so does what is due soon, where whoever
+-- was to dispatch it after a short wait is dead.
+--
+-- Each half has an index, and bounds that it can use whatever plan is kept: runs that are over may be a hundred times
+-- as many (at 300,000 of them one second without, 0.6 ms with).
 create or replace function layover.list_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_now   constant timestamptz := layover.now();
-  v_is_new constant boolean := coalesce((p->>'isNew')::boolean, false);
+  v_limit constant integer := (p->>'limit')::integer;
+  v_is_new constant boolean := coalesce((p->>'isNew')::boolean, p ? 'deployment' and not exists (
+    select from layover.environment e where e.namespace = p->>'namespace' and e.deployment = p->>'deployment'));
+  v_soon  constant timestamptz := v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond';
+  v_until constant timestamptz := case when v_is_new then 'infinity' else v_now end;
+  v_after constant timestamptz := layover.from_ms((p->'after'->>'dueAt')::bigint);
+  v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_runs  json;
 begin
   select json_agg(json_build_object('runId', d.run_id, 'turn', d.turn, 'dueAt', layover.to_ms(d.due_at),
@@ -20,20 +30,27 @@ begin
       select s.run_id, s.turn, s.due_at, s.dispatches, s.status, s.leased_until, s.ready_at,
           coalesce(s.leased_until <= v_now, s.ready_at <= v_now or s.blocked is not null, false) as is_ready,
           case when s.timeout_at > v_now then s.timeout_at end as timeout_at
-        from layover.run_state s join layover.run r on r.id = s.run_id
-       where s.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
-         and case when v_is_new
-               then s.ended_at is null and s.paused_at is null
-                 and (s.blocked is not null or s.ready_at <= v_now
-                   or s.due_at <= v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond'
-                   or (s.has_pending and exists (
-                   select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
+        from (
+          (select s.run_id, s.due_at
+             from layover.run_state s join layover.run r on r.id = s.run_id
+            where v_is_new and s.namespace = p->>'namespace' and s.blocked is not null
+              and s.ended_at is null and s.paused_at is null and layover.is_carried_here(p, r.workflow, r.version)
+              and (v_after_run is null or v_after is null and s.run_id > v_after_run)
+            order by s.run_id limit v_limit)
+          union all
+          (select s.run_id, s.due_at
+             from layover.run_state s join layover.run r on r.id = s.run_id
+            where s.namespace = p->>'namespace' and s.due_at <= v_until and s.due_at >= coalesce(v_after, '-infinity')
+              and layover.is_carried_here(p, r.workflow, r.version)
+              and (v_after is null or (s.due_at, s.run_id) > (v_after, v_after_run))
+              and (not v_is_new or s.due_at <= v_soon or s.ready_at <= v_now
+                or (s.has_pending and exists (
+                  select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
                      and not b.is_queued and not b.is_released and coalesce(b.leased_until, b.ready_at) <= v_now)))
-               else s.due_at <= v_now end
-         and (not p ? 'after' or (coalesce(s.due_at, '-infinity'), s.run_id)
-           > (coalesce(layover.from_ms((p->'after'->>'dueAt')::bigint), '-infinity'), (p->'after'->>'runId')::uuid))
-       order by s.due_at nulls first, s.run_id
-       limit (p->>'limit')::integer
+            order by s.due_at, s.run_id limit v_limit)
+          order by due_at nulls first, run_id limit v_limit
+        ) as l
+        join layover.run_state s on s.run_id = l.run_id
     ) as d
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
@@ -47,7 +64,7 @@ begin
              and not c.is_released
         ) as q
     ) as b on true;
-  return json_build_object('now', layover.to_ms(v_now), 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
+  return json_build_object('now', layover.to_ms(v_now), 'isNew', v_is_new, 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
     select layover.to_ms(min(s.due_at)) from layover.run_state s
      where s.namespace = p->>'namespace' and s.due_at > v_now));
 end $$;

@@ -2,10 +2,13 @@
 -- A run that moved since it was listed is left alone. So is one that was woken or claimed since, which has to be looked
 -- at earlier than the scheduler knows; the answer counts those, and the same call again with `soonAt`, armed too, moves
 -- them there. (Rare; arming it every time would have each tick followed by another one.)
+--
+-- `isNew`: a new deployment's dispatches are counted from the beginning.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_soon  constant timestamptz := layover.from_ms((p->>'soonAt')::bigint);
+  v_is_new constant boolean := coalesce((p->>'isNew')::boolean, false);
   v_now   timestamptz;
   v_need  timestamptz;
   v_moved integer := 0;
@@ -51,13 +54,13 @@ begin
     end if;
     v_moved := v_moved + 1;
     if s.has_pending then
-      update layover.pending b set dispatches = least(b.dispatches + 1, 100)
+      update layover.pending b set dispatches = least(case when v_is_new then 0 else b.dispatches end + 1, 100)
        where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
          and coalesce(b.leased_until, b.ready_at) <= v_now;
     end if;
     update layover.run_state t
        set due_at = case when s.blocked is null then v_item.due_at end,
-           dispatches = least(t.dispatches
+           dispatches = least(case when v_is_new then 0 else t.dispatches end
              + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100)
      where t.run_id = v_item.run_id;
   end loop;

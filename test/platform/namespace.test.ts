@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { createApp } from "../../src/http/app.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+import { serve } from "../../src/platform/cloudflare.ts";
+import { startInProcess } from "../../src/platform/in-process.ts";
+import { serveNode } from "../../src/platform/node.ts";
+import { aClient } from "../client/a-client.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const database = testDatabase();
+const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
+
+/** What is signed has the namespace in a line of its own. */
+test.each<[string, (namespace: string) => unknown]>([
+  [
+    "a Worker",
+    (namespace) =>
+      serve({ workflows: [], namespace, database: () => database.query, publicUrl: () => "", secrets: () => [secret] }),
+  ],
+  [
+    "a server of Node's",
+    (namespace) => serveNode({ workflows: [], namespace, database: database.query, secrets: [secret], port: 0 }),
+  ],
+  ["a process", (namespace) => startInProcess({ workflows: [], namespace, database: database.query })],
+  [
+    "an app",
+    (namespace) =>
+      createApp({ namespace, client: aClient(database.query).client, contracts: [], secrets: new Secrets([secret]) }),
+  ],
+])("%s refuses a namespace that is no plain identifier", async (_, begin) => {
+  const begun = async () => await begin("shop\n1767268800");
+  await expect(begun()).rejects.toMatchObject({ code: "invalid_name" });
+});
