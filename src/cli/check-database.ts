@@ -4,7 +4,7 @@ import { checkSchema } from "../postgres/check-schema.ts";
 import { lookAround } from "../postgres/place.ts";
 import { missingRights, readServerFacts } from "../postgres/server-facts.ts";
 import { SetupError } from "../postgres/setup-error.ts";
-import type { Diagnosis } from "../postgres/wire.ts";
+import type { Diagnosis } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
 import { checkClock, checkEnvironment, checkRuns } from "./check-runs.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "./database.ts";

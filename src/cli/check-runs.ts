@@ -1,5 +1,5 @@
 /** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
-import type { Diagnosis, Trouble } from "../postgres/wire.ts";
+import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
 import { clockTime, lasting, latestAlarmMs } from "./times.ts";
 

@@ -8,7 +8,7 @@ import { dateOf } from "../client/run-view.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { type ApiKey, createApiKey, readApiKey, type Scope, scopes } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
-import type { WireKey } from "../postgres/wire.ts";
+import type { WireKey } from "../postgres/wire-verbs.ts";
 import { withDatabase } from "./database.ts";
 import { revokeKey } from "./revoke-key.ts";
 import { type Cell, note, print, printJson, table } from "./screen.ts";

@@ -5,7 +5,7 @@ import type { CallbacksOf, Contract } from "../core/contract.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
 import { type InferInput, parse, type Schema, type Schemas } from "../core/schema.ts";
-import type { CallbackAnswer, CallbackCall, CallbackState, SignalAnswer } from "../postgres/wire.ts";
+import type { CallbackAnswer, CallbackCall, CallbackState, SignalAnswer } from "../postgres/wire-verbs.ts";
 import { digestOfSent } from "./sent.ts";
 
 /** What became of a callback. */

@@ -20,7 +20,7 @@ import type { Dispatch, Query } from "../core/ports.ts";
 import type { InferInput } from "../core/schema.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
-import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire.ts";
+import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire-verbs.ts";
 import {
   type CallbackInputOf,
   type CallbackView,

@@ -4,7 +4,7 @@
  */
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import type { ListCall, WireRunView } from "../postgres/wire.ts";
+import type { ListCall, WireRunView } from "../postgres/wire-verbs.ts";
 import { checkLimit } from "./page-limit.ts";
 import { type RunStatus, type RunView, runView } from "./run-view.ts";
 import { checkTags } from "./starting.ts";

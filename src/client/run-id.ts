@@ -1,6 +1,6 @@
 /** Our ids of runs: uuid v7, so that they sort by the time they were made. */
 import { LayoverError } from "../core/errors.ts";
-import type { RunKey } from "../postgres/wire.ts";
+import type { RunKey } from "../postgres/wire-verbs.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

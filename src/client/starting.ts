@@ -7,7 +7,7 @@ import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { checkName } from "../core/names.ts";
 import { parse } from "../core/schema.ts";
-import type { StartAnswer, StartCall } from "../postgres/wire.ts";
+import type { StartAnswer, StartCall } from "../postgres/wire-verbs.ts";
 import { checkRunId } from "./run-id.ts";
 import { digestOfSent } from "./sent.ts";
 

@@ -9,6 +9,7 @@ import { type Alarm, type Query, QueryError } from "../core/ports.ts";
 import { Alarms } from "./alarms.ts";
 import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import type * as wire from "./wire.ts";
+import type * as verbs from "./wire-verbs.ts";
 
 /** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
 const callMs = 20_000;
@@ -68,7 +69,7 @@ export class Calls {
     return this.clock.now();
   }
 
-  startRun(call: wire.StartCall): Promise<wire.StartAnswer> {
+  startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
     const deadlines = (now: number) => {
       const readyAt = call.startAt ?? now + (call.delayMs ?? 0);
       return call.timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + call.timeoutMs];
@@ -79,13 +80,13 @@ export class Calls {
   /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
   async startRunIn(
     transaction: Query,
-    call: wire.StartCall & { readonly commitWithinMs: number },
-  ): Promise<wire.StartAnswer> {
+    call: verbs.StartCall & { readonly commitWithinMs: number },
+  ): Promise<verbs.StartAnswer> {
     const now = await this.now();
     const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
     const armed = await this.alarms.arm([readyAt]);
     const parameter = JSON.stringify({ ...this.#common, ...call, armed });
-    return answerOf<wire.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
+    return answerOf<verbs.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
   }
 
   claimTurns(call: wire.ClaimCall): Promise<wire.ClaimAnswer> {
@@ -142,47 +143,47 @@ export class Calls {
     return this.#call("adopt_environment", { environment, endpoint: this.endpoint });
   }
 
-  sendSignal(call: wire.SignalCall): Promise<wire.SignalAnswer> {
+  sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {
     return this.#armedCall("send_signal", call, () => []);
   }
 
-  answerCallback(call: wire.CallbackCall): Promise<wire.CallbackAnswer> {
+  answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
     return this.#armedCall("answer_callback", call, () => []);
   }
 
-  readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<wire.CallbackState> {
+  readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<verbs.CallbackState> {
     return this.#call("read_callback", call);
   }
 
   /** `longestInput`: in bytes; a longer one is left out. */
-  getRun(key: wire.RunKey & { readonly longestInput?: number }): Promise<wire.WireRunView | wire.Unknown> {
+  getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
     return this.#call("get_run", key);
   }
 
-  listRuns(call: wire.ListCall): Promise<{ readonly runs: readonly wire.WireRunView[] }> {
+  listRuns(call: verbs.ListCall): Promise<{ readonly runs: readonly verbs.WireRunView[] }> {
     return this.#call("list_runs", call);
   }
 
   getHistory(
-    call: wire.RunKey & { readonly after?: number; readonly limit?: number },
-  ): Promise<wire.WireHistory | wire.Unknown> {
+    call: verbs.RunKey & { readonly after?: number; readonly limit?: number },
+  ): Promise<verbs.WireHistory | verbs.Unknown> {
     return this.#call("get_history", call);
   }
 
   /** Of an API key that was just made. `taken`: another one that counts has this name. */
-  createKey(call: wire.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
+  createKey(call: verbs.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
     return this.#call("create_key", call);
   }
 
-  listKeys(): Promise<{ readonly now: number; readonly keys: readonly wire.WireKey[] }> {
+  listKeys(): Promise<{ readonly now: number; readonly keys: readonly verbs.WireKey[] }> {
     return this.#call("list_keys", {});
   }
 
-  revokeKey(key: { readonly keyId: string } | { readonly name: string }): Promise<wire.RevokeAnswer> {
+  revokeKey(key: { readonly keyId: string } | { readonly name: string }): Promise<verbs.RevokeAnswer> {
     return this.#call("revoke_key", key);
   }
 
-  diagnose(): Promise<wire.Diagnosis> {
+  diagnose(): Promise<verbs.Diagnosis> {
     return this.#call("diagnose", {});
   }
 

@@ -1,5 +1,5 @@
 /** What a start, a signal and a callback's answer mean. */
-import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire.ts";
+import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire-verbs.ts";
 import { findRun, isAnswered, isOver, isReady, isSamePlace, isStill } from "./rules.ts";
 import type { Answer, Run, World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 /** Wishes of those outside: starts, signals, answers to callbacks. */
-import type { StartCall } from "../../src/postgres/wire.ts";
+import type { StartCall } from "../../src/postgres/wire-verbs.ts";
 import { answerCallback, findByUserId, signal, start } from "./mail.ts";
 import { text } from "./match.ts";
 import { arm, armedFor } from "./rules.ts";

@@ -1,6 +1,7 @@
 /** Builds runs in the states that races begin in, by the very calls that get runs there. */
 import { createHash, randomUUID } from "node:crypto";
 import type * as wire from "../../src/postgres/wire.ts";
+import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import { kept, type Row, type Session, type Stage } from "./stage.ts";
 
 export const noon = Date.UTC(2026, 0, 1, 12);
@@ -91,7 +92,7 @@ export class Run {
     by: Session,
     name: string,
     options: { dedupeId?: string; signalId?: string; payload?: string } & Late & Armed = {},
-  ): Promise<wire.SignalAnswer> {
+  ): Promise<verbs.SignalAnswer> {
     const { payload = '0"here"', ...more } = options;
     const call = { runId: this.id, signalId: randomUUID(), name, encodedPayload: payload, armed: [soon], ...more };
     return by.call("send_signal", call);
@@ -101,7 +102,7 @@ export class Run {
     by: Session,
     path: string,
     options: { value?: string; outcome?: "resolved" | "rejected" } & Late & Armed = {},
-  ): Promise<wire.CallbackAnswer> {
+  ): Promise<verbs.CallbackAnswer> {
     const call = {
       runId: this.id,
       epoch: 0,
@@ -178,7 +179,7 @@ export async function aRun(stage: Stage, { runId = randomUUID(), ...options }: S
   return new Run(stage, runId);
 }
 
-export function aStart(runId: string = randomUUID()): Omit<wire.StartCall, "armed"> & { armed: readonly number[] } {
+export function aStart(runId: string = randomUUID()): Omit<verbs.StartCall, "armed"> & { armed: readonly number[] } {
   return { runId, workflow: "flow", version: 1, encodedInput: "0{}", armed: [soon] };
 }
 

@@ -8,13 +8,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { afterEach, beforeEach } from "vitest";
 import type * as wire from "../../src/postgres/wire.ts";
+import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 
 /** What each function of the state machine answers. */
 export interface Answers {
   adopt_environment: { readonly outcome: "adopted" };
-  start_run: wire.StartAnswer;
+  start_run: verbs.StartAnswer;
   claim_turns: wire.ClaimAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
@@ -22,11 +23,11 @@ export interface Answers {
   list_due: wire.DueAnswer;
   move_due: { readonly now: number; readonly moved: number; readonly left: number };
   prune_runs: { readonly pruned: number };
-  send_signal: wire.SignalAnswer;
-  answer_callback: wire.CallbackAnswer;
-  get_run: wire.WireRunView | wire.Unknown;
-  list_runs: { readonly runs: readonly wire.WireRunView[] };
-  get_history: wire.WireHistory | wire.Unknown;
+  send_signal: verbs.SignalAnswer;
+  answer_callback: verbs.CallbackAnswer;
+  get_run: verbs.WireRunView | verbs.Unknown;
+  list_runs: { readonly runs: readonly verbs.WireRunView[] };
+  get_history: verbs.WireHistory | verbs.Unknown;
   create_key: { readonly outcome: "created" | "taken" };
 }
 

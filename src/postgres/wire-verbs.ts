@@ -1,0 +1,198 @@
+/** What the SQL functions behind a client's verbs take and answer, and those of the command line. As in wire.ts. */
+import type { PendingKind, Place, RecordKind } from "./wire.ts";
+
+export interface StartCall {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly encodedInput: string;
+  /** A digest of what the schema made that of, where it is something else. */
+  readonly sent?: string;
+  readonly id?: string;
+  readonly delayMs?: number;
+  readonly startAt?: number;
+  readonly timeoutMs?: number;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly traceparent?: string;
+  readonly commitWithinMs?: number;
+}
+export type StartAnswer =
+  | {
+      readonly outcome: "started";
+      readonly runId: string;
+      readonly turn?: number;
+      readonly readyAt?: number;
+      readonly now: number;
+    }
+  | { readonly outcome: "exists"; readonly runId: string; readonly now: number }
+  | { readonly outcome: "conflict"; readonly runId: string | null; readonly now: number };
+
+/** A run by our id, or by its workflow and the user's own id. */
+export type RunKey = { readonly runId: string } | { readonly workflow: string; readonly id: string };
+
+export type SignalCall = RunKey & {
+  readonly signalId: string;
+  readonly name: string;
+  readonly encodedPayload: string;
+  readonly dedupeId?: string;
+};
+export type SignalAnswer =
+  | { readonly outcome: "sent"; readonly runId: string; readonly turn?: number | null; readonly now?: number }
+  | { readonly outcome: "duplicate"; readonly runId: string }
+  | { readonly outcome: "over"; readonly runId: string; readonly status: string }
+  | { readonly outcome: "unknown" };
+
+export interface CallbackCall extends Place {
+  readonly runId: string;
+  readonly epoch: number;
+  readonly outcome: "resolved" | "rejected";
+  readonly value: string;
+  /** A digest of what the schema made the value of, where it is something else. */
+  readonly sent?: string;
+}
+export type CallbackAnswer =
+  | { readonly outcome: "answered"; readonly turn?: number | null; readonly now?: number }
+  | { readonly outcome: "conflict" | "expired" | "over" | "unknown" };
+export interface CallbackState {
+  readonly outcome: "open" | "resolved" | "rejected" | "expired" | "over" | "unknown";
+  readonly until?: number | null;
+}
+
+export interface WireRunView {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly id: string | null;
+  readonly status: RunStatus;
+  readonly customStatus: string | null;
+  readonly epoch: number;
+  readonly turn: number;
+  readonly input: string | null;
+  readonly result: string | null;
+  readonly error: string | null;
+  /** Values that are there, and too long for this answer. */
+  readonly leftOut: readonly ("input" | "result" | "error")[];
+  readonly blocked: string | null;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly readyAt: number | null;
+  readonly dueAt: number | null;
+  readonly leasedUntil: number | null;
+  readonly timeoutAt: number | null;
+  readonly records: number;
+  readonly tags: Readonly<Record<string, string>>;
+}
+/** What people see, derived from the rows (run_status.sql). The last three are for ever. */
+export type RunStatus =
+  /** Its next turn may begin, and has not. */
+  | "queued"
+  /** Somebody carries out a turn of it. */
+  | "running"
+  /** Until an instant. */
+  | "sleeping"
+  /** For a signal or a callback. */
+  | "waiting"
+  /** A step failed and will be tried again. */
+  | "retrying"
+  /** An operator stopped it, until they resume it. */
+  | "paused"
+  /** It does not fit the code; other code unblocks it. */
+  | "blocked"
+  /** A cancel was asked for; it cleans up. */
+  | "cancelling"
+  | "completed"
+  | "failed"
+  | "cancelled";
+export interface ListCall {
+  readonly workflow?: string;
+  readonly status?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly before?: string;
+  readonly limit: number;
+}
+export interface WireHistory {
+  readonly runId: string;
+  /** That failed, of which the last ones are here. */
+  readonly attemptCount: number;
+  readonly records: readonly (Place & {
+    readonly position: number;
+    readonly kind: RecordKind;
+    readonly attempts: number;
+    readonly isFailure: boolean;
+    readonly value: string | null;
+    readonly beganAt: number | null;
+    readonly recordedAt: number;
+  })[];
+  readonly attempts: readonly (Place & {
+    readonly number: number;
+    readonly beganAt: number;
+    readonly endedAt: number;
+    readonly error: string;
+    readonly requestId: string | null;
+  })[];
+  readonly pending: readonly (Place & {
+    readonly kind: PendingKind;
+    readonly signal: string | null;
+    readonly until: number | null;
+    readonly readyAt: number | null;
+    readonly leasedUntil: number | null;
+    readonly attempts: number;
+    readonly isQueued: boolean;
+  })[];
+}
+export interface Unknown {
+  readonly outcome: "unknown";
+}
+
+export interface KeyCall {
+  readonly keyId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expiresAt?: number;
+}
+export interface WireKey {
+  readonly keyId: string;
+  /** Null: made elsewhere, and known here since it was revoked. So is what follows. */
+  readonly name: string | null;
+  readonly scopes: readonly string[] | null;
+  readonly createdAt: number | null;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+export interface RevokeAnswer {
+  /** `elsewhere`: the id is that of a key of another namespace, and nothing was revoked. */
+  readonly outcome: "revoked" | "unknown" | "elsewhere";
+  /** The name is null where nobody made it here. */
+  readonly keys: readonly { readonly keyId: string; readonly name: string | null }[];
+  readonly madeIn?: string;
+}
+
+/** Runs of one version that do not get on, all for the same reason. */
+export interface Trouble {
+  /** Blocked; claimed and not finished; dispatched and not claimed; due, and nobody looks. */
+  readonly keptBy: "blocked" | "crashes" | "unclaimed" | "overdue";
+  readonly workflow: string;
+  readonly version: number;
+  /** Why they are blocked. */
+  readonly reason: string | null;
+  readonly runs: number;
+  /** The earliest due instant. */
+  readonly since: number | null;
+  /** The most of one run. */
+  readonly dispatches: number | null;
+  readonly claims: number | null;
+  /** One of them. */
+  readonly example: string;
+}
+export interface Diagnosis {
+  readonly now: number;
+  readonly environment: { readonly name: string; readonly endpoint: string; readonly adoptedAt: number } | null;
+  /** In which something was carried out. */
+  readonly otherNamespaces: readonly string[];
+  readonly hasRuns: boolean;
+  /** There is more that is due than was looked at. */
+  readonly isCut: boolean;
+  /** When a turn ended, as far as it was looked at. */
+  readonly lastTurnAt: number | null;
+  readonly troubles: readonly Trouble[];
+}
