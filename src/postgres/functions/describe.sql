@@ -1,26 +1,29 @@
 -- A run as the client's `get` and `list` show it. Values longer than the given number of bytes are left out, by name:
 -- a page of 200 runs may hold 600 MiB of them.
 create or replace function layover.describe(run uuid, longest_input integer, longest_value integer) returns json
-language sql volatile as $$
-  select json_build_object('runId', r.id, 'workflow', r.workflow, 'version', r.version, 'id', r.user_id,
-      'status', layover.run_status(s), 'customStatus', s.custom_status, 'epoch', s.epoch, 'turn', s.turn,
-      'input', case when v.left_out ? 'input' then null else r.input end,
-      'result', case when v.left_out ? 'result' then null else s.result end,
-      'error', case when v.left_out ? 'error' then null else s.error end,
-      'leftOut', v.left_out, 'blocked', s.blocked,
-      'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
-      'readyAt', layover.to_ms(s.ready_at), 'dueAt', layover.to_ms(s.due_at),
-      'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
-      'records', s.last_position,
-      'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t
-        where t.run_id = r.id), '{}'))
-    from layover.run r join layover.run_state s on s.run_id = r.id
-    cross join lateral (
-      select coalesce(jsonb_agg(w.name), '[]') as left_out
-        from (values ('input', octet_length(r.input), longest_input),
-          ('result', octet_length(s.result), longest_value),
-          ('error', octet_length(s.error), longest_value)) as w (name, length, longest)
-       where w.length > w.longest
-    ) as v
-   where r.id = run
-$$;
+language plpgsql volatile as $$
+begin
+  return (
+    select json_build_object('runId', r.id, 'workflow', r.workflow, 'version', r.version, 'id', r.user_id,
+        'status', layover.run_status(s), 'customStatus', s.custom_status, 'epoch', s.epoch, 'turn', s.turn,
+        'input', case when v.left_out ? 'input' then null else r.input end,
+        'result', case when v.left_out ? 'result' then null else s.result end,
+        'error', case when v.left_out ? 'error' then null else s.error end,
+        'leftOut', v.left_out, 'blocked', s.blocked,
+        'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
+        'readyAt', layover.to_ms(s.ready_at), 'dueAt', layover.to_ms(s.due_at),
+        'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
+        'records', s.last_position,
+        'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t
+          where t.run_id = r.id), '{}'))
+      from layover.run r join layover.run_state s on s.run_id = r.id
+      cross join lateral (
+        select coalesce(jsonb_agg(w.name), '[]') as left_out
+          from (values ('input', octet_length(r.input), longest_input),
+            ('result', octet_length(s.result), longest_value),
+            ('error', octet_length(s.error), longest_value)) as w (name, length, longest)
+         where w.length > w.longest
+      ) as v
+     where r.id = run
+  );
+end $$;

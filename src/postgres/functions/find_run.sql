@@ -1,10 +1,13 @@
 -- A run by our id, or by its workflow and the user's own id. Our id with a workflow: only if it is one of its runs.
 create or replace function layover.find_run(p jsonb) returns uuid
-language sql volatile as $$
-  select r.id from layover.run r
-   where r.namespace = coalesce(p->>'namespace', 'default')
-     and (not p ? 'workflow' or r.workflow = p->>'workflow')
-     and case when p ? 'runId' then r.id = (p->>'runId')::uuid
-         else r.id = (select u.id from layover.run u where u.namespace = coalesce(p->>'namespace', 'default')
-           and u.workflow = p->>'workflow' and u.user_id = p->>'id') end
-$$;
+language plpgsql volatile as $$
+begin
+  return (
+    select r.id from layover.run r
+     where r.namespace = coalesce(p->>'namespace', 'default')
+       and (not p ? 'workflow' or r.workflow = p->>'workflow')
+       and case when p ? 'runId' then r.id = (p->>'runId')::uuid
+           else r.id = (select u.id from layover.run u where u.namespace = coalesce(p->>'namespace', 'default')
+             and u.workflow = p->>'workflow' and u.user_id = p->>'id') end
+  );
+end $$;

@@ -1,9 +1,10 @@
 -- One run as it is now. `longestInput` leaves a longer input out: whoever waits for a result needs none of it.
 create or replace function layover.get_run(p jsonb) returns json
-language sql volatile as $$
-  select layover.check_key(p) where p ? 'keyId';
-  select coalesce((
-    select layover.describe(f.run, (p->>'longestInput')::integer, null)
-      from layover.find_run(p) as f (run) where f.run is not null),
-    json_build_object('outcome', 'unknown'))
-$$;
+language plpgsql volatile as $$
+begin
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
+  return coalesce(layover.describe(layover.find_run(p), (p->>'longestInput')::integer, null),
+    json_build_object('outcome', 'unknown'));
+end $$;

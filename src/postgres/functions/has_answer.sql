@@ -1,14 +1,17 @@
 -- Whether a wait of this run could be ended by something that arrived in time.
 create or replace function layover.has_answer(run uuid) returns boolean
-language sql volatile as $$
-  select exists (
-    select from layover.pending b
-     where b.run_id = run and b.kind = 'signal' and not b.is_released and exists (
-       select from layover.signal g where g.run_id = b.run_id and g.name = b.signal and g.position is null
-         and (b.until is null or g.received_at <= b.until))
-  ) or exists (
-    select from layover.callback k join layover.pending b
-        on b.run_id = k.run_id and b.path = k.path and b.occurrence = k.occurrence
-     where k.run_id = run and k.position is null and b.kind = 'callback' and not b.is_released
-  )
-$$;
+language plpgsql volatile as $$
+begin
+  return (
+    select exists (
+      select from layover.pending b
+       where b.run_id = run and b.kind = 'signal' and not b.is_released and exists (
+         select from layover.signal g where g.run_id = b.run_id and g.name = b.signal and g.position is null
+           and (b.until is null or g.received_at <= b.until))
+    ) or exists (
+      select from layover.callback k join layover.pending b
+          on b.run_id = k.run_id and b.path = k.path and b.occurrence = k.occurrence
+       where k.run_id = run and k.position is null and b.kind = 'callback' and not b.is_released
+    )
+  );
+end $$;

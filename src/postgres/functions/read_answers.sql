@@ -1,7 +1,10 @@
 -- The answers to callbacks that could be taken.
 create or replace function layover.read_answers(run uuid, epoch integer) returns json
-language sql volatile as $$
-  select json_agg(json_build_object('path', k.path, 'occurrence', k.occurrence, 'outcome', k.outcome, 'value', k.value,
-      'answeredAt', layover.to_ms(k.answered_at)))
-    from layover.callback k where k.run_id = $1 and k.epoch = $2 and k.position is null
-$$;
+language plpgsql volatile as $$
+begin
+  return (
+    select json_agg(json_build_object('path', k.path, 'occurrence', k.occurrence, 'outcome', k.outcome, 'value', k.value,
+        'answeredAt', layover.to_ms(k.answered_at)))
+      from layover.callback k where k.run_id = $1 and k.epoch = $2 and k.position is null
+  );
+end $$;
