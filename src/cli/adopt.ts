@@ -42,7 +42,7 @@ async function adoptDatabase({ calls }: Database, yes = false, json = false): Pr
   }
   await calls.adoptEnvironment(ours.name);
   if (json) printJson({ outcome: "adopted", ...ours });
-  else print(`Runs are now carried out by ${shown(ours)}, at the next tick. The address known before does so no more.`);
+  else print(`Runs are now carried out by ${shown(ours)}, from its next start on, or within 6 hours.`);
 }
 
 function shown({ name, endpoint }: { readonly name: string; readonly endpoint: string }): string {

@@ -7,12 +7,17 @@ import type { TurnRef } from "../core/ports.ts";
 import type { DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./invocation.ts";
 import { defaults } from "./options.ts";
+import { wrongEnvironment } from "./wrong-environment.ts";
 
 export interface TickAnswer {
+  /** False: the database belongs to another environment, so nothing was looked at. */
+  readonly isOurs: boolean;
   readonly due: number;
   readonly dispatched: number;
   /** Whether this was the first tick of a deployment, and has looked at everything. */
   readonly isNew: boolean;
+  /** The last blocked run that a first tick had room for, where it has not looked at everything. */
+  readonly triedThrough?: string | undefined;
 }
 
 const pageSize = 500;
@@ -44,17 +49,22 @@ const unlimited: Room = { turns: Number.POSITIVE_INFINITY, alone: Number.POSITIV
 export async function tick({ options, registry }: Crew, wishes: TickOptions = {}): Promise<TickAnswer> {
   const { deployment, isExclusive = false, most = unlimited } = wishes;
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
+  const { environment = defaults.environment } = options;
   const { versions } = registry;
   let after: { dueAt: number | null; runId: string } | undefined;
   let isNew = wishes.isNew ?? (deployment === undefined ? false : undefined);
   const takesOver = isNew === true && isExclusive;
   const room = { ...most };
+  /** What was moved may come again, on a later page. */
+  const seen = new Set<string>();
   let isComplete = true;
+  let triedThrough: string | undefined;
   let due = 0;
   let dispatched = 0;
   for (;;) {
     const withinMs = takesOver ? longestMotionMs : 0;
     const page = await calls.listDue({
+      environment,
       versions,
       limit: pageSize,
       withinMs,
@@ -62,15 +72,25 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
       ...(deployment !== undefined && { deployment }),
       ...(after !== undefined && { after }),
     });
+    if (!page.isOurs) {
+      onError?.(wrongEnvironment(environment), "looking for what is due");
+      await calls.alarms.arm([page.now + longestBackoffMs]); // somebody may have adopted it by then
+      return { isOurs: false, due: 0, dispatched: 0, isNew: false };
+    }
     isNew = page.isNew;
     calls.alarms.forget(page.now + 60_000);
     if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
     const soonAt = motionMinute(page.now);
     const earliest = takesOver || calls.alarms.isBeat ? page.now : soonAt;
-    const looks = page.runs
-      .map((run) => look(run, { now: page.now, earliest, isNew: page.isNew }))
-      .filter(takeIn(room));
-    isComplete &&= looks.length === page.runs.length;
+    const looks: Look[] = [];
+    for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {
+      seen.add(run.runId);
+      const one = look(run, { now: page.now, earliest, isNew: page.isNew });
+      const isTaken = takeIn(room, one);
+      if (isTaken) looks.push(one);
+      isComplete &&= isTaken;
+      if (isComplete && run.dueAt === null) triedThrough = run.runId;
+    }
     if (looks.length > 0) {
       const moves = looks.map(({ move }) => move);
       await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
@@ -100,7 +120,8 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     after = { dueAt: last.dueAt, runId: last.runId };
   }
   await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });
-  return { due, dispatched, isNew: isNew && isComplete };
+  const isWhole = isNew && isComplete;
+  return { isOurs: true, due, dispatched, isNew: isWhole, triedThrough: isNew && !isWhole ? triedThrough : undefined };
 }
 
 interface Wish {
@@ -152,15 +173,13 @@ function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
  * Whether there is room for a look, which is taken then. All of a run goes together, as it has one due instant, so the
  * last one to fit may take more than is left.
  */
-function takeIn(room: { turns: number; alone: number }): (look: Look) => boolean {
-  return ({ refs }) => {
-    const alone = refs.filter(({ ref }) => ref.alone).length;
-    const together = refs.length - alone;
-    if ((alone > 0 && room.alone <= 0) || (together > 0 && room.turns <= 0)) return false;
-    room.alone -= alone;
-    room.turns -= together;
-    return true;
-  };
+function takeIn(room: { turns: number; alone: number }, { refs }: Look): boolean {
+  const alone = refs.filter(({ ref }) => ref.alone).length;
+  const together = refs.length - alone;
+  if ((alone > 0 && room.alone <= 0) || (together > 0 && room.turns <= 0)) return false;
+  room.alone -= alone;
+  room.turns -= together;
+  return true;
 }
 
 /** Only what was dispatched and never claimed is looked at less and less often. */

@@ -62,10 +62,10 @@ export class Ticker {
   }
 
   async #tick(): Promise<TickAnswer> {
-    if (this.#isClosed) return { due: 0, dispatched: 0, isNew: false };
+    if (this.#isClosed) return { isOurs: true, due: 0, dispatched: 0, isNew: false };
     try {
       const answer = await this.#options.tick({ isNew: this.#isNew });
-      this.#isNew = false;
+      if (answer.isOurs) this.#isNew = false;
       return answer;
     } catch (error) {
       if (!this.#options.isArmed()) {

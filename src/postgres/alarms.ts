@@ -10,7 +10,7 @@ import type { DatabaseClock } from "./clock.ts";
 const commitMs = 30_000;
 
 export class Alarms {
-  /** The alarm rings every minute for ever, whatever is armed. */
+  /** The alarm rings at a pace of its own for ever, as a cron does, whatever is armed. */
   readonly isBeat: boolean;
   readonly #alarm: Alarm;
   readonly #clock: DatabaseClock;

@@ -20,7 +20,7 @@ export interface CallsOptions {
   readonly query: Query;
   readonly namespace: string;
   readonly alarm: Alarm;
-  /** Whether the alarm rings every minute for ever, whatever is armed. Default: no. */
+  /** Whether the alarm rings at a pace of its own for ever, as a cron does, whatever is armed. Default: no. */
   readonly isBeat?: boolean | undefined;
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
@@ -118,7 +118,7 @@ export class Calls {
   }
 
   listDue(call: wire.DueCall): Promise<wire.DueAnswer> {
-    return this.#call("list_due", call);
+    return this.#call("list_due", { ...call, endpoint: this.endpoint });
   }
 
   /**
@@ -129,8 +129,8 @@ export class Calls {
     return this.#call("move_due", call);
   }
 
-  noteDeployment(deployment: string): Promise<{ readonly outcome: "noted" }> {
-    return this.#call("note_deployment", { deployment });
+  noteDeployment(call: wire.NoteCall): Promise<{ readonly outcome: "noted" }> {
+    return this.#call("note_deployment", { ...call, endpoint: this.endpoint });
   }
 
   pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{

@@ -82,7 +82,7 @@ function checksum(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-function ownVersion(): string {
+export function ownVersion(): string {
   const description: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   const isNamed = typeof description === "object" && description !== null && "version" in description;
   return isNamed ? String(description.version) : "0.0.0";

@@ -217,6 +217,8 @@ export interface DueRun {
   readonly branches: readonly DueBranch[] | null;
 }
 export interface DueCall {
+  /** Without: whichever it is. */
+  readonly environment?: string;
   readonly versions: ClaimCall["versions"];
   readonly limit: number;
   /** Whether to this deployment all that is ready or blocked counts. Without: where the database does not know it. */
@@ -227,9 +229,17 @@ export interface DueCall {
 }
 export interface DueAnswer {
   readonly now: number;
+  /** False: the database belongs to another environment, and nothing was looked at. */
+  readonly isOurs: boolean;
   readonly isNew: boolean;
   readonly runs: readonly DueRun[];
   readonly nextDueAt: number | null;
+}
+export interface NoteCall {
+  readonly environment: string;
+  readonly deployment: string;
+  /** The last blocked run that was tried, where further ones are left. */
+  readonly triedThrough?: string | undefined;
 }
 export interface Move {
   readonly runId: string;

@@ -56,6 +56,11 @@ describe.each(faces)("start, $face", ({ open }) => {
     const again = await client.start(drawn, { id: "o1" }, { id: "o1" });
     expect([first, lost, again].map((run) => run.runId)).toEqual([runId, runId, runId]);
     expect([first, lost, again].map(({ isNew }) => isNew)).toEqual([true, true, false]);
+    const plain = workflow({ name: "drawn", version: 2, input: z.object({ id: z.string() }) });
+    const drawsNothing = open(database.query, [plain]).client;
+    expect((await drawsNothing.start(plain, { id: "o1" }, { id: "o1" })).runId).toBe(runId);
+    const { runId: other } = await drawsNothing.start(plain, { id: "o3" }, { id: "o3" });
+    expect((await client.start(drawn, { id: "o3" }, { id: "o3" })).runId).toBe(other);
     await expect(client.start(drawn, { id: "o2" }, { id: "o1" })).rejects.toMatchObject({ code: "input_conflict" });
     await expect(client.start(drawn, { id: "o2" }, { runId })).rejects.toMatchObject({ code: "input_conflict" });
   });

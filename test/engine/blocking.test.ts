@@ -322,8 +322,8 @@ describe("a database of another environment", () => {
       endpoint: "copy.example.com/main",
     });
     await database.query("select layover.adopt_environment($1)", [call]);
+    await world.deploy({ endpoint: "copy.example.com/main" });
     expect(await world.run(run)).toMatchObject({ status: "completed", result: 1 });
-    expect(world.time).toBeLessThan(86_400_000 + 6 * 3_600_000 + 120_000);
   });
 
   test("of another name carries out nothing", async () => {

@@ -1,6 +1,7 @@
 /**
  * W (DESIGN.md §6): every run that is not over, paused or blocked, waits for nothing but signals, or has a due instant
- * for which an alarm stands that rings at or at most two minutes after it. Except versions that no deployment carries.
+ * for which an alarm stands that rings at or at most two minutes after it. Except versions that no deployment carries,
+ * and what belongs to another environment.
  */
 
 import type { Workflow } from "layover";
@@ -22,6 +23,8 @@ export interface Outlook {
   readonly alarms: readonly StandingAlarm[];
   /** That are carried here. */
   readonly workflows: readonly Workflow[];
+  readonly environment: string;
+  readonly endpoint: string;
   /** Since when they are. */
   readonly since: number;
   readonly now: number;
@@ -40,9 +43,10 @@ export class Watch {
     this.#namespace = namespace;
   }
 
-  async look({ alarms, workflows, ...rest }: Outlook): Promise<void> {
+  async look({ alarms, workflows, environment, endpoint, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
-    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, [this.#namespace, carried]);
+    const values = [this.#namespace, carried, environment, endpoint];
+    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, values);
     for (const run of rows) {
       const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
       this.#dispatches.set(run.run_id, dispatches);
@@ -52,7 +56,10 @@ export class Watch {
   }
 }
 
-function objection({ due, need, dispatches }: RunInMotion, outlook: Omit<Outlook, "workflows">): string | undefined {
+function objection(
+  { due, need, dispatches }: RunInMotion,
+  outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now">,
+): string | undefined {
   const { alarms, isExact, since, now } = outlook;
   if (due === null) {
     return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
@@ -83,4 +90,5 @@ const runsInMotion = `
        where c.run_id = s.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
          and not c.is_released
     ) as b on true
-   where s.namespace = $1 and r.workflow || '/' || r.version = any($2) and s.ended_at is null and s.paused_at is null and s.blocked is null`;
+   where s.namespace = $1 and r.workflow || '/' || r.version = any($2) and s.ended_at is null and s.paused_at is null and s.blocked is null
+     and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($3, $4))`;

@@ -406,6 +406,8 @@ export class World {
     await this.#watch.look({
       alarms: this.platform.alarms,
       workflows: this.#options.workflows,
+      environment: this.#options.environment ?? "default",
+      endpoint: this.#options.endpoint ?? this.#database.query.endpoint,
       since: this.#deployedAt,
       now: this.now,
       isExact: !this.#isOneProcess,

@@ -35,6 +35,7 @@ export function makeList(script: Script, wish: ListWish): void {
   };
   script.add("list_due", p, words, {
     now: world.now,
+    isOurs: true,
     isNew,
     runs: expectedRuns(listing),
     nextDueAt: nextDueAt(world, namespace),

@@ -63,7 +63,7 @@ function isBehind(
   run: { dueAt: number | null; runId: string },
   other: { dueAt: number | null; runId: string },
 ): boolean {
-  const [at, otherAt] = [run.dueAt ?? Number.NEGATIVE_INFINITY, other.dueAt ?? Number.NEGATIVE_INFINITY];
+  const [at, otherAt] = [run.dueAt ?? Number.POSITIVE_INFINITY, other.dueAt ?? Number.POSITIVE_INFINITY];
   return at > otherAt || (at === otherAt && run.runId > other.runId);
 }
 

@@ -24,7 +24,7 @@ beforeEach(() => {
       ticks.push({
         isNew,
         end: async (answer) => {
-          resolve({ due: 0, dispatched: 0, isNew: false, ...answer });
+          resolve({ isOurs: true, due: 0, dispatched: 0, isNew: false, ...answer });
           await vi.advanceTimersByTimeAsync(0);
         },
         fail: async () => {

@@ -1,6 +1,8 @@
 /** What a tick costs where most runs are over, and how a deployment is found to be new. */
+import { v7 } from "uuid";
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
+import type { Query } from "../../src/core/ports.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 
@@ -51,7 +53,7 @@ describeEachPostgres("among many runs that are over", (database) => {
     }
   });
 
-  test("pages follow each other, blocked runs first", async () => {
+  test("pages follow each other, blocked runs last", async () => {
     const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
     const seen: string[] = [];
     let after: { readonly dueAt: number | null; readonly runId: string } | undefined;
@@ -59,7 +61,7 @@ describeEachPostgres("among many runs that are over", (database) => {
       const { runs } = await calls.listDue({ versions, isNew: true, limit: 7, ...(after && { after }) });
       seen.push(...runs.map(({ runId }) => runId));
       after = runs.at(-1);
-      expect(runs.map(({ dueAt }) => dueAt === null)).toEqual(runs.map((_, index) => page * 7 + index < 10));
+      expect(runs.map(({ dueAt }) => dueAt === null)).toEqual(runs.map((_, index) => page * 7 + index >= 20));
     }
     expect(seen).toHaveLength(30);
     expect(new Set(seen).size).toBe(30);
@@ -72,24 +74,55 @@ describe("a deployment", () => {
   async function aDatabase() {
     const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
     await calls.adoptEnvironment("production");
+    const note = (deployment: string) => calls.noteDeployment({ environment: "production", deployment });
     const isNew = async (deployment: string) => (await calls.listDue({ versions, limit: 1, deployment })).isNew;
-    return { calls, isNew };
+    return { calls, note, isNew };
   }
 
   test("is new until it is noted, and again after another one was", async () => {
-    const { calls, isNew } = await aDatabase();
+    const { note, isNew } = await aDatabase();
     expect(await isNew("one")).toBe(true);
     expect(await isNew("one")).toBe(true);
-    await calls.noteDeployment("one");
+    await note("one");
     expect([await isNew("one"), await isNew("two")]).toEqual([false, true]);
-    await calls.noteDeployment("two");
+    await note("two");
     expect([await isNew("one"), await isNew("two")]).toEqual([true, false]);
   });
 
   test("is new in a database that was adopted since", async () => {
-    const { calls, isNew } = await aDatabase();
-    await calls.noteDeployment("one");
+    const { calls, note, isNew } = await aDatabase();
+    await note("one");
     await calls.adoptEnvironment("staging");
+    expect(await isNew("one")).toBe(true);
+  });
+
+  test("that could not try all blocked runs goes on behind the last one", async () => {
+    const { calls, note } = await aDatabase();
+    const runIds = Array.from({ length: 3 }, () => v7());
+    for (const runId of runIds) await calls.startRun({ runId, workflow: "order", version: 1, encodedInput: "0null" });
+    await database.query("update layover.run_state set blocked = 'by older code', due_at = null");
+    const blocked = async (deployment: string) =>
+      (await calls.listDue({ versions, limit: 9, deployment })).runs.map(({ runId }) => runId);
+    const [first = "", ...others] = runIds;
+    await calls.noteDeployment({ environment: "production", deployment: "one", triedThrough: first });
+    expect(await blocked("one")).toEqual(others);
+    expect(await blocked("two")).toEqual(runIds);
+    await note("one");
+    expect(await blocked("one")).toEqual([]);
+  });
+
+  test("of another environment sees nothing, and is not noted", async () => {
+    const { calls, isNew } = await aDatabase();
+    await calls.startRun({ runId: v7(), workflow: "order", version: 1, encodedInput: "0null" });
+    const look = (environment: string) => calls.listDue({ environment, versions, limit: 9, isNew: true });
+    expect(await look("production")).toMatchObject({ isOurs: true, isNew: true, runs: [{ isReady: true }] });
+    expect(await look("staging")).toMatchObject({ isOurs: false, isNew: false, runs: [], nextDueAt: null });
+    const elsewhere = Object.assign(async (...call: Parameters<Query>) => await database.query(...call), {
+      endpoint: "elsewhere",
+    });
+    const copy = new Calls({ query: elsewhere, namespace: "default", alarm: async () => {} });
+    expect(await copy.listDue({ environment: "production", versions, limit: 9 })).toMatchObject({ isOurs: false });
+    await calls.noteDeployment({ environment: "staging", deployment: "one" });
     expect(await isNew("one")).toBe(true);
   });
 

@@ -322,7 +322,7 @@ describeEachPostgres(
         });
       });
       const errors: unknown[] = [];
-      const invocations: Promise<void>[] = [];
+      const invocations: Promise<boolean>[] = [];
       const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
       const onError = (error: unknown) => void errors.push(error);
       const engine = new Engine({ calls, dispatch, workflows: [orderWorkflow], onError });

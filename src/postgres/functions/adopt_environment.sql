@@ -7,6 +7,6 @@ begin
     values (p->>'namespace', p->>'environment', p->>'endpoint', layover.now())
     on conflict (namespace) do update
       set name = excluded.name, endpoint = excluded.endpoint, adopted_at = excluded.adopted_at,
-        deployment = null;
+        deployment = null, tried_through = null;
   return json_build_object('outcome', 'adopted');
 end $$;

@@ -23,7 +23,7 @@ begin
      and c.occurrence = (p->>'occurrence')::integer;
   if found then
     return json_build_object('outcome', case when k.outcome = 'expired' then 'expired'
-      when k.outcome = p->>'outcome' and (k.value = p->>'value' or k.sent = p->>'sent') then 'answered' else 'conflict' end);
+      when k.outcome = p->>'outcome' and layover.is_same(k.value, k.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
   elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer then
     return json_build_object('outcome', 'over');
   end if;

@@ -32,7 +32,7 @@ begin
       on conflict do nothing;
     exit when found;
     select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow'
-        and (r.input = v_input or r.sent = p->>'sent') is true
+        and layover.is_same(r.input, r.sent, v_input, p->>'sent')
       into v_existing, v_same
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')

@@ -1,0 +1,77 @@
+/** The first tick of a deployment, where there is more than one page, or more than it may dispatch. */
+import { v7 } from "uuid";
+import { describe, expect, test } from "vitest";
+import { workflow } from "../../src/core/contract.ts";
+import type { Alarm, TurnRef } from "../../src/core/ports.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const idle = workflow({ name: "idle", version: 1 }).handler(async () => {});
+
+describe("a deployment's first tick", () => {
+  const database = testDatabase({ perTest: true });
+
+  /** An engine whose dispatches are written down, and reach nobody. */
+  function anEngine() {
+    const armed: number[] = [];
+    const alarm: Alarm = async (instants) => void armed.push(...instants.map(({ inMs }) => inMs));
+    const calls = new Calls({ query: database.query, namespace: "default", alarm, isBeat: true });
+    const dispatched: string[] = [];
+    const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns.map(({ runId }) => runId));
+    return { calls, armed, dispatched, engine: new Engine({ calls, dispatch, workflows: [idle] }) };
+  }
+
+  /** Ready runs, in order of their ids. */
+  async function startRuns(calls: Calls, count: number): Promise<readonly string[]> {
+    await calls.adoptEnvironment("default");
+    const runIds = Array.from({ length: count }, () => v7()).toSorted();
+    await database.query(
+      `select count(layover.start_run(jsonb_build_object('runId', r.id, 'workflow', 'idle', 'version', 1)))
+        from unnest($1::uuid[]) as r (id)`,
+      [`{${runIds.join()}}`],
+    );
+    return runIds;
+  }
+
+  test("serves what is due before what is blocked, and goes on behind the last one that it had room for", async () => {
+    const { calls, dispatched, engine } = anEngine();
+    const [due = "", ...blocked] = await startRuns(calls, 4);
+    await database.query("update layover.run_state set blocked = 'other code', due_at = null where run_id <> $1", [
+      due,
+    ]);
+    const terms = { deployment: "new", most: { turns: 2, alone: 1 } };
+
+    const first = await engine.tick(terms);
+    expect(dispatched).toEqual([due, blocked[0]]);
+    expect(first).toMatchObject({ isNew: false, triedThrough: blocked[0] });
+    await calls.noteDeployment({ environment: "default", deployment: "new", triedThrough: first.triedThrough });
+    await database.query("update layover.run_state set ready_at = null, due_at = null where run_id = $1", [due]);
+
+    const second = await engine.tick(terms);
+    expect(dispatched.slice(2)).toEqual([blocked[1], blocked[2]]);
+    expect(second).toMatchObject({ isNew: true, triedThrough: undefined });
+  });
+
+  test.each([{ isExclusive: true }, { isExclusive: false }])(
+    "looks at each run once, though what it has moved comes again: %o",
+    async ({ isExclusive }) => {
+      const { calls, dispatched, engine } = anEngine();
+      const runIds = await startRuns(calls, 600);
+      expect(await engine.tick({ isNew: true, isExclusive })).toMatchObject({ isNew: true, dispatched: 600 });
+      expect(dispatched.toSorted()).toEqual(runIds);
+    },
+  );
+
+  test("moves nothing of a database that belongs to another environment, and looks again in some hours", async () => {
+    const { calls, armed, dispatched, engine } = anEngine();
+    await startRuns(calls, 2);
+    await calls.adoptEnvironment("production");
+    const before = await database.query("select due_at, dispatches from layover.run_state");
+    armed.length = 0;
+    expect(await engine.tick({ isNew: true })).toMatchObject({ isOurs: false, due: 0 });
+    expect(armed.map((ms) => Math.round(ms / 3_600_000))).toEqual([6]);
+    expect(dispatched).toEqual([]);
+    expect(await database.query("select due_at, dispatches from layover.run_state")).toEqual(before);
+  });
+});
