@@ -1,4 +1,4 @@
-/** layover's own package: where it is installed, which version it is, and which versions of others it is tested with. */
+/** layover's own package: where it is installed, and which versions of others it is tested with. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
@@ -8,10 +8,6 @@ export const packageFolder = fileURLToPath(new URL("../..", import.meta.url));
 
 const Versions = z.record(z.string(), z.string());
 const Package = z.object({ version: z.string(), dependencies: Versions, devDependencies: Versions });
-
-export function ownVersion(): string {
-  return ownPackage().version;
-}
 
 /** The range to ask for of a package that goes with this version of layover, or of layover itself. */
 export function rangeOf(name: string): string {

@@ -9,7 +9,7 @@ import { type NodeServer, serveNode } from "../platform/node.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";
-import { print } from "./screen.ts";
+import { note, print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface DevOptions {
@@ -110,7 +110,7 @@ function printLog(entry: LogEntry): void {
 }
 
 function printError(error: unknown, doing: string): void {
-  console.error(`${timeOfDay()} error, ${doing}: ${errorLines(error)}`);
+  note(`${timeOfDay()} error, ${doing}: ${errorLines(error)}`);
 }
 
 function timeOfDay(): string {

@@ -23,8 +23,11 @@ export class Engine {
     this.#crew.isClosing = true;
   }
 
-  /** One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. */
-  carryOut(turns: readonly TurnRef[]): Promise<void> {
+  /**
+   * One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. False: it could
+   * claim none of them, as the database failed or does not know this environment. Nobody counted that as a try.
+   */
+  carryOut(turns: readonly TurnRef[]): Promise<boolean> {
     return carryOut(this.#crew, turns);
   }
 

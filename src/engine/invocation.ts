@@ -21,6 +21,7 @@ import { recognise } from "./recognise.ts";
 import type { Registry } from "./registry.ts";
 import { RunTurn } from "./run-turn.ts";
 import type { Warm } from "./warm.ts";
+import { wrongEnvironment } from "./wrong-environment.ts";
 
 export interface Crew {
   readonly options: EngineOptions;
@@ -32,9 +33,10 @@ export interface Crew {
 
 type Claimed = ClaimedRun | ClaimedBranch;
 
-export async function carryOut(crew: Crew, refs: readonly TurnRef[]): Promise<void> {
+/** Answers whether it could claim: whether the database answered, and knows this environment. */
+export async function carryOut(crew: Crew, refs: readonly TurnRef[]): Promise<boolean> {
   const invocation = new Invocation(crew, refs.length);
-  await invocation.carryOut(refs);
+  return await invocation.carryOut(refs);
 }
 
 class Invocation {
@@ -69,7 +71,7 @@ class Invocation {
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
   }
 
-  async carryOut(refs: readonly TurnRef[]): Promise<void> {
+  async carryOut(refs: readonly TurnRef[]): Promise<boolean> {
     const { calls, warm } = { ...this.#options, ...this.#crew };
     const asked = refs.map((ref) => {
       const held =
@@ -83,7 +85,8 @@ class Invocation {
     try {
       answer = await calls.claimTurns({ ...this.#terms, turns: asked.map(({ turn }) => turn) });
     } catch (error) {
-      return this.#report(error, "claiming turns");
+      this.#report(error, "claiming turns");
+      return false;
     }
     await Promise.all(
       asked.map(async ({ ref, held, turn }, index) => {
@@ -103,6 +106,7 @@ class Invocation {
       }),
     );
     for (const wish of wishes) await this.#dispatch([wish]);
+    return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
   #claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
@@ -344,15 +348,4 @@ function toRefs(runId: string, branches: readonly BranchRef[]): TurnRef[] {
 
 function randomToken(): string {
   return crypto.randomUUID();
-}
-
-function wrongEnvironment(environment: string): LayoverError {
-  return new LayoverError(
-    "wrong_environment",
-    `this database is not known as environment "${environment}" at this address`,
-    {
-      hint: "It is a copy, or two deployments share it. If runs are to be carried out here: layover adopt.",
-      details: { environment },
-    },
-  );
 }

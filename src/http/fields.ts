@@ -7,7 +7,7 @@ export type Body = Readonly<Record<string, unknown>>;
 /** No body is an empty one. @throws LayoverError `invalid_request` */
 export function objectBody(body: unknown, fields: readonly string[]): Body {
   if (body === undefined) return {};
-  if (!isRecord(body)) throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
+  if (!isPlainObject(body)) throw invalidField("the body", "is not an object", `Send { ${fields.join(", ")} }.`);
   const unknown = Object.keys(body).find((key) => !fields.includes(key));
   if (unknown === undefined) return body;
   throw invalidField(shorten(unknown), "is not a field of this request", `The fields are ${fields.join(", ")}.`);
@@ -47,7 +47,7 @@ export function optionalInstant(body: Body, field: string): Date | undefined {
 
 export function optionalTexts(body: Body, field: string): Readonly<Record<string, string>> | undefined {
   const value = body[field] ?? undefined;
-  if (value === undefined || (isRecord(value) && isTexts(value))) return value;
+  if (value === undefined || (isPlainObject(value) && isTexts(value))) return value;
   throw invalidField(field, "is not an object of texts", 'Write it as { "customer": "c1" }.');
 }
 
@@ -74,7 +74,7 @@ function kindOf(value: unknown): string {
 }
 
 /** Not an array; nor, in a body in the codec, a Map or an Error, whose fields are not what they seem. */
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 

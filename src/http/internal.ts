@@ -20,12 +20,16 @@ export interface TurnsMessage {
 }
 
 /**
- * A turn is 65 bytes, one of a branch 100 and its path. So there is room for a batch of 10 whose paths have 6 KB, and for
- * a burst of 200 (see platform/self-dispatch.ts) whose paths have 220 bytes: `ship[123]/send` has 14.
+ * A turn is some 72 bytes, one of a branch some 110 and its path: `ship[123]/send` has 14. So a burst of 200 (see
+ * platform/self-dispatch.ts) has room for paths of 210 bytes. A name alone may have 200 characters, though, and a path
+ * has several: so whoever sends turns measures them.
  *
  * Whoever guesses a header has us compute a MAC over this much, for each secret.
  */
 const mostBytes = 64 * 1024;
+
+/** Of `turns`, as JSON in UTF-8. What a message holds besides is some 50 bytes. */
+export const mostTurnsBytes = mostBytes - 1_024;
 
 export function turnsRequest(message: TurnsMessage, signing: Signing): RequestInit {
   const body = JSON.stringify(message);

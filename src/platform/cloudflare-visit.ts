@@ -6,11 +6,12 @@ import { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
-import type { EngineOptions } from "../engine/options.ts";
+import { defaults, type EngineOptions } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
-import { turnsPath, turnsRequest } from "../http/internal.ts";
+import { mostTurnsBytes, turnsPath, turnsRequest } from "../http/internal.ts";
 import { Calls } from "../postgres/calls.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
+import type { NoteCall } from "../postgres/wire.ts";
 import type { CloudflareOptions } from "./cloudflare-options.ts";
 import { type Isolate, read } from "./isolate.ts";
 import { lazyDatabase } from "./lazy-database.ts";
@@ -74,6 +75,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   const { secrets, publicUrl, clock, deployment } = isolate;
   const { hops, until, turns = 1, hold, requestId } = options;
   const database = lazyDatabase(() => read("database", () => settings.database(env)));
+  const environment = read("environment", () => settings.environment?.(env)) ?? defaults.environment;
   const self = read("self", () => settings.self?.(env)) ?? globalThis;
 
   const selfDispatch = new SelfDispatch({
@@ -86,6 +88,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       if (!response.ok) throw refused(response.status);
     },
     batch,
+    mostBytes: mostTurnsBytes,
     mostRequests,
     concurrency: mostOpen,
     until,
@@ -93,7 +96,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     onError: (error) => onError(error, "dispatching"),
   });
   const dispatch = hops < mostHops ? selfDispatch.dispatch : async () => {};
-  // The cron trigger rings each minute, whatever is armed. The price: it asks the database each time, which never sleeps.
+  // Whatever is armed, the cron trigger rings at its pace. The price: each time it asks the database, and keeps it awake.
   const alarm = async () => {};
   const calls = new Calls({ query: database, namespace, alarm, isBeat: true, clock });
   const { maxSteps, budgetMs } = { ...carrying, ...invocation };
@@ -101,7 +104,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     ...settings,
     calls,
     dispatch,
-    environment: read("environment", () => settings.environment?.(env)),
+    environment,
     sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
     invocation: {
       maxSteps: Math.max(1, Math.floor(maxSteps / turns)),
@@ -113,13 +116,13 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   });
   /*
    * A blocked run has no due instant, and new code is to try it again. So the database remembers which deployment has
-   * ticked last, once all that its first tick has dispatched was answered: is it cut off before, the next one does it
-   * again. While two versions share the traffic they take turns in being new.
+   * ticked last, once all that its first tick has dispatched was carried by requests that could claim it. Is one of them
+   * refused or lost, or the tick cut off before, the next one does it again. While two versions share the traffic they take turns in being new.
    */
-  let isToBeNoted = false;
+  let toNote: NoteCall | undefined;
   const tick = async (): Promise<void> => {
-    const { isNew } = await selfDispatch.together(() => engine.tick({ deployment, most: mostOfTick }));
-    isToBeNoted ||= isNew;
+    const { isNew, triedThrough } = await selfDispatch.together(() => engine.tick({ deployment, most: mostOfTick }));
+    if (isNew || triedThrough !== undefined) toNote = { environment, deployment, triedThrough };
   };
   const client = new Client({
     calls,
@@ -134,9 +137,9 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   const settle = async (): Promise<void> => {
     await leave();
     await selfDispatch.settled();
-    if (!isToBeNoted) return;
+    if (toNote === undefined || !selfDispatch.isWhole) return;
     try {
-      await calls.noteDeployment(deployment);
+      await calls.noteDeployment(toNote);
     } catch (error) {
       onError(error, "noting the deployment");
     }
@@ -154,8 +157,12 @@ function atRest(): Promise<void> {
 }
 
 function refused(status: number): LayoverError {
+  const cause =
+    status === 503
+      ? "It came too late, or could not claim the turns, which was reported by itself."
+      : "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead.";
   return new LayoverError("internal", `the Worker's own request to ${turnsPath} was answered ${status}`, {
-    hint: "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead. The cron trigger goes on with the runs.",
+    hint: `${cause} The cron trigger goes on with the runs.`,
     details: { status },
   });
 }

@@ -11,6 +11,7 @@
  * than what is left, more than 10 s: it may be given up amid its body, and is carried out again when its lease is over.
  */
 import { Hono } from "hono/tiny";
+import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
@@ -61,11 +62,13 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
 
   const carryOut = async (request: Request, env: Env): Promise<Response> => {
     const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
-    if (Date.now() >= until) return new Response(null, { status: 204 });
+    if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
     const requestId = request.headers.get("cf-ray") ?? undefined;
     const { engine, settle } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
-    await engine.carryOut(turns);
+    const isClaimed = await engine.carryOut(turns);
     await settle();
+    // Why not was reported, to the operator.
+    if (!isClaimed) return problem(notCarriedOut("database_unavailable", "the turns could not be claimed"));
     return new Response(null, { status: 204 });
   };
 
@@ -109,6 +112,11 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       }
     },
   };
+}
+
+/** Both are 503: whoever asked is not to take the turns for tried. */
+function notCarriedOut(code: "too_late" | "database_unavailable", message: string): LayoverError {
+  return new LayoverError(code, message, { hint: "The cron trigger goes on with the runs." });
 }
 
 /** As one object, whose fields Workers Logs can search by. */

@@ -10,7 +10,7 @@
 import type { TurnRef } from "../core/ports.ts";
 
 export interface InProcessDispatchOptions {
-  readonly carryOut: (turns: readonly TurnRef[]) => Promise<void>;
+  readonly carryOut: (turns: readonly TurnRef[]) => Promise<unknown>;
   /** How many invocations may be under way. */
   readonly concurrency: number;
   /** How many turns one invocation takes. */
@@ -20,7 +20,7 @@ export interface InProcessDispatchOptions {
 export class InProcessDispatch {
   readonly #options: InProcessDispatchOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
   #queue: TurnRef[] = [];
   #next = 0;
   #alone: TurnRef[] = [];

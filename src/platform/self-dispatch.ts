@@ -5,7 +5,9 @@
  * Where a moment's requests are more than may be open at a time, those that queue would wait for all that follows from
  * those before them. So then each carries out its turns and goes no further.
  *
- * Nothing here is certain to arrive. What is lost, refused or left out, the scheduler finds within two minutes.
+ * Nothing here is certain to arrive. What is lost, refused or left out is the scheduler's, which looks again at what it
+ * has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours, and at a blocked run only for a new deployment.
+ * So whoever dispatches can ask whether all of it was carried ({@link SelfDispatch.isWhole}).
  */
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
@@ -15,6 +17,8 @@ export interface SelfDispatchOptions {
   readonly send: (turns: readonly TurnRef[], goesOn: boolean) => Promise<void>;
   /** How many turns a request carries, or more where the requests would be more than `mostRequests`. */
   readonly batch: number;
+  /** How long a request's turns may be as JSON, in bytes. One that is longer by itself goes alone, to be refused. */
+  readonly mostBytes: number;
   /** In all. A third of them at most carries a turn that goes alone. */
   readonly mostRequests: number;
   /** How many requests of one moment may be under way. */
@@ -29,8 +33,10 @@ export interface SelfDispatchOptions {
 /** A longer wait is the scheduler's: until then the request that waits would be open. */
 const longestPauseMs = 10_000;
 
-/** That one request carries, which reads a body of 64 KiB (see http/internal.ts). */
+/** That one request carries, however short they are. */
 const mostTurns = 200;
+
+const utf8 = new TextEncoder();
 
 export class SelfDispatch {
   readonly #options: SelfDispatchOptions;
@@ -38,6 +44,7 @@ export class SelfDispatch {
   #requestsLeft: number;
   #collected: TurnRef[] = [];
   #isCollecting = false;
+  #isWhole = true;
 
   constructor(options: SelfDispatchOptions) {
     this.#options = options;
@@ -45,10 +52,19 @@ export class SelfDispatch {
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
-    if (delayMs > longestPauseMs || this.#isTooLate(delayMs)) return;
+    if (delayMs > longestPauseMs) return;
+    if (this.#isTooLate(delayMs)) return this.#lose();
     if (delayMs > 0) return this.#track(pause(hostClock, delayMs).then(() => this.#collect(turns)));
     this.#collect(turns);
   };
+
+  /**
+   * Whether each turn was carried by a request that was answered well, as far as they are {@link settled}. A wait that is
+   * the scheduler's does not count: its run has a due instant.
+   */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
 
   /** Makes one moment of `work`: what is dispatched meanwhile goes out when it has ended. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -64,6 +80,10 @@ export class SelfDispatch {
   /** Resolves when nothing is under way any more. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  #lose(): void {
+    this.#isWhole = false;
   }
 
   #isTooLate(delayMs: number): boolean {
@@ -90,10 +110,11 @@ export class SelfDispatch {
   }
 
   async #send(turns: readonly TurnRef[], goesOn: boolean): Promise<void> {
-    if (this.#isTooLate(0)) return;
+    if (this.#isTooLate(0)) return this.#lose();
     try {
       await this.#options.send(turns, goesOn);
     } catch (error) {
+      this.#lose();
       this.#options.onError(error);
     }
   }
@@ -109,15 +130,34 @@ export class SelfDispatch {
    * left out here, though the scheduler may have counted it as dispatched; it asks for no more than there is room for.
    */
   #split(turns: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
-    const { batch, mostRequests } = this.#options;
+    const { batch, mostBytes, mostRequests } = this.#options;
     const mostAlone = Math.min(Math.ceil(mostRequests / 3), this.#requestsLeft);
     const alone = turns.filter((turn) => turn.alone).slice(0, mostAlone);
-    const together = turns.filter((turn) => !turn.alone);
-    const room = this.#requestsLeft - alone.length;
-    const size = Math.min(Math.max(batch, Math.ceil(together.length / Math.max(room, 1))), mostTurns);
-    const batches = Array.from({ length: Math.min(room, Math.ceil(together.length / size)) }, (_, index) =>
-      together.slice(index * size, (index + 1) * size),
-    );
-    return [...batches, ...alone.map((turn) => [turn])];
+    let together = turns.filter((turn) => !turn.alone);
+    const batches: TurnRef[][] = [];
+    for (let room = this.#requestsLeft - alone.length; room > 0 && together.length > 0; room -= 1) {
+      const size = Math.min(Math.max(batch, Math.ceil(together.length / room)), mostTurns);
+      const next = together.slice(0, countWithin(mostBytes, together.slice(0, size)));
+      batches.push(next);
+      together = together.slice(next.length);
+    }
+    const requests = [...batches, ...alone.map((turn) => [turn])];
+    if (requests.flat().length < turns.length) this.#lose();
+    return requests;
   }
+}
+
+/** How many of the first `turns` fit within so many bytes together: one at least. */
+function countWithin(mostBytes: number, turns: readonly TurnRef[]): number {
+  let bytes = 0;
+  const beyond = turns.findIndex((turn) => {
+    bytes += bytesOf(turn);
+    return bytes > mostBytes;
+  });
+  return beyond === -1 ? turns.length : Math.max(1, beyond);
+}
+
+/** As an item of a list. */
+function bytesOf(turn: TurnRef): number {
+  return utf8.encode(JSON.stringify(turn)).byteLength + 1;
 }

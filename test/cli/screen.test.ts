@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test, vi } from "vitest";
 import { plain, print, table, wrapped } from "../../src/cli/screen.ts";
 import { fromNow, lasting } from "../../src/cli/times.ts";
@@ -67,4 +68,10 @@ test.each([
   [1_999, "1 s"],
 ])("%i ms last %j", (ms, text) => {
   expect(lasting(ms)).toBe(text);
+});
+
+test("no command writes to the console by itself, past what makes others' texts harmless", () => {
+  const folder = new URL("../../src/cli/", import.meta.url);
+  const writers = readdirSync(folder).filter((file) => /\bconsole\./.test(readFileSync(new URL(file, folder), "utf8")));
+  expect(writers).toEqual(["screen.ts"]);
 });

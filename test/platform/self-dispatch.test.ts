@@ -1,5 +1,7 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
+import { mostTurnsBytes, readTurns, turnsPath, turnsRequest } from "../../src/http/internal.ts";
+import { Secrets } from "../../src/http/secrets.ts";
 import { SelfDispatch } from "../../src/platform/self-dispatch.ts";
 
 beforeEach(() => {
@@ -26,6 +28,7 @@ class Requests {
       return promise;
     },
     batch: 3,
+    mostBytes: 6_000,
     mostRequests: 4,
     concurrency: 2,
     until: () => this.until,
@@ -76,7 +79,7 @@ test("a burst goes in so many requests at most, of more than a batch", async () 
   await requests.dispatch(Array.from({ length: 41 }, (_, index) => `${index}`));
   await pass(0);
   for (let answers = 0; answers < 4; answers += 1) await requests.answer();
-  expect(requests.sent.map((turns) => turns.length)).toEqual([11, 11, 11, 8]);
+  expect(requests.sent.map((turns) => turns.length)).toEqual([11, 10, 10, 10]);
 });
 
 test.each([
@@ -106,6 +109,56 @@ test("a request carries two hundred turns at most", async () => {
   await pass(0);
   for (let answers = 0; answers < 4; answers += 1) await requests.answer();
   expect(requests.sent.map((turns) => turns.length)).toEqual([200, 200, 200, 200]);
+});
+
+/** A branch's turn, of more bytes than its path has characters. */
+const branchTurn = (runId: string, length: number): TurnRef => ({
+  runId,
+  turn: 1,
+  branch: { path: "ß".repeat(length), occurrence: 1 },
+});
+
+test("what is longer than a request may be goes in several, and room is left for it", async () => {
+  const requests = new Requests();
+  const turns = Array.from({ length: 7 }, (_, index) => branchTurn(`${index}`, 1_400));
+  await requests.dispatch(turns);
+  await pass(0);
+  for (let answers = 0; answers < 4; answers += 1) await requests.answer();
+  expect(requests.sent).toEqual([["0", "1"], ["2", "3"], ["4", "5"], ["6"]]);
+  expect(requests.selfDispatch.isWhole).toBe(true);
+});
+
+test("a turn that no request has room for goes alone, and holds up no other", async () => {
+  const requests = new Requests();
+  await requests.dispatch(["a", branchTurn("long", 3_000), "b"]);
+  await pass(0);
+  await requests.answer();
+  expect(requests.sent).toEqual([["a"], ["long"], ["b"]]);
+});
+
+test("as many turns as a request may have are read by who receives it", async () => {
+  vi.useRealTimers();
+  const signing = { secrets: new Secrets([`for this test ${crypto.randomUUID()}`]), namespace: "default" };
+  const received: string[] = [];
+  const errors: unknown[] = [];
+  const selfDispatch = new SelfDispatch({
+    async send(turns) {
+      const request = turnsRequest({ turns, hops: 12, until: Date.now() }, signing);
+      const message = await readTurns(new Request(`https://example.com${turnsPath}`, request), signing);
+      received.push(...message.turns.map(({ runId }) => runId));
+    },
+    batch: 200,
+    mostBytes: mostTurnsBytes,
+    mostRequests: 4,
+    concurrency: 4,
+    until: () => Number.POSITIVE_INFINITY,
+    onError: (error) => void errors.push(error),
+  });
+  const turns = Array.from({ length: 500 }, (_, index) => branchTurn(`${index}`, 200));
+  await selfDispatch.dispatch(turns, 0);
+  await selfDispatch.settled();
+  expect(errors).toEqual([]);
+  expect(received).toHaveLength(500);
 });
 
 test("nothing goes out after the end, nor is a wait begun that would last until then", async () => {
@@ -214,4 +267,60 @@ test("a request that fails is reported, and the others go on", async () => {
   await requests.selfDispatch.settled();
   expect(requests.errors).toEqual([new Error("refused")]);
   expect(requests.sent).toHaveLength(3);
+});
+
+describe("it is whole", () => {
+  test("when all was answered well, a wait that is the scheduler's aside", async () => {
+    const requests = new Requests();
+    await requests.dispatch(["a", "b", "c", "d"]);
+    await requests.dispatch(["late"], 10_001);
+    await pass(0);
+    await requests.answer();
+    await requests.answer();
+    await requests.selfDispatch.settled();
+    expect(requests.selfDispatch.isWhole).toBe(true);
+  });
+
+  test("no more once a request has failed, whatever follows", async () => {
+    const requests = new Requests();
+    await requests.dispatch(["a"]);
+    await pass(0);
+    await requests.answer(new Error("refused"));
+    await requests.dispatch(["b"]);
+    await pass(0);
+    await requests.answer();
+    expect(requests.selfDispatch.isWhole).toBe(false);
+  });
+
+  test.each([
+    ["at once", 0],
+    ["after a wait", 5_000],
+  ])("not where what is to go %s would go after the end", async (_, delayMs) => {
+    const requests = new Requests();
+    requests.until = Date.now() + delayMs;
+    await requests.dispatch(["a"], delayMs);
+    await pass(10_000);
+    expect(requests.sent).toEqual([]);
+    expect(requests.selfDispatch.isWhole).toBe(false);
+  });
+
+  test("not where the end comes while requests queue", async () => {
+    const requests = new Requests();
+    requests.until = Date.now() + 1_000;
+    await requests.dispatch(["a", "b", "c", "d", "e", "f", "g"]);
+    await pass(1_000);
+    expect(requests.selfDispatch.isWhole).toBe(true);
+    await requests.answer();
+    expect(requests.selfDispatch.isWhole).toBe(false);
+  });
+
+  test.each([
+    ["together", false, 801],
+    ["alone", true, 3],
+  ])("not where more goes %s than there are requests for", async (_, alone, count) => {
+    const requests = new Requests();
+    await requests.dispatch(Array.from({ length: count }, (_, index) => ({ runId: `${index}`, turn: 1, alone })));
+    await pass(0);
+    expect(requests.selfDispatch.isWhole).toBe(false);
+  });
 });

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { turnsRequest } from "../../src/http/internal.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { signatureHeader } from "../../src/http/signature.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { refused } from "../postgres/neon-endpoint.ts";
 import { secrets } from "./a-worker.ts";
 import { aStage, completed, linksBy, requestFor } from "./worker-stage.ts";
 
@@ -13,6 +14,7 @@ const until = Date.now() + 600_000;
 const message = { turns: [{ runId: "01900000-0000-7000-8000-000000000000", turn: 1 }], hops: 1, until };
 const signed = turnsRequest(message, { secrets, namespace: "default" });
 const tenMinutes = 600_000;
+const denied = { message: "permission denied", code: "42501", severity: "ERROR" };
 
 test("a request to carry out turns that is not signed here and now is refused before any statement", async () => {
   const worker = await stage.begin();
@@ -82,8 +84,36 @@ test("a request to carry out turns that comes after its end carries out nothing"
     { turns: [{ runId, turn: 1 }], hops: 1, until: Date.now() },
     { secrets, namespace: "default" },
   );
-  expect((await fetch(`${worker.url}/internal/turns`, late)).status).toBe(204);
+  const answer = await fetch(`${worker.url}/internal/turns`, late);
+  expect([answer.status, await answer.json()]).toMatchObject([503, { code: "too_late" }]);
   expect(stage.statements()).toEqual([]);
+  expect(worker.logged).toEqual([]);
+});
+
+test("whoever asks for turns that cannot be claimed is told so, and the operator why", async () => {
+  const worker = await stage.begin();
+  const runId = await stage.readyRun(worker);
+  stage.endpoint.next(refused(400, JSON.stringify(denied)));
+  const answer = await fetch(`${worker.url}/internal/turns`, requestFor(runId));
+  const document = await answer.json();
+  expect([answer.status, document]).toMatchObject([503, { code: "database_unavailable" }]);
+  expect(JSON.stringify(document)).not.toContain(denied.message);
+  expect(worker.logged).toEqual([expect.stringContaining(denied.message)]);
+  expect(await worker.run(runId)).toMatchObject({ status: "queued", records: 0 });
+});
+
+test("a copy of the database claims nothing, which whoever asks is told, too", async () => {
+  const worker = await stage.begin();
+  const runId = await stage.readyRun(worker);
+  const adoptAt = async (endpoint: string) =>
+    void (await database.pool.query("update layover.environment set endpoint = $1", [endpoint]));
+  onTestFinished(() => adoptAt(database.query.endpoint));
+  await adoptAt("elsewhere.example.com/main");
+  const answer = await fetch(`${worker.url}/internal/turns`, requestFor(runId));
+  const document = await answer.json();
+  expect([answer.status, document]).toMatchObject([503, { code: "database_unavailable" }]);
+  expect(JSON.stringify(document)).not.toContain("environment");
+  expect(worker.logged).toEqual([expect.stringContaining("layover adopt")]);
 });
 
 test("a step under way at a request's end is recorded, and none follows it", async () => {

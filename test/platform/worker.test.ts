@@ -1,12 +1,14 @@
 import { Response } from "miniflare";
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { refused } from "../postgres/neon-endpoint.ts";
+import { answered, refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, authorized, bundled } from "./a-worker.ts";
 import { aStage, completed, linksBy } from "./worker-stage.ts";
 
 const database = testDatabase({ perTest: true });
 const stage = aStage(database);
+
+const denied = { message: "permission denied", code: "42501", severity: "ERROR" };
 
 /** Where its callback is to be answered, as it has logged. */
 function callbackUrl({ logged }: AWorker): string {
@@ -150,6 +152,50 @@ test("a deployment is new as long as what its first cron trigger has begun is no
   expect(await lastDeployment()).toBe("two");
 });
 
+test.each<[string, () => Promise<Response>]>([
+  ["is refused", async () => new Response("no", { status: 503 })],
+  ["is too large for who receives it", async () => new Response("no", { status: 413 })],
+  ["breaks off", () => Promise.reject(new Error("lost"))],
+])("a deployment is new as long as a request of its first cron trigger %s", async (_, fail) => {
+  let isFailing = false;
+  const worker = await stage.begin({
+    self: null,
+    env: { DEPLOYMENT: "one" },
+    async outboundService({ url, method, headers, body: sent }) {
+      if (isFailing && url.endsWith("/internal/turns")) return await fail();
+      const body = sent === null ? null : await new Response(sent).text();
+      const answer = await fetch(url, { method, headers: Object.fromEntries(headers), body });
+      return new Response(answer.status === 204 ? null : await answer.text(), { status: answer.status });
+    },
+  });
+  await settledIn(worker);
+  const runId = await aBlockedRun(worker);
+  await worker.restart({ DEPLOYMENT: "two" });
+  isFailing = true;
+  expect(await worker.ring()).toBe("ok");
+  expect(worker.logged).toHaveLength(1);
+  expect(await lastDeployment()).toBe("one");
+  isFailing = false;
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
+  expect(await lastDeployment()).toBe("two");
+});
+
+test("a deployment is new as long as what its first cron trigger has dispatched could not be claimed", async () => {
+  const worker = await stage.begin({ env: { DEPLOYMENT: "one" } });
+  await settledIn(worker);
+  const runId = await aBlockedRun(worker);
+  await worker.restart({ DEPLOYMENT: "two" });
+  stage.statements();
+  stage.endpoint.next(answered, answered, answered, answered, refused(400, JSON.stringify(denied)));
+  expect(await worker.ring()).toBe("ok");
+  expect(stage.statements()).toEqual(["read_clock", "list_due", "move_due", "prune_runs"]); // and a claim, unread
+  expect(await lastDeployment()).toBe("one");
+  expect(await worker.ring()).toBe("ok");
+  expect(await worker.run(runId)).toMatchObject({ status: "completed" });
+  expect(await lastDeployment()).toBe("two");
+});
+
 test("a deployment without a name is known by the versions that it carries", async () => {
   const worker = await stage.begin();
   await settledIn(worker);
@@ -276,7 +322,6 @@ test("whoever asks for a step only waits: another request carries it out, and is
 
 test("a cron trigger that cannot do its work fails, and the next one does it", async () => {
   const worker = await stage.begin();
-  const denied = { message: "permission denied", code: "42501", severity: "ERROR" };
   stage.endpoint.next(refused(400, JSON.stringify(denied)));
   expect(await worker.ring()).toBe("exception");
   expect(await worker.ring()).toBe("ok");
