@@ -71,7 +71,7 @@ describe("a scenario", () => {
   });
 
   test("of runs that are due at once counts from their instant, and not from before", async () => {
-    const scenario = dueAtOnce({ contenders: [layoverInBatches], runs: 20, preparationMs: 500 });
+    const scenario = dueAtOnce({ contenders: [layoverInBatches], runs: 20, preparationMs: 3_000 });
     const { standings } = await takeRounds(scenario, meter, OPTIONS);
     const { firstStartMs = -1, allEndedMs = -1 } = standings[0]?.medians ?? {};
     expect(firstStartMs).toBeGreaterThanOrEqual(0);

@@ -21,7 +21,7 @@ export function dueAtOnce({ contenders, runs, preparationMs }: Shape): Scenario<
     ],
     async takeRound({ engine, measure }, share) {
       const expected = Math.ceil(runs * share);
-      const at = Math.ceil(Date.now() + preparationMs * share);
+      const at = Math.ceil(Date.now() + preparationMs);
       const atMs = performance.now() + at - Date.now();
       const runIds = await engine.startAt(at, { runs: expected, steps: 1 });
       const watch = new Stopwatch();
