@@ -26,7 +26,7 @@ describe("result", () => {
     const { client, calls, statements } = aClient(database.query, { host });
     const run = await client.start(order, { n: 1 });
     const result = run.result();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => host.pauses.length).toBeGreaterThan(5);
     await carryOut(calls, { runId: run.runId, workflow: "order" }, { completed: { charge: "c1" } });
     expect(await result).toEqual({ charge: "c1" });
     expect(host.pauses).toEqual(host.pauses.toSorted((one, next) => one - next));

@@ -1,7 +1,5 @@
 /** Workers on the real workerd, as Miniflare runs it: bundled as users' are, on a port of this machine. */
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import {
@@ -14,6 +12,7 @@ import { onTestFinished } from "vitest";
 import * as z from "zod";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
+import { freePort } from "../free-port.ts";
 
 export const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
 export const secrets = new Secrets([secret]);
@@ -156,17 +155,6 @@ export class AWorker {
 }
 
 const Started = z.object({ runId: z.string() });
-
-/** Miniflare would take another one at each restart. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
-  return address.port;
-}
 
 function definedOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(

@@ -9,10 +9,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "../free-port.ts";
 import { findBinaries, type Identity, type PostgresVersion, unprivileged } from "./binaries.ts";
 import { folderPrefix, removeAbandonedFolders } from "./folders.ts";
 
@@ -240,14 +240,4 @@ function letGo(shell: ChildProcess): void {
   for (const stream of [shell.stdin, shell.stdout]) {
     if (stream && "unref" in stream && typeof stream.unref === "function") stream.unref();
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
-  return address.port;
 }
