@@ -4,6 +4,9 @@
  *
  * An answer stamped at or before a wait's deadline wins over the timeout. All such answers were committed before the
  * claim, under the lock that the claim took; so a deadline counts as passed only if it lies before the claim.
+ *
+ * Whoever answers a callback is told that it is too late once the database knows the wait's deadline. Until then each
+ * answer is accepted, and what was accepted is taken: so a wait times out only after it was recorded.
  */
 import type { Demand } from "./demand.ts";
 
@@ -27,6 +30,8 @@ export interface Offers {
   /** Names of which more may have come than the claim offered. */
   readonly cutShort: ReadonlySet<string>;
   readonly answers: readonly OfferedAnswer[];
+  /** Whether the database knows this wait. */
+  readonly isRecorded: (demand: Demand) => boolean;
   /** The database's time of the claim. */
   readonly claimedAt: number;
   /** The database's time now. */
@@ -77,7 +82,7 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const answer = offers.answers.find(
         ({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence,
       );
-      if (answer === undefined || isAfter(answer.answeredAt, wanted.until)) return ended(wanted.until);
+      if (answer === undefined) return offers.isRecorded(demand) ? ended(wanted.until) : undefined;
       return {
         demand,
         value: answer.value,

@@ -96,6 +96,7 @@ export class RunTurn {
       signals: this.#signals,
       cutShort: this.#cutShort,
       answers: this.#answers,
+      isRecorded: (demand: Demand) => this.#flight.rows.has(placeName(demand)),
       claimedAt: this.#claimed.now,
       now: this.#options.now(),
     };

@@ -332,6 +332,50 @@ describe("a callback", () => {
     expect(world.time).toBe(3_600_000);
   });
 
+  test("whose answer was accepted gives it, though the turn that was to record its wait died until after the deadline", async () => {
+    const { tokens, announce } = announced();
+    const world = await worldOf(database, async ({ step }) => {
+      const callback = step.createCallback("approval");
+      await step.map("announce", ["mail", "chat"], (to, { step }) => step.run(to, () => announce(callback)));
+      return callback.wait({ timeout: "30s", onTimeout: "null" });
+    });
+    const isContinuation = () => world.statements("finish_turns") === 3;
+    world.fate = ({ what }) => {
+      return what === "finish_turns" && isContinuation() && world.deaths === 0 ? "dies before" : "passes";
+    };
+    const run = await world.start(tested);
+    await world.pass("40s");
+    expect(world.deaths).toBe(1);
+    await world.ask((client) => client.resolveCallback(tokens[0] ?? "", "accepted", { contract: tested }));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "accepted" });
+  });
+
+  test.each(["before its turn is finished", "after it"])(
+    "that has no time at all is answered, or refuses: %s",
+    async (when) => {
+      const { tokens, announce } = announced();
+      const answers: unknown[] = [];
+      const world = await worldOf(database, async ({ step }) =>
+        step.waitForCallback("approval", announce, { timeout: 0, onTimeout: "null" }),
+      );
+      world.fate = async ({ what }) => {
+        const isTime = (when === "after it") === (what === "dispatch");
+        if (tokens[0] !== undefined && answers.length === 0 && (what === "finish_turns" || isTime)) {
+          const ref = JSON.parse(Buffer.from(tokens[0], "base64url").toString());
+          const call = { namespace: world.namespace, ...ref, outcome: "resolved", value: '1"accepted"' };
+          answers.push(
+            ...(await database.query("select layover.answer_callback($1) as answer", [JSON.stringify(call)])),
+          );
+        }
+        return "passes" as const;
+      };
+      const run = await world.start(tested);
+      const { result } = await world.run(run);
+      const isAccepted = JSON.stringify(answers).includes("answered");
+      expect(result).toBe(isAccepted ? "accepted" : null);
+    },
+  );
+
   test("cannot be made where the deployment has no address", async () => {
     const { view } = await play(database, async ({ step }) => step.createCallback("approval").url, {
       hasNoAddress: true,

@@ -1,5 +1,5 @@
--- Callbacks whose wait timed out: whoever answers now is told so. (One may have been answered after the wait's deadline
--- and before the wait was recorded: it was too late all the same.)
+-- Callbacks whose wait timed out: whoever answers now is told so. (None was answered: a wait times out only after it was
+-- recorded, and from then on answer_callback knows its deadline. The code of an earlier release may still time one out.)
 create or replace function layover.expire_callbacks(run uuid, epoch integer, after integer, records jsonb) returns void
 language plpgsql volatile as $$
 begin
