@@ -81,6 +81,8 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     calls.alarms.forget(page.now + 60_000);
     if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
     const soonAt = motionMinute(page.now);
+    // A call of the process that was here before may commit after this look, and its alarms are gone. By then it has.
+    if (wishes.isNew === true && !isExclusive) await calls.alarms.arm([soonAt]);
     const earliest = takesOver || calls.alarms.isBeat ? page.now : soonAt;
     const looks: Look[] = [];
     for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {

@@ -134,6 +134,19 @@ describe("a tick", () => {
     expect(world.time).toBeLessThanOrEqual(3_900_000 + 60_000);
   });
 
+  test("of a process that begins is followed by another, which finds what its predecessor had under way", async () => {
+    const world = await worldOf(database, async ({ step }) => step.run("it", () => 1), { platform: "node" });
+    await world.tick();
+    world.crash();
+    await world.pass("5s");
+    const runId = world.chance.uuid();
+    const armed = [world.now + 40_000];
+    const call = { namespace: world.namespace, workflow: "tested", version: 1, runId, armed };
+    await database.query("select layover.start_run($1)", [JSON.stringify(call)]);
+    await world.pass("150s");
+    expect(await world.get(runId)).toMatchObject({ status: "completed" });
+  });
+
   test("finds more due runs than one page holds", async () => {
     const world = await worldOf(database, async ({ step }) => step.run("it", () => 1), { batch: 100 });
     const call = { namespace: world.namespace, workflow: "tested", version: 1 };
