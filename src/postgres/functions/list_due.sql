@@ -68,9 +68,9 @@ begin
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
-            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished)) filter (where q.is_ready) as ready
+            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished) order by q.ordinal) filter (where q.is_ready) as ready
         from (
-          select c.path, c.occurrence, c.turn, c.dispatches, c.token is not null as is_unfinished,
+          select c.path, c.occurrence, c.ordinal, c.turn, c.dispatches, c.token is not null as is_unfinished,
               coalesce(c.leased_until, c.ready_at) as at, coalesce(c.leased_until, c.ready_at) <= v_now as is_ready
             from layover.pending c
            where c.run_id = d.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
