@@ -3,10 +3,11 @@
  * world lets it pass. A process that died is never heard of again: what it waited for does not come.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Workflow } from "layover";
 import { Client } from "layover";
 import type { CallbackRef, SealCallback } from "../../src/core/callback.ts";
-import type { Alarm, Dispatch, Query, TurnRef } from "../../src/core/ports.ts";
+import type { Alarm, Dispatch, Parameter, Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";
@@ -19,8 +20,10 @@ export interface Waiting {
   readonly port: Port;
   /** The SQL function that is called, or what is dispatched or armed. */
   readonly what: string;
-  /** Carries it out in the world outside, and answers how to tell the process what came of it. */
-  readonly act: () => Promise<() => void>;
+  /** What a query sends: the function's one json. */
+  readonly parameter: string | undefined;
+  /** Carries it out in the world outside, and answers how to tell the process what came of it. `via`: a query's way. */
+  readonly act: (via?: Query) => Promise<() => void>;
   readonly reject: (error: Error) => void;
 }
 
@@ -37,6 +40,8 @@ export interface ProcessOptions
     | "keepFailedMs"
     | "requestId"
   > {
+  /** What people call it who read what happened. */
+  readonly name?: string | undefined;
   readonly workflows: readonly Workflow[];
   /** The deployment has no public URL: callbacks cannot be made. */
   readonly hasNoAddress?: boolean | undefined;
@@ -44,16 +49,27 @@ export interface ProcessOptions
   readonly query: Query;
   readonly dispatch: Dispatch;
   readonly alarm: Alarm;
+  /** The alarm rings at a pace of its own, whatever is armed. */
+  readonly isBeat?: boolean | undefined;
   readonly time: () => number;
+  /** How far its own clock is off, in milliseconds. */
+  readonly skewMs?: number | undefined;
   readonly random: () => number;
   readonly newToken: () => string;
 }
 
+/** Which process a handler or a body is carried out by. */
+export const atWork = new AsyncLocalStorage<Process>();
+
 export class Process {
+  readonly name: string;
   readonly engine: Engine;
   readonly client: Client;
   readonly calls: Calls;
   readonly timers: Timers;
+  /** Resolves when it has died. */
+  readonly gone: Promise<void>;
+  readonly #goes: () => void;
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
@@ -64,11 +80,15 @@ export class Process {
   waiting: Waiting[] = [];
 
   constructor(options: ProcessOptions) {
-    const { workflows, namespace, query, dispatch, alarm, time, random, newToken, onError, hasNoAddress, ...engine } =
-      options;
-    this.timers = new Timers(time);
-    const ported = (text: string, parameters: Parameters<Query>[1]) =>
-      this.#pass("query", functionIn(text), () => query(text, parameters));
+    const { workflows, namespace, query, dispatch, alarm, isBeat, time, skewMs, ...others } = options;
+    const { random, newToken, onError, hasNoAddress, name = "the process", ...engine } = others;
+    this.name = name;
+    const gone = Promise.withResolvers<void>();
+    this.gone = gone.promise;
+    this.#goes = gone.resolve;
+    this.timers = new Timers(time, skewMs);
+    const ported: (...statement: Parameters<Query>) => ReturnType<Query> = (text, parameters) =>
+      this.#pass("query", functionIn(text), (via = query) => via(text, parameters), parameters?.[0]);
     const portedDispatch: Dispatch = (turns, delayMs) =>
       this.#pass("dispatch", turns.map(describeTurn).join(), () => dispatch(turns, delayMs));
     const portedAlarm: Alarm = (instants) =>
@@ -77,6 +97,7 @@ export class Process {
       query: Object.assign(ported, { endpoint: query.endpoint }),
       namespace,
       alarm: portedAlarm,
+      isBeat,
       host: this.timers,
     });
     this.engine = new Engine({
@@ -100,12 +121,13 @@ export class Process {
     });
   }
 
-  carryOut(turns: readonly TurnRef[]): void {
+  /** Answers as the engine does: whether it could claim. Never, where the process dies over it. */
+  async carryOut(turns: readonly TurnRef[]): Promise<boolean> {
     const isAlone = turns.some(({ alone }) => alone);
     this.isAlone ||= isAlone;
-    void this.engine.carryOut(turns).then(() => {
-      if (isAlone) this.isAlone = false;
-    });
+    const answer = await atWork.run(this, () => this.engine.carryOut(turns));
+    if (isAlone) this.isAlone = false;
+    return answer;
   }
 
   /** Whether an invocation may begin here: what may have killed its process before is to meet none of its kind. */
@@ -118,16 +140,23 @@ export class Process {
     this.waiting = [];
     this.resting = 0;
     this.timers.clear();
+    this.#goes();
   }
 
-  #pass<Answer>(port: Port, what: string, outside: () => Promise<Answer>): Promise<Answer> {
+  #pass<Answer>(
+    port: Port,
+    what: string,
+    outside: (via?: Query) => Promise<Answer>,
+    parameter?: Parameter,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const act = () =>
-        outside().then(
+      const act = (via?: Query) =>
+        outside(via).then(
           (answer) => () => resolve(answer),
           (error: Error) => () => reject(error),
         );
-      if (!this.isDead) this.waiting.push({ port, what, act, reject });
+      const sent = parameter === undefined ? undefined : String(parameter);
+      if (!this.isDead) this.waiting.push({ port, what, parameter: sent, act, reject });
     });
   }
 

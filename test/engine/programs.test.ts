@@ -8,7 +8,19 @@ import { expect, test } from "vitest";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { orderly, type Program, playing, programContract, type SignalName, wild } from "./program.ts";
+import { programContract, type SignalName, signalNames } from "../simulation/programs/contract.ts";
+import {
+  allows,
+  type Facts,
+  mayWait,
+  orderly,
+  outcomeOf,
+  type Program,
+  type ProgramWorld,
+  playing,
+  wild,
+} from "../simulation/programs/program.ts";
+import { insist, Outsiders } from "./outsiders.ts";
 import { endings } from "./replaying.ts";
 import { World } from "./world.ts";
 import type { WorldOptions } from "./world-options.ts";
@@ -37,27 +49,53 @@ interface Played {
   readonly history: HistoryView;
 }
 
+const earlySignals: readonly SignalName[] = ["red", "green", "red", "blue", "green", "red"];
+
 async function play(program: Program, { deaths, failures, ...options }: PlayOptions): Promise<Played> {
-  const bodies = new Map<string, number>();
-  const onBody = (key: string) => bodies.set(key, (bodies.get(key) ?? 0) + 1);
-  const workflow = programContract.handler(playing(program, onBody));
-  const world = await World.begin(database, { ...options, workflows: [workflow] });
+  const bodies: ProgramWorld = {
+    onBody: () => {},
+    die: () => world.die(),
+    foreign: (ms) => world.foreign(ms),
+    invite: (invitation) => outsiders.invite(invitation),
+  };
+  const workflow = programContract.handler(playing(program, bodies));
+  const world: World = await World.begin(database, { ...options, workflows: [workflow] });
+  const outsiders = new Outsiders(world);
   try {
     makeTrouble(world, { deaths, failures });
-    const run = await insist(() => world.start(programContract, undefined, { runId }));
-    const signals: readonly SignalName[] = ["red", "green", "red", "blue", "green", "red"];
-    for (const [index, name] of signals.entries()) {
+    await insist(() => world.start(programContract, undefined, { runId }));
+    for (const name of earlySignals) {
       await world.pass(25_000);
-      if ((await world.get(run.runId)).endedAt !== undefined) break;
-      const signalId = world.chance.uuid();
-      await insist(() => world.signal(run, programContract, name, index, { signalId }).catch(refuseAllButOver));
+      if ((await world.get(runId)).endedAt !== undefined) break;
+      await outsiders.answer();
+      await outsiders.send({ runId }, name);
     }
-    const view = await world.run(run);
-    const history = await world.history(run);
+    while (await restsUnended(world, outsiders)) {
+      expect(mayWait(program, outsiders.facts)).toBe(true);
+      for (const name of signalNames) await outsiders.send({ runId }, name);
+    }
+    const view = await world.get(runId);
+    const history = await world.history({ runId });
     await expectSound(world, workflow, { view, history });
+    expectRight(program, outsiders.facts, { view, history });
     return { view, history };
   } finally {
     await world.end();
+  }
+}
+
+/** Lets time pass until the run is over, or waits for nothing but signals. Answers whether it waits. */
+async function restsUnended(world: World, outsiders: Outsiders): Promise<boolean> {
+  for (let ms = 10_000; ; ) {
+    const { status, blocked } = await world.get(runId);
+    if (status === "completed" || status === "failed" || blocked !== undefined) return false;
+    const { pending } = await world.history({ runId });
+    const isIdle = pending.length > 0 && pending.every(({ kind, until }) => kind === "signal" && until === undefined);
+    if (isIdle && status === "waiting") return true;
+    const { invocations } = world;
+    await world.pass(Math.max(0, Math.min(ms, outsiders.next - world.time)));
+    await outsiders.answer();
+    ms = world.invocations === invocations ? Math.min(2 * ms, 3_600_000) : 10_000;
   }
 }
 
@@ -74,21 +112,6 @@ function makeTrouble(
   };
 }
 
-/** Whoever asks for something asks again until it is done. */
-async function insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (tries === 20) throw error;
-    }
-  }
-}
-
-function refuseAllButOver(error: unknown): void {
-  if (Reflect.get(Object(error), "code") !== "run_over") throw error;
-}
-
 /** What holds of every run that is over. */
 async function expectSound(world: World, workflow: Workflow, { view, history }: Played): Promise<void> {
   expect(["completed", "failed"]).toContain(view.status);
@@ -99,6 +122,21 @@ async function expectSound(world: World, workflow: Workflow, { view, history }: 
   expect(history.pending).toEqual([]);
   const { first, replayed } = await endings(world, workflow, view.runId);
   expect(replayed).toEqual(first);
+}
+
+/** It ended as it may, and took the signals of each name in the order in which they were sent. */
+function expectRight(program: Program, facts: Facts, { view, history }: Played): void {
+  const outcome = outcomeOf(view);
+  expect(outcome && allows(program, outcome, facts), JSON.stringify({ outcome, facts })).toBe(true);
+  for (const signal of signalNames) {
+    const sent = facts.signals.filter(({ name }) => name === signal).map(({ payload }) => payload);
+    const taken = history.records.filter(({ kind, path, value }) => isTaken(kind, value) && path.endsWith(signal));
+    expect(taken.map(({ value }) => value)).toEqual(sent.slice(0, taken.length));
+  }
+}
+
+function isTaken(kind: string, value: unknown): boolean {
+  return kind === "signal" && value !== undefined && value !== null;
 }
 
 /** How it ended; an error without its stack. */

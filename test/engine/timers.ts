@@ -9,16 +9,18 @@ interface Timer {
 
 export class Timers implements HostClock {
   readonly #time: () => number;
+  readonly #skewMs: number;
   #timers: Timer[] = [];
   #order = 0;
 
-  /** `time`: the world's, in milliseconds. */
-  constructor(time: () => number) {
+  /** `time`: the world's, in milliseconds; the process believes that it is `skewMs` later. */
+  constructor(time: () => number, skewMs = 0) {
     this.#time = time;
+    this.#skewMs = skewMs;
   }
 
   monotonic(): number {
-    return this.#time();
+    return this.#time() + this.#skewMs;
   }
 
   after(ms: number, act: () => void): () => void {

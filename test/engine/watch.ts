@@ -10,8 +10,7 @@ import type { StandingAlarm } from "./platform.ts";
 
 const twoMinutes = 120_000;
 
-interface RunInMotion {
-  readonly run_id: string;
+export interface RunInMotion {
   readonly due: number | null;
   /** The first instant at which something of it may be claimed. Null: only a signal moves it. */
   readonly need: number | null;
@@ -46,7 +45,7 @@ export class Watch {
   async look({ alarms, workflows, environment, endpoint, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
     const values = [this.#namespace, carried, environment, endpoint];
-    const { rows } = await this.#pool.query<RunInMotion>(runsInMotion, values);
+    const { rows } = await this.#pool.query<RunInMotion & { readonly run_id: string }>(runsInMotion, values);
     for (const run of rows) {
       const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
       this.#dispatches.set(run.run_id, dispatches);
@@ -56,7 +55,8 @@ export class Watch {
   }
 }
 
-function objection(
+/** Why W does not hold for a run. */
+export function objection(
   { due, need, dispatches }: RunInMotion,
   outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now">,
 ): string | undefined {

@@ -22,6 +22,7 @@ import { Calls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import { Chance } from "./chance.ts";
+import { Course, earliest, type Source } from "./course.ts";
 import { type Delivery, Platform } from "./platform.ts";
 import { Process, type Waiting } from "./process.ts";
 import { Watch } from "./watch.ts";
@@ -37,8 +38,6 @@ const lastWorlds = new WeakMap<TestDatabase, World>();
 let worlds = 0;
 
 export class World {
-  /** Milliseconds since the world began. */
-  time = 0;
   readonly namespace: string;
   readonly platform: Platform;
   readonly chance: Chance;
@@ -60,10 +59,9 @@ export class World {
   readonly #counts = { query: 0, dispatch: 0, alarm: 0 };
   #options: WorldOptions;
   #processes: Process[] = [];
+  readonly #course: Course;
   #turn = 0;
-  #events = 0;
   #isBeginning = false;
-  #isOver = false;
   #deployedAt = beginning;
 
   static async begin(database: TestDatabase, options: WorldOptions): Promise<World> {
@@ -73,7 +71,7 @@ export class World {
     await (await clock).set(beginning);
     // A test that took too long must not turn the clock of the next one.
     const last = lastWorlds.get(database);
-    if (last !== undefined) last.#isOver = true;
+    if (last !== undefined) last.#course.isOver = true;
     lastWorlds.set(database, world);
     return world;
   }
@@ -87,6 +85,15 @@ export class World {
     this.chance = new Chance(options.seed ?? 1, number);
     const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
     this.platform = new Platform({ time: () => this.now, lateness, batch: options.batch });
+    this.#course = new Course({
+      sources: this.#sources(),
+      isAtRest: () => this.#processes.every(({ resting }) => resting === 0),
+      turnTo: () => this.#clock.set(this.now),
+      look: () => this.#look(),
+      pick: options.isShuffled ? (happenings) => this.chance.pick(happenings) : undefined,
+      mostEvents,
+      revive: () => this.#respawn(),
+    });
     this.#watch = new Watch(database.pool, this.namespace);
     this.#reader = new Client({
       calls: new Calls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
@@ -94,6 +101,11 @@ export class World {
       wake: async () => {},
     });
     this.#processes = Array.from({ length: options.processes ?? 1 }, () => this.#newProcess());
+  }
+
+  /** Milliseconds since the world began. */
+  get time(): number {
+    return this.#course.time;
   }
 
   /** The database's time, in epoch milliseconds. */
@@ -141,9 +153,9 @@ export class World {
         },
       );
       while (!asked.isDead) {
-        await this.#rest();
+        await this.#course.rest();
         if (outcome !== undefined) return outcome();
-        if (!(await this.#event(Number.POSITIVE_INFINITY))) throw this.#lost("a question is never answered");
+        if (!(await this.#course.event(Number.POSITIVE_INFINITY))) throw this.#lost("a question is never answered");
       }
     }
   }
@@ -158,15 +170,15 @@ export class World {
       );
       return rows.length === 0;
     };
-    while (await this.#moment(Number.POSITIVE_INFINITY)) if (await isDone()) break;
+    while (await this.#course.moment(Number.POSITIVE_INFINITY)) if (await isDone()) break;
     return await this.get(ids[0] ?? "");
   }
 
   /** Lets everything happen that happens within this time. */
   async pass(duration: Duration): Promise<void> {
     const until = this.time + toMilliseconds(duration);
-    while (await this.#moment(until));
-    if (!this.#isOver) await this.#turnTo(until);
+    while (await this.#course.moment(until));
+    if (!this.#course.isOver) await this.#course.turnTo(until);
   }
 
   /** Lets everything happen that takes no time. */
@@ -224,8 +236,8 @@ export class World {
     };
     process.engine.tick(options).then(over, over);
     while (this.platform.alarms.includes(unarmed) && !process.isDead) {
-      await this.#rest();
-      if (this.platform.alarms.includes(unarmed) && !(await this.#event(Number.POSITIVE_INFINITY))) {
+      await this.#course.rest();
+      if (this.platform.alarms.includes(unarmed) && !(await this.#course.event(Number.POSITIVE_INFINITY))) {
         throw this.#lost("a tick never ends");
       }
     }
@@ -253,55 +265,38 @@ export class World {
     return this.#database;
   }
 
-  /** All that happens at one instant. False: nothing is left before `until`. */
-  async #moment(until: number): Promise<boolean> {
-    const { time } = this;
-    let isAny = false;
-    while (await this.#event(isAny ? time : until)) {
-      isAny = true;
-      if (this.time > time) return true;
-    }
-    return isAny;
-  }
-
-  /** The next event; time passes to it, if nothing is left to happen now. */
-  async #event(until: number): Promise<boolean> {
-    if (this.#isOver) return false;
-    await this.#rest();
-    this.#respawn();
-    const choices = this.#choices();
-    const choice = this.#options.isShuffled && choices.length > 1 ? this.chance.pick(choices) : choices[0];
-    if (choice === undefined) {
-      const next = this.#nextTime();
-      if (next === undefined || next > until) return false;
-      await this.#look();
-      await this.#turnTo(next);
-      return true;
-    }
-    if (++this.#events > mostEvents) throw this.#lost(`after ${mostEvents} events`);
-    await choice();
-    return true;
-  }
-
-  /**
-   * What may happen now, in the order in which it happens where nothing is shuffled: not in that of arrival, which hangs
-   * on how many microtasks somebody took.
-   */
-  #choices(): (() => Promise<void> | void)[] {
-    const alive = this.#processes;
+  /** Calls that wait, timers, alarms, dispatches: in this order, not in that of arrival, which hangs on microtasks. */
+  #sources(): readonly Source[] {
+    const { platform } = this;
     return [
-      ...alive.flatMap((owner) => owner.waiting.toSorted(byName).map((call) => () => this.#letPass(owner, call))),
-      ...alive
-        .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= this.time)
-        .map(
-          ({ timers }) =>
-            () =>
-              timers.fire(),
-        ),
-      ...this.platform.dueAlarms.map((alarm) => () => this.platform.ring(alarm, this.#nextProcess())),
-      ...this.platform.dueDeliveries
-        .filter(({ turns }) => alive.some((process) => process.takes(turns)))
-        .map((delivery) => () => this.#deliver(delivery)),
+      {
+        happenings: () =>
+          this.#processes.flatMap((owner) =>
+            owner.waiting
+              .toSorted(byName)
+              .map((call) => ({ what: () => call.what, act: () => this.#letPass(owner, call) })),
+          ),
+        next: () => undefined,
+      },
+      {
+        happenings: () =>
+          this.#processes
+            .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= this.time)
+            .map(({ timers }) => ({ what: () => "a timer fires", act: () => timers.fire() })),
+        next: () => earliest(this.#processes.map(({ timers }) => timers.next)),
+      },
+      {
+        happenings: () => [
+          ...platform.dueAlarms.map((alarm) => ({
+            what: () => "an alarm rings",
+            act: () => platform.ring(alarm, this.#nextProcess()),
+          })),
+          ...platform.dueDeliveries
+            .filter(({ turns }) => this.#processes.some((process) => process.takes(turns)))
+            .map((delivery) => ({ what: () => "turns are delivered", act: () => this.#deliver(delivery) })),
+        ],
+        next: () => (platform.next === undefined ? undefined : platform.next - beginning),
+      },
     ];
   }
 
@@ -314,7 +309,8 @@ export class World {
     if (fate === "dies before") return this.crash(owner);
     if (fate === "fails before") return call.reject(lost(true));
     // A statement takes time, which the database sees pass before it answers.
-    if (port === "query" && this.#options.isShuffled) await this.#turnTo(this.time + this.chance.below(mostLatencyMs));
+    if (port === "query" && this.#options.isShuffled)
+      await this.#course.turnTo(this.time + this.chance.below(mostLatencyMs));
     const tell = await call.act();
     if (port === "query" && !reading.has(what)) await this.#look();
     if (fate === "dies after") return this.crash(owner);
@@ -325,25 +321,7 @@ export class World {
   #deliver(delivery: Delivery): void {
     this.invocations += 1;
     const takers = this.#processes.filter((process) => process.takes(delivery.turns));
-    takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery));
-  }
-
-  /** Waits until every handler is at rest and every process waits at a port, for a timer, or for nothing. */
-  async #rest(): Promise<void> {
-    do await new Promise((resolve) => setImmediate(resolve));
-    while (this.#processes.some(({ resting }) => resting > 0));
-  }
-
-  #nextTime(): number | undefined {
-    const outside = this.platform.next;
-    const instants = this.#processes.flatMap(({ timers }) => timers.next ?? []);
-    if (outside !== undefined) instants.push(outside - beginning);
-    return instants.length === 0 ? undefined : Math.max(Math.min(...instants), this.time);
-  }
-
-  async #turnTo(time: number): Promise<void> {
-    this.time = time;
-    await this.#clock.set(this.now);
+    void takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery));
   }
 
   #respawn(): void {

@@ -1,0 +1,87 @@
+/** What becomes of calls: drawn from the scenario's chances, until its troubles are used up. */
+import type { Chance } from "../engine/chance.ts";
+import type { Port } from "../engine/process.ts";
+
+/**
+ * - `fails before`, `fails after`: the host is told that the connection broke; before or after the call took effect.
+ * - `dies before`, `dies after`: so does the process that made it.
+ * - `comes late`: the host is told that the connection broke; a pooler carries the call out minutes later.
+ * - `comes twice`: a copy of it is carried out later.
+ * - `is held`: between its execution and its COMMIT others run; then it commits.
+ * - `is cut`: held, and then rolled back.
+ */
+export type Fate =
+  | "passes"
+  | "fails before"
+  | "fails after"
+  | "dies before"
+  | "dies after"
+  | "comes late"
+  | "comes twice"
+  | "is held"
+  | "is cut";
+
+/** How many in a thousand calls meet this fate. */
+export type Chances = Readonly<Record<Exclude<Fate, "passes">, number>>;
+
+export const fates = [
+  "fails before",
+  "fails after",
+  "dies before",
+  "dies after",
+  "comes late",
+  "comes twice",
+  "is held",
+  "is cut",
+] as const satisfies readonly (keyof Chances)[];
+
+/** That only a query may meet, in a database that is not the process's own. */
+const ofQueries: ReadonlySet<Fate> = new Set(["comes late", "is held", "is cut"]);
+
+interface Terms {
+  readonly chances: Chances;
+  readonly troubles: number;
+  readonly platform: string;
+}
+
+export class Faults {
+  readonly met: Record<keyof Chances, number> = {
+    "fails before": 0,
+    "fails after": 0,
+    "dies before": 0,
+    "dies after": 0,
+    "comes late": 0,
+    "comes twice": 0,
+    "is held": 0,
+    "is cut": 0,
+  };
+  readonly #chances: Chances;
+  readonly #chance: Chance;
+  #troubles: number;
+
+  readonly #isOwnDatabase: boolean;
+
+  constructor({ chances, troubles, platform }: Terms, chance: Chance) {
+    this.#isOwnDatabase = platform === "embedded";
+    this.#chances = chances;
+    this.#troubles = troubles;
+    this.#chance = chance;
+  }
+
+  fateOf(port: Port): Fate {
+    if (this.#troubles <= 0) return "passes";
+    let drawn = this.#chance.below(1_000);
+    for (const fate of fates) {
+      drawn -= this.#chances[fate];
+      if (drawn >= 0) continue;
+      if (ofQueries.has(fate) && (port !== "query" || this.#isOwnDatabase)) return "passes";
+      if (fate !== "is held") this.#troubles -= 1;
+      this.met[fate] += 1;
+      return fate;
+    }
+    return "passes";
+  }
+}
+
+/** After which a claim may stand that nobody finishes. */
+export const harmful = fates.filter((fate) => fate !== "comes twice" && fate !== "is held");

@@ -1,0 +1,108 @@
+/**
+ * `npm run simulate`: plays seeds until one fails, or all are played.
+ *
+ *   --seeds N       how many (1,000), from --from S (1) on
+ *   --minutes M     ... and on, until so much time has passed
+ *   --program V     only scenarios with this verb: map, race, callback, poison …
+ *   --trace         prints what happens; for one seed or a few
+ *   --jobs N        threads (the machine's cores)
+ *   --all           does not stop at the first failure
+ *   --database URL  a server to use, instead of one that is started for it
+ */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { Worker } from "node:worker_threads";
+import { startPostgres } from "../postgres/server.ts";
+import { playSeed } from "./seeds.ts";
+import { openSite } from "./site.ts";
+import { describeTally, nothing, sum, type Tally } from "./tally.ts";
+import type { Told, WorkerOrders } from "./worker.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    minutes: { type: "string", default: "0" },
+    program: { type: "string" },
+    trace: { type: "boolean", default: false },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    all: { type: "boolean", default: false },
+    database: { type: "string" },
+  },
+});
+const from = Number(options.from);
+const count = Number(options.seeds);
+const until = performance.now() + Number(options.minutes) * 60_000;
+const verb = options.program;
+const beganAt = performance.now();
+
+const settings = { synchronous_commit: "off" };
+const server = options.database === undefined ? await startPostgres({ version: 15, settings }) : undefined;
+const serverUrl = options.database ?? server?.url ?? "";
+let failed = false;
+try {
+  if (options.trace) await trace();
+  else failed = (await playAll()) > 0;
+} finally {
+  await server?.stop();
+}
+process.exit(failed ? 1 : 0);
+
+async function trace(): Promise<void> {
+  const site = await openSite(serverUrl);
+  for (let seed = from; seed < from + count; seed += 1) {
+    console.log(`\nSeed ${seed}`);
+    const { wrongs } = await playSeed(site, seed, { verb, onLine: (line) => console.log(line) });
+    failed ||= wrongs.length > 0;
+  }
+  await site.close();
+}
+
+async function playAll(): Promise<number> {
+  let next = from;
+  let tally: Tally = nothing;
+  const isLeft = () => (next < from + count || performance.now() < until) && (options.all || tally.failed === 0);
+  const orders: WorkerOrders = { serverUrl, verb };
+  await Promise.all(
+    Array.from({ length: Number(options.jobs) }, async () => {
+      const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData: orders });
+      while (isLeft()) {
+        worker.postMessage(next++);
+        const told = await answerOf(worker);
+        tally = sum(tally, told.tally);
+        if (told.failure !== undefined) report(told.failure);
+        showProgress(tally);
+      }
+      worker.postMessage("end");
+      await new Promise((resolve) => worker.once("exit", resolve));
+    }),
+  );
+  const seconds = (performance.now() - beganAt) / 1_000;
+  if (process.stderr.isTTY) process.stderr.write("\n");
+  console.log(describeTally(tally));
+  console.log(`${(tally.seeds / seconds).toFixed(1)} seeds and ${Math.round(tally.events / seconds)} events a second`);
+  return tally.failed;
+}
+
+function answerOf(worker: Worker): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    worker.once("message", resolve);
+    worker.once("error", reject);
+  });
+}
+
+function report({ seed, wrongs, scenario, lines }: NonNullable<Told["failure"]>): void {
+  console.log(`\n✗ Seed ${seed} fails; what follows is the smallest scenario found that does.\n\n${scenario}\n`);
+  for (const line of lines) console.log(line);
+  for (const wrong of wrongs) console.log(`✗ ${wrong}`);
+  console.log(`\nAll of it as it was drawn: npm run simulate -- --from ${seed} --seeds 1 --trace\n`);
+}
+
+function showProgress({ seeds, failed }: Tally): void {
+  if (!process.stderr.isTTY && seeds % 500 !== 0) return;
+  const share = Math.min(1, seeds / Math.max(count, 1));
+  const bar = "█".repeat(Math.round(share * 30)).padEnd(30, "░");
+  const rate = seeds / ((performance.now() - beganAt) / 1_000);
+  const line = `${bar} ${seeds} of ${count} seeds, ${failed} failed, ${rate.toFixed(1)} a second`;
+  process.stderr.write(process.stderr.isTTY ? `\r${line} ` : `${line}\n`);
+}

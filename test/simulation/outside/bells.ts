@@ -1,0 +1,124 @@
+/**
+ * How armed instants become ticks: rounded up to a minute, late, again where the tick failed or died, and at last given
+ * up. What is given up is found by the sweep.
+ */
+import type { Alarm } from "../../../src/core/ports.ts";
+import { earliest, type Happening, type Source } from "../../engine/course.ts";
+import type { StandingAlarm } from "../../engine/platform.ts";
+import type { Process } from "../../engine/process.ts";
+import type { Ground } from "./outside.ts";
+
+export interface BellRules {
+  /** Instants are rounded up to this. */
+  readonly roundMs: number;
+  readonly lateMs: number;
+  /** When an alarm rings again whose tick failed or died. After the last one it is given up. */
+  readonly againMs: readonly number[];
+  /** One-shots have names: an alarm that rings keeps its name, so that instant takes the next one. */
+  readonly isNamed: boolean;
+  /** They die with the process that armed them, whose successor begins with a tick. */
+  readonly areInMemory: boolean;
+  /** A sweep looks for alarms that were given up, this often. */
+  readonly sweepMs: number;
+}
+
+interface Bell extends StandingAlarm {
+  tries: number;
+}
+
+export class Bells implements Source {
+  readonly #rules: BellRules;
+  readonly #ground: Ground;
+  readonly #ringing = new Map<Bell, Process>();
+  #bells: Bell[] = [];
+  givenUp = 0;
+
+  constructor(rules: BellRules, ground: Ground) {
+    this.#rules = rules;
+    this.#ground = ground;
+  }
+
+  readonly alarm: Alarm = async (instants) => {
+    const { roundMs, isNamed } = this.#rules;
+    for (const { at } of instants) {
+      let minute = Math.ceil(at / roundMs) * roundMs;
+      const holder = this.#bells.find((bell) => bell.at === minute && bell.isUnarmed !== true);
+      if (holder !== undefined && !holder.isRinging) continue;
+      if (holder !== undefined && isNamed) minute += roundMs;
+      if (this.#bells.some((bell) => bell.at === minute && !bell.isRinging)) continue;
+      this.#hang(minute, minute + this.#ground.below(this.#rules.lateMs + 1));
+    }
+  };
+
+  standing(): readonly StandingAlarm[] {
+    return this.#bells;
+  }
+
+  happenings(): readonly Happening[] {
+    const now = this.#ground.now();
+    return this.#bells
+      .filter(({ ringsAt, isRinging }) => !isRinging && ringsAt <= now)
+      .map((bell) => ({
+        what: () =>
+          `${bell.isUnarmed ? "a sweep" : `the alarm for ${new Date(bell.at).toISOString().slice(11, 19)}`} rings`,
+        act: () => this.#ring(bell),
+      }));
+  }
+
+  next(): number | undefined {
+    const at = earliest(this.#bells.map(({ ringsAt, isRinging }) => (isRinging ? undefined : ringsAt)));
+    return at === undefined ? undefined : this.#ground.timeOf(at);
+  }
+
+  lose(process: Process): void {
+    for (const [bell, owner] of this.#ringing) if (owner === process) this.#again(bell);
+    if (this.#rules.areInMemory) this.#bells = [];
+  }
+
+  /** A tick that nobody armed, now and until it has succeeded. */
+  ringOnce(): void {
+    this.#hang(this.#ground.now(), this.#ground.now(), true);
+  }
+
+  #hang(at: number, ringsAt: number, isUnarmed = false): void {
+    this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, ...(isUnarmed && { isUnarmed }) });
+  }
+
+  #ring(bell: Bell): void {
+    const processes = this.#ground.processes();
+    const process = processes[this.#ground.below(processes.length)];
+    if (process === undefined) {
+      bell.ringsAt += 1_000;
+      return;
+    }
+    bell.isRinging = true;
+    this.#ringing.set(bell, process);
+    this.#ground.tick(process).then(
+      () => this.#end(bell),
+      () => this.#again(bell),
+    );
+  }
+
+  #end(bell: Bell): void {
+    this.#ringing.delete(bell);
+    this.#bells = this.#bells.filter((other) => other !== bell);
+  }
+
+  #again(bell: Bell): void {
+    this.#ringing.delete(bell);
+    bell.isRinging = false;
+    const { againMs, sweepMs } = this.#rules;
+    const pauseMs = againMs[bell.tries];
+    bell.tries += 1;
+    if (pauseMs !== undefined) {
+      bell.ringsAt = this.#ground.now() + pauseMs;
+      return;
+    }
+    this.givenUp += 1;
+    this.#end(bell);
+    if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) {
+      const at = Math.ceil((this.#ground.now() + 1) / sweepMs) * sweepMs;
+      this.#hang(at, at, true);
+    }
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * The way of each call from the process that makes it to the world outside, and what may become of it there: it fails, it
+ * comes late or twice, its process dies, or it is held between its execution and its COMMIT, so that others run and wait
+ * for its locks.
+ */
+import { type Query, QueryError } from "../../src/core/ports.ts";
+import type { Chance } from "../engine/chance.ts";
+import { type Course, earliest, type Happening, type Source } from "../engine/course.ts";
+import type { Process, Waiting } from "../engine/process.ts";
+import type { Fate, Faults } from "./faults.ts";
+import type { Flight, Session, Sessions } from "./sessions.ts";
+
+export interface PassageOptions {
+  readonly course: () => Course;
+  readonly chance: Chance;
+  readonly faults: Faults;
+  readonly sessions: Sessions;
+  readonly processes: () => readonly Process[];
+  readonly crash: (process: Process) => void;
+  /** Looks at the rows, since something may have changed them. */
+  readonly look: () => Promise<void>;
+  readonly note: (line: () => string) => void;
+  readonly describe: (call: Waiting) => string;
+}
+
+/** From execution to COMMIT no more than this may pass (DESIGN.md §4, 7). */
+const longestHoldMs = 30_000;
+const longestLatencyMs = 40;
+const latestMs = 5 * 60_000;
+/** SQL functions after which everything stands as before. */
+const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
+
+/** Executed, and not committed yet. */
+interface Held {
+  readonly what: () => string;
+  /** In the world's time. */
+  readonly until: number;
+  readonly release: () => Promise<void>;
+}
+
+/** A copy that nobody waits for. */
+interface Stray {
+  readonly call: Waiting;
+  readonly at: number;
+}
+
+/** What somebody outside does in the database. */
+interface Deed {
+  readonly what: string;
+  readonly act: () => Promise<void>;
+}
+
+export class Passage implements Source {
+  readonly #options: PassageOptions;
+  #held: Held[] = [];
+  #strays: Stray[] = [];
+  #deeds: Deed[] = [];
+  /** Statements that wait for a lock, and what follows once they are answered. */
+  #blocked: { readonly flight: Flight<unknown>; readonly land: () => Promise<void> }[] = [];
+  statements = 0;
+  /** How many statements waited for a lock. */
+  waits = 0;
+
+  constructor(options: PassageOptions) {
+    this.#options = options;
+  }
+
+  happenings(): readonly Happening[] {
+    const { course, describe, processes } = this.#options;
+    const { time } = course();
+    return [
+      ...processes().flatMap((owner) =>
+        owner.waiting.toSorted(byName).map((call) => ({
+          what: () => `${owner.name}: ${describe(call)}`,
+          act: () => this.#pass(owner, call),
+        })),
+      ),
+      ...this.#deeds.map((deed) => ({ what: () => deed.what, act: () => this.#do(deed) })),
+      ...this.#held
+        .filter(({ until }) => until <= time)
+        .map((held) => ({ what: held.what, act: () => this.#release(held) })),
+      ...this.#strays
+        .filter(({ at }) => at <= time)
+        .map((stray) => ({ what: () => `carried out late: ${describe(stray.call)}`, act: () => this.#arrive(stray) })),
+    ];
+  }
+
+  next(): number | undefined {
+    return earliest([...this.#held.map(({ until }) => until), ...this.#strays.map(({ at }) => at)]);
+  }
+
+  /** Somebody outside does something in the database, when its turn comes. */
+  happen<Answer>(what: string, act: () => Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#deeds.push({ what, act: () => act().then(resolve, reject) });
+    });
+  }
+
+  /** A statement within somebody's own transaction, unless that has ended. It may have to wait for a lock. */
+  inTransaction<Answer>(
+    what: string,
+    { session, isOver }: { readonly session: Session; readonly isOver: () => boolean },
+    act: (via: Query) => Promise<Answer>,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const begin = async () => {
+        if (isOver()) return;
+        const flight = session.fly((via) =>
+          act(via).then(
+            (answer) => () => resolve(answer),
+            (error: unknown) => () => reject(error),
+          ),
+        );
+        await this.#progress(flight, async () => flight.answer());
+      };
+      this.#deeds.push({ what, act: begin });
+    });
+  }
+
+  /** Nothing is held any more. */
+  async end(): Promise<void> {
+    while (this.#held[0] !== undefined) await this.#release(this.#held[0]);
+  }
+
+  async #do(deed: Deed): Promise<void> {
+    this.#deeds = this.#deeds.filter((other) => other !== deed);
+    await deed.act();
+    await this.#options.look();
+    await this.#freed();
+  }
+
+  async #pass(owner: Process, call: Waiting): Promise<void> {
+    owner.waiting = owner.waiting.filter((other) => other !== call);
+    const { faults, crash, note, chance, course } = this.#options;
+    const fate = faults.fateOf(call.port);
+    if (fate !== "passes") note(() => `… which ${fate}`);
+    if (fate === "dies before") return crash(owner);
+    if (fate === "fails before") return call.reject(broken(true));
+    if (fate === "comes late" || fate === "comes twice")
+      this.#strays.push({ call, at: course().time + chance.below(latestMs) });
+    if (fate === "comes late") return call.reject(broken(false));
+    if (call.port !== "query") return this.#tell(owner, call, fate, await call.act());
+    await this.#query(owner, call, fate);
+  }
+
+  async #query(owner: Process, call: Waiting, fate: Fate): Promise<void> {
+    const { sessions, chance, course, look } = this.#options;
+    this.statements += 1;
+    // A statement takes time, which the database sees pass before it answers.
+    await course().turnTo(course().time + chance.below(longestLatencyMs));
+    const isHeld = (fate === "is held" || fate === "is cut") && !sessions.areLent;
+    if (!isHeld && !sessions.isAnyLent) {
+      const tell = await call.act();
+      if (!reading.has(call.what)) await look();
+      return this.#tell(owner, call, fate, tell);
+    }
+    const session = await sessions.lend();
+    if (isHeld) await session.begin();
+    const flight = session.fly((via) => call.act(via));
+    await this.#progress(flight, async () => {
+      if (isHeld) return this.#hold(owner, call, fate, session, flight.answer);
+      sessions.giveBack(session);
+      await look();
+      this.#tell(owner, call, fate, flight.answer);
+    });
+  }
+
+  #hold(owner: Process, call: Waiting, fate: Fate, session: Session, tell: () => void): void {
+    const { sessions, chance, course, describe } = this.#options;
+    const how = fate === "is cut" ? "rollback" : "commit";
+    this.#held.push({
+      what: () => `${how}s what was held: ${owner.name}: ${describe(call)}`,
+      until: course().time + chance.below(chance.below(2) === 0 ? longestLatencyMs : longestHoldMs),
+      release: async () => {
+        await session.end(how);
+        sessions.giveBack(session);
+        await this.#options.look();
+        if (how === "rollback") call.reject(broken(false));
+        else this.#tell(owner, call, "passes", tell);
+      },
+    });
+  }
+
+  async #release(held: Held): Promise<void> {
+    this.#held = this.#held.filter((other) => other !== held);
+    await held.release();
+    await this.#freed();
+  }
+
+  /** Goes on until the statement is answered or waits for a lock; once it is answered, `land`. */
+  async #progress(flight: Flight<unknown>, land: () => Promise<void>): Promise<void> {
+    if ((await flight.progress()) === "answered") return land();
+    this.waits += 1;
+    this.#options.note(() => "… which waits for a lock");
+    this.#blocked.push({ flight, land });
+  }
+
+  /** A transaction ended: whoever waited for its locks goes on. */
+  async #freed(): Promise<void> {
+    const blocked = this.#blocked;
+    this.#blocked = [];
+    for (const { flight, land } of blocked) {
+      if ((await flight.progress()) === "answered") await land();
+      else this.#blocked.push({ flight, land });
+    }
+    // What landed may have been what others waited for.
+    if (this.#blocked.length > 0 && this.#blocked.length < blocked.length) await this.#freed();
+  }
+
+  async #arrive(stray: Stray): Promise<void> {
+    this.#strays = this.#strays.filter((other) => other !== stray);
+    const { call } = stray;
+    if (call.port !== "query") return void (await call.act());
+    const { sessions, look } = this.#options;
+    this.statements += 1;
+    const session = await sessions.lend();
+    const flight = session.fly((via) => call.act(via));
+    await this.#progress(flight, async () => {
+      sessions.giveBack(session);
+      await look();
+    });
+  }
+
+  #tell(owner: Process, call: Waiting, fate: Fate, tell: () => void): void {
+    if (fate === "dies after") this.#options.crash(owner);
+    else if (fate === "fails after") call.reject(broken(false));
+    else tell();
+  }
+}
+
+function byName(one: Waiting, other: Waiting): number {
+  const [a, b] = [`${one.port} ${one.what} ${one.parameter}`, `${other.port} ${other.what} ${other.parameter}`];
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function broken(isRolledBack: boolean): QueryError {
+  return new QueryError("the connection broke", { isRolledBack });
+}

@@ -1,0 +1,236 @@
+/**
+ * The people outside: they start runs, write letters, answer callbacks. Whoever asks for something asks again until it is
+ * answered, by whatever process is there then.
+ */
+import { type Client, LayoverError } from "layover";
+import { pause } from "../../src/postgres/clock.ts";
+import type { Chance } from "../engine/chance.ts";
+import type { Source } from "../engine/course.ts";
+import type { Process } from "../engine/process.ts";
+import { Timers } from "../engine/timers.ts";
+import type { Passage } from "./passage.ts";
+import type { ProgramContract } from "./programs/contract.ts";
+import type { CallbackPlan, Facts } from "./programs/part.ts";
+import type { Letter, PlannedRun } from "./scenario.ts";
+import type { Session, Sessions } from "./sessions.ts";
+
+export interface PeopleOptions {
+  readonly time: () => number;
+  readonly chance: Chance;
+  readonly processes: () => readonly Process[];
+  readonly passage: Passage;
+  readonly sessions: Sessions;
+  readonly note: (line: () => string) => void;
+}
+
+/** What came of a question: an answer, or that it was refused for good. */
+type Answered<Answer> = { readonly answer: Answer } | { readonly refused: string };
+
+const againMs = 1_000;
+/** What another try may cure. */
+const passing = new Set(["database_unavailable", "too_late", "internal", "unreachable"]);
+
+export class People implements Source {
+  readonly #options: PeopleOptions;
+  readonly #timers: Timers;
+  readonly #letters = new Map<string, { name: string; payload: unknown }[]>();
+  readonly #answers = new Map<string, { value: string; isAccepted: boolean }[]>();
+  readonly #started = new Set<string>();
+  readonly #invited = new Set<string>();
+  /** How many have something to do yet. */
+  busy = 0;
+  /** Somebody did what nobody should be able to. */
+  readonly wrongs: string[] = [];
+
+  constructor(options: PeopleOptions) {
+    this.#options = options;
+    this.#timers = new Timers(options.time);
+  }
+
+  happenings() {
+    const next = this.#timers.next;
+    if (next === undefined || next > this.#options.time()) return [];
+    return [{ what: () => "somebody goes on", act: () => this.#timers.fire() }];
+  }
+
+  next(): number | undefined {
+    return this.#timers.next;
+  }
+
+  hasStarted(runId: string): boolean {
+    return this.#started.has(runId);
+  }
+
+  factsOf(runId: string): Omit<Facts, "crashes"> {
+    return { signals: this.#letters.get(runId) ?? [], answered: this.#answers.get(runId) ?? [] };
+  }
+
+  /** Starts it, and writes its letters. */
+  start(contract: ProgramContract, runId: string, plan: PlannedRun): void {
+    this.#act(async () => {
+      await this.#pause(plan.startAtMs);
+      const options = { runId, id: `the id of ${runId}` };
+      switch (plan.by) {
+        case "client":
+        case "two": {
+          const starts = [this.#insist((client) => client.start(contract, undefined, options))];
+          if (plan.by === "two") starts.push(this.#insist((client) => client.start(contract, undefined, options)));
+          for (const started of await Promise.all(starts)) if ("answer" in started) this.#started.add(runId);
+          return;
+        }
+        default:
+          await this.#startInTransaction(contract, options, plan.by);
+      }
+    });
+    for (const letter of plan.letters) this.#act(() => this.#send(contract, runId, letter));
+  }
+
+  invite(
+    contract: ProgramContract,
+    { runId, token, plan }: { runId: string; token: string; plan: CallbackPlan },
+  ): void {
+    if (plan.answer === "never" || this.#invited.has(token)) return;
+    this.#invited.add(token);
+    this.#act(async () => {
+      await this.#pause(plan.afterMs);
+      const answered = await this.#insist((client) =>
+        plan.answer === "resolve"
+          ? client.resolveCallback(token, plan.value, { contract })
+          : client.rejectCallback(token, { message: plan.value }),
+      );
+      const answers = this.#answers.get(runId) ?? [];
+      answers.push({ value: plan.value, isAccepted: "answer" in answered });
+      this.#answers.set(runId, answers);
+      if (!plan.twice) return;
+      await this.#pause(this.#options.chance.below(60_000));
+      const again = await this.#insist((client) => client.resolveCallback(token, `not ${plan.value}`, { contract }));
+      if ("answer" in again) this.wrongs.push(`a second, other answer to the callback of ${plan.value} was taken`);
+    });
+  }
+
+  async #send(contract: ProgramContract, runId: string, { name, payload, atMs, isTwice }: Letter): Promise<void> {
+    const signalId = this.#options.chance.uuid();
+    await this.#pause(atMs);
+    const send = () => this.#insist((client) => client.signal(runId, name, payload, { contract, signalId }));
+    const sent = await send();
+    if (!("answer" in sent)) return;
+    const letters = this.#letters.get(runId) ?? [];
+    letters.push({ name, payload });
+    this.#letters.set(runId, letters);
+    if (!isTwice) return;
+    await this.#pause(this.#options.chance.below(300_000));
+    await send();
+  }
+
+  async #startInTransaction(
+    contract: ProgramContract,
+    options: { readonly runId: string; readonly id: string },
+    how: "commit" | "rollback",
+  ): Promise<void> {
+    const { passage, sessions, chance, note } = this.#options;
+    for (;;) {
+      const process = await this.#anyone();
+      let session: Session | undefined;
+      while (session === undefined) {
+        if (sessions.areLent) await this.#pause(againMs);
+        else
+          session = await passage.happen("somebody begins a transaction", async () => {
+            const lent = await sessions.lend();
+            await lent.begin();
+            return lent;
+          });
+      }
+      const lent = session;
+      let isOver = false;
+      const transaction = Object.assign(
+        (text: string, parameters: readonly (string | number | null)[] = []) =>
+          passage.inTransaction(
+            "somebody starts a run in their transaction",
+            { session: lent, isOver: () => isOver },
+            (via) => via(text, parameters),
+          ),
+        { endpoint: lent.query.endpoint },
+      );
+      const end = (kind: "commit" | "rollback") =>
+        passage.happen(`somebody ends their transaction: ${kind}`, async () => {
+          isOver = true;
+          try {
+            await lent.end(kind);
+          } finally {
+            sessions.giveBack(lent);
+          }
+        });
+      const starting = process.client.startIn(transaction, contract, undefined, options);
+      const outcome = await Promise.race([
+        starting.then(
+          () => "started" as const,
+          () => "failed" as const,
+        ),
+        process.gone.then(() => "gone" as const),
+      ]);
+      if (outcome !== "started") {
+        await end("rollback");
+        await this.#pause(againMs);
+        continue;
+      }
+      await this.#pause(chance.below(20_000));
+      if (process.isDead) {
+        await end("rollback"); // its connection broke
+        continue;
+      }
+      if (how === "rollback" && chance.below(2) === 0) return end("rollback");
+      try {
+        await end("commit");
+      } catch (error) {
+        note(() => `… whose COMMIT was refused: ${String(error)}`);
+        continue;
+      }
+      this.#started.add(options.runId);
+      if (chance.below(2) === 0) await this.#insist((client) => client.wake());
+      return;
+    }
+  }
+
+  /** Asks until there is an answer, or a refusal that another try does not cure. */
+  async #insist<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answered<Answer>> {
+    for (;;) {
+      const process = await this.#anyone();
+      const asked = question(process.client).then(
+        (answer) => ({ answer }),
+        (error: unknown) => ({ refused: codeOf(error) }),
+      );
+      const outcome = await Promise.race([asked, process.gone]);
+      if (outcome !== undefined && !("refused" in outcome && passing.has(outcome.refused))) return outcome;
+      await this.#pause(againMs);
+    }
+  }
+
+  async #anyone(): Promise<Process> {
+    for (;;) {
+      const processes = this.#options.processes();
+      const process = processes[this.#options.chance.below(Math.max(1, processes.length))];
+      if (process !== undefined) return process;
+      await this.#pause(againMs);
+    }
+  }
+
+  #act(story: () => Promise<void>): void {
+    this.busy += 1;
+    void story().then(
+      () => {
+        this.busy -= 1;
+      },
+      (error: unknown) =>
+        this.wrongs.push(`somebody outside failed: ${error instanceof Error ? error.stack : String(error)}`),
+    );
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await pause(this.#timers, ms);
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof LayoverError) return error.code;
+  throw error;
+}

@@ -1,0 +1,22 @@
+/** The contract of all programs: what may be sent to one from outside. */
+import { workflow } from "layover";
+import * as z from "zod";
+
+export const signalNames = ["red", "green", "blue"] as const;
+export type SignalName = (typeof signalNames)[number];
+
+/** One contract for each name and version of a workflow. */
+export function programOf(version: number, name = "program") {
+  return workflow({
+    name,
+    version,
+    signals: { red: z.number(), green: z.number(), blue: z.number() },
+    callbacks: { approval: z.string() },
+  });
+}
+
+export const programContract = programOf(1);
+
+export type ProgramContract = typeof programContract;
+export type ProgramHandler = Parameters<ProgramContract["handler"]>[0];
+export type ProgramStep = Parameters<ProgramHandler>[0]["step"];

@@ -1,0 +1,104 @@
+/**
+ * A program is a part that may have parts. Each knows how it is played, what may come of it, and how it reads; so a
+ * verb is one file, and nobody else asks of which kind a part is.
+ *
+ * Parts are found by their trail: `1.0[2]` is the third round of the first part of the second one. The results of steps
+ * and the answers to callbacks name it, so a value says where it came from.
+ */
+import type fc from "fast-check";
+import type { ProgramStep, SignalName } from "./contract.ts";
+import type { Prospects } from "./prospects.ts";
+
+export interface Program {
+  readonly kind: string;
+  /** As often as they are played at most. */
+  readonly parts: readonly Program[];
+  /** The signal that it waits for. */
+  readonly takes?: SignalName;
+  play(playing: Playing): Promise<unknown>;
+  /** What may come of it in any order of events, whoever dies. */
+  prospects(judging: Judging): Prospects;
+  /** An expression for what `play` resolves to, like TypeScript in the body of an async function. */
+  inWords(at: string): string;
+}
+
+/** Who plays, and where. */
+export interface Playing {
+  readonly step: ProgramStep;
+  readonly runId: string;
+  readonly at: string;
+  readonly world: ProgramWorld;
+}
+
+/** What bodies may ask of the world around them. One for all processes. */
+export interface ProgramWorld {
+  /** The body of a step is carried out. */
+  onBody(runId: string, idempotencyKey: string): void;
+  /** Kills the process that asks. */
+  die(): Promise<never>;
+  /** Something that the process awaits; without a time: for ever. */
+  foreign(ms?: number): Promise<void>;
+  /** Somebody outside is asked for an answer; again, where the body is carried out again. */
+  invite(invitation: { readonly runId: string; readonly token: string; readonly plan: CallbackPlan }): void;
+}
+
+/** What the people outside do once they are invited. */
+export interface CallbackPlan {
+  readonly answer: "resolve" | "reject" | "never";
+  /** What they answer, or the reason why they reject. No two plans of a run have the same. */
+  readonly value: string;
+  readonly afterMs: number;
+  /** Once the answer is acknowledged or refused somebody answers otherwise, and is to be refused. */
+  readonly twice: boolean;
+}
+
+/** What really came to a run from outside. */
+export interface Facts {
+  /** In any order. */
+  readonly signals: readonly { readonly name: string; readonly payload: unknown }[];
+  /** Answers of which it is known what became of them. */
+  readonly answered: readonly Answered[];
+  /**
+   * How often a process died, or a claim or finish was lost, but for what `die` killed. Five lone claims without a
+   * finish make a step fail. Default: 0.
+   */
+  readonly crashes?: number;
+}
+
+export interface Answered {
+  /** The plan's. */
+  readonly value: string;
+  /** What was accepted is taken. */
+  readonly isAccepted: boolean;
+}
+
+export interface Judging {
+  readonly at: string;
+  readonly facts: Facts;
+  /** How many waits for a signal of this name the whole program has. */
+  readonly takers: (name: SignalName) => number;
+}
+
+/** How a verb makes its parts at random. */
+export interface Verb {
+  /** How often it comes, beside the others. */
+  readonly weight: number;
+  readonly arbitrary: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<Program>;
+  /** Of parts that always return the same, those that always return the same; none, where it is left out. */
+  readonly orderly?: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<Program>;
+}
+
+/** The trail of the part at `index`. */
+export function partAt(at: string, index: number | string): string {
+  return at === "" ? `${index}` : `${at}.${index}`;
+}
+
+/** The trail of a part's round: of a map's item, of a loop's turn. */
+export function roundAt(at: string, round: number | string): string {
+  return `${at}[${round}]`;
+}
+
+/** What a part at this trail returns. */
+export function markOf(name: string, at: string): string {
+  return `${name}@${at}`;
+}

@@ -1,0 +1,43 @@
+/** A step whose body kills its process, some times or always. */
+import fc from "fast-check";
+import { crashed, loneClaims, stepCrashed } from "./crashed.ts";
+import { markOf, type Program, type ProgramWorld, type Verb } from "./part.ts";
+import { exactly, returning, throwing } from "./prospects.ts";
+import { names } from "./step.ts";
+
+/** The world outlives the processes that die in it. */
+const executions = new WeakMap<ProgramWorld, Map<string, number>>();
+
+/** `deaths`: how many executions of the body kill the process, before one succeeds. */
+export function poisonous(name: string, deaths: number): Program {
+  return {
+    kind: "poison",
+    parts: [],
+    play: ({ step, runId, at, world }) =>
+      step.run(name, ({ idempotencyKey }) => {
+        world.onBody(runId, idempotencyKey);
+        const mark = markOf(name, at);
+        return countOf(world, `${runId} ${mark}`) <= deaths ? world.die() : mark;
+      }),
+    prospects: ({ at, facts }) => {
+      if (deaths === Number.POSITIVE_INFINITY) return throwing(stepCrashed);
+      return { ...returning(exactly(markOf(name, at))), throws: crashed(deaths + (facts.crashes ?? 0)) };
+    },
+    inWords: (at) => `await step.run("${name}", dies(${deaths}, "${markOf(name, at)}"))`,
+  };
+}
+
+function countOf(world: ProgramWorld, key: string): number {
+  const counts = executions.get(world) ?? new Map<string, number>();
+  executions.set(world, counts);
+  const count = (counts.get(key) ?? 0) + 1;
+  counts.set(key, count);
+  return count;
+}
+
+const deaths = fc.constantFrom(1, 2, loneClaims - 1, Number.POSITIVE_INFINITY);
+
+export const poison: Verb = {
+  weight: 2,
+  arbitrary: () => fc.tuple(names, deaths).map(([name, deaths]) => poisonous(name, deaths)),
+};

@@ -1,0 +1,92 @@
+/** `step.run`: a body that succeeds, at once or after attempts in trouble, or fails for good. */
+import fc from "fast-check";
+import { caught } from "./caught.ts";
+import { crashed } from "./crashed.ts";
+import { markOf, type Program, type Verb } from "./part.ts";
+import { eitherOf, exactly, returning, throwing } from "./prospects.ts";
+import { failedBy, lastOf, suffer, type Trouble, troubles } from "./trouble.ts";
+import { options } from "./words.ts";
+
+export interface StepSpec {
+  readonly name: string;
+  /** Of the first attempts; the one after them succeeds. */
+  readonly tries?: readonly Trouble[];
+  readonly maxAttempts?: number;
+  readonly delay?: number;
+  readonly timeout?: number;
+  /** How long a success takes. */
+  readonly takes?: number;
+}
+
+export function aStep(spec: StepSpec): Program {
+  const { name, tries = [], maxAttempts = 4, delay = 500, timeout = 5_000, takes = 0 } = spec;
+  return {
+    kind: "step",
+    parts: [],
+    play: ({ step, runId, at, world }) => {
+      const body = ({ attempt, idempotencyKey }: { attempt: number; idempotencyKey: string }): unknown => {
+        world.onBody(runId, idempotencyKey);
+        const mark = markOf(name, at);
+        const trouble = tries[attempt - 1];
+        if (trouble !== undefined) return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout });
+        return takes === 0 ? mark : world.foreign(takes).then(() => mark);
+      };
+      return step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout });
+    },
+    prospects: ({ at, facts }) => {
+      const mark = markOf(name, at);
+      const last = lastOf(tries, maxAttempts);
+      const calm =
+        last === undefined
+          ? returning(exactly(mark))
+          : throwing(failedBy(last.trouble, last.attempt, sayingOf(last.attempt, mark)));
+      return { ...calm, throws: eitherOf([calm.throws, crashed(facts.crashes ?? 0)]) };
+    },
+    inWords: (at) => {
+      const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
+      const body = tries.length === 0 ? `() => ${attempts}` : `attempts(${attempts})`;
+      const terms = tries.length === 0 ? {} : { maxAttempts, delay, timeout };
+      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined })})`;
+    },
+  };
+}
+
+function sayingOf(attempt: number, mark: string): string {
+  return `attempt ${attempt} of ${mark}`;
+}
+
+export const names = fc.constantFrom("a", "b", "c");
+
+const terms = {
+  name: names,
+  delay: fc.constantFrom(500, 15_000),
+  timeout: fc.constantFrom(5_000, 90_000),
+  takes: fc.constantFrom(0, 0, 0, 200),
+};
+const calm = fc.record({ name: names, takes: terms.takes }).map(aStep);
+const passing = fc.constantFrom<Trouble>("throws", "throws", "hangs", "is late", "asks for time");
+const shaky = fc
+  .record({ ...terms, tries: fc.array(passing, { minLength: 1, maxLength: 2 }), maxAttempts: fc.constantFrom(3, 4) })
+  .map(aStep);
+const failing = fc
+  .record({
+    ...terms,
+    tries: fc.array(fc.constantFrom(...troubles), { minLength: 1, maxLength: 3, size: "max" }),
+    maxAttempts: fc.constantFrom(1, 2, 3),
+  })
+  .map(aStep);
+
+function steps(list: { readonly failing: fc.Arbitrary<Program> }): fc.Arbitrary<Program> {
+  return fc.oneof(
+    { withCrossShrink: true },
+    { weight: 6, arbitrary: calm },
+    { weight: 3, arbitrary: shaky },
+    { weight: 2, arbitrary: list.failing },
+  );
+}
+
+export const step: Verb = {
+  weight: 6,
+  arbitrary: () => steps({ failing }),
+  orderly: () => steps({ failing: failing.map(caught) }),
+};

@@ -1,0 +1,91 @@
+/**
+ * What must hold after everything that happens: of the rows as they stand, and of what became of them since the last
+ * look. Each rule answers a sentence for what is wrong.
+ */
+import type { Outlook } from "../engine/watch.ts";
+import { objection } from "../engine/watch.ts";
+import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
+
+export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now"> {
+  /** Whether some deployment carries the workflow's version. */
+  readonly carries: (run: RunRows) => boolean;
+  /** The leases were voided: whoever has the database for itself took over. */
+  readonly isTakenOver: boolean;
+  /** W is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
+  readonly isBeginning: boolean;
+}
+
+export class Rules {
+  readonly #before = new Map<string, RunRows>();
+  /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
+  readonly #dispatches = new Map<string, number>();
+
+  /** Everything that is wrong. */
+  check({ orphans, bare, runs }: Snapshot, prospect: Prospect): readonly string[] {
+    const found: string[] = [];
+    if (orphans > 0) found.push(`${orphans} rows belong to no run`);
+    if (bare > 0) found.push(`${bare} runs have no state`);
+    for (const run of runs) {
+      const before = this.#before.get(run.runId);
+      const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
+      const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
+      if (w !== undefined) wrong.push(`W does not hold: ${w}`);
+      found.push(...wrong.map((sentence) => `of run ${run.runId}: ${sentence}`));
+      this.#before.set(run.runId, run);
+    }
+    const gone = [...this.#before.keys()].filter((runId) => !runs.some((run) => run.runId === runId));
+    found.push(...gone.map((runId) => `run ${runId} is gone`));
+    return found;
+  }
+
+  #wrongAlarms(run: RunRows, prospect: Prospect): string | undefined {
+    if (isOver(run) || run.isStopped || !prospect.carries(run)) return undefined;
+    const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.runId) ?? 0);
+    this.#dispatches.set(run.runId, dispatches);
+    return objection({ due: run.due, need: run.need, dispatches }, prospect);
+  }
+}
+
+function* wrongRows(run: RunRows): Generator<string> {
+  const { pending, signals, answers } = run;
+  if (!run.isDense) yield "positions are not dense";
+  if (!run.timesAscend) yield "a record is older than the one before it";
+  if (run.handedPosition > run.lastPosition) yield "more records were handed out than there are";
+  if (!run.hasPending && pending.length > 0) yield "has_pending is false, and there are pending rows";
+  const untaken = [...signals, ...answers].filter(({ position }) => position === null);
+  if (!run.hasMail && untaken.length > 0) yield "has_mail is false, and there is mail";
+  if (signals.some(({ position, isTaken }) => position !== null && isTaken !== true))
+    yield "a signal was taken by no record that holds it";
+  const takenAt = [...signals, ...answers].flatMap(({ position }) => (position === null ? [] : [position]));
+  if (new Set(takenAt).size < takenAt.length) yield "one record took two signals or answers";
+  for (const name of new Set(signals.map((signal) => signal.name))) {
+    const order = signals.filter((signal) => signal.name === name).map(({ position }) => position);
+    const taken = order.filter((position) => position !== null);
+    if (order.slice(0, taken.length).includes(null)) yield `a signal "${name}" was passed over`;
+    if (taken.some((position, index) => index > 0 && position <= (taken[index - 1] ?? 0)))
+      yield `signals "${name}" were taken out of order`;
+  }
+  if (!isOver(run)) return;
+  if (run.due !== null) yield "it is over, and due";
+  if (pending.length > 0) yield "it is over, and waits";
+}
+
+function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prospect): Generator<string> {
+  if (before.epoch === run.epoch && before.records.some((hash, index) => run.records[index] !== hash))
+    yield "a record changed";
+  if (run.turn < before.turn) yield "its turn went back";
+  if (isOver(before) && (before.status !== run.status || before.end !== run.end)) yield "its end changed";
+  if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";
+  if (isTakenOver) return;
+  if (isSeized(before, run, now)) yield "its lease was live, and another one began";
+  for (const row of run.pending) {
+    const old = before.pending.find(({ place }) => place === row.place);
+    if (old !== undefined && isSeized(old, row, now)) yield `the lease of ${row.place} was live, and another one began`;
+  }
+}
+
+/** A lease ends when it is finished, or over. */
+function isSeized(before: Leased, { turn, token, finishedToken }: Leased, now: number): boolean {
+  if (before.token === null || token === null || token === before.token || turn !== before.turn) return false;
+  return finishedToken !== before.token && before.leasedUntil !== null && before.leasedUntil > now;
+}

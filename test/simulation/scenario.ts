@@ -1,0 +1,106 @@
+/**
+ * What a seed plays: which programs run where, what people send them and when, which deployments follow each other, and
+ * how much goes wrong. All of it shrinks: towards fewer runs, smaller programs, and less that goes wrong.
+ */
+import fc from "fast-check";
+import { type Chances, fates } from "./faults.ts";
+import { type PlatformName, platforms } from "./outside/platforms.ts";
+import { type SignalName, signalNames } from "./programs/contract.ts";
+import { any, type Program } from "./programs/program.ts";
+
+export interface Scenario {
+  readonly platform: PlatformName;
+  readonly processes: number;
+  /** The steps that one invocation may carry out of a run. */
+  readonly maxSteps: number;
+  /** How many runs a process keeps in memory. */
+  readonly warmRuns: number;
+  /** How far the clocks of the hosts are off, one after the other. */
+  readonly skewsMs: readonly number[];
+  readonly runs: readonly PlannedRun[];
+  /** New processes, at these times; the first ones at 0. */
+  readonly deployments: readonly Deployment[];
+  readonly chances: Chances;
+  /** How many calls may meet a fate, being held not counted. After that nothing goes wrong any more. */
+  readonly troubles: number;
+  /** Of everything that is drawn while it is played. */
+  readonly seed: number;
+}
+
+export interface PlannedRun {
+  readonly program: Program;
+  readonly startAtMs: number;
+  /** Who starts it: the client; in a transaction of its own which then commits or is rolled back; two at once, with one id. */
+  readonly by: "client" | "commit" | "rollback" | "two";
+  readonly letters: readonly Letter[];
+}
+
+export interface Letter {
+  readonly name: SignalName;
+  readonly payload: number;
+  readonly atMs: number;
+  /** Somebody sends it again later. */
+  readonly isTwice: boolean;
+}
+
+export interface Deployment {
+  readonly atMs: number;
+  /** The version that it does not carry: the n-th run's. Undefined: it carries all. */
+  readonly without: number | undefined;
+}
+
+/** They follow each other, and the last one carries everything. */
+function deploymentsOf(
+  first: number | undefined,
+  later: readonly (readonly [atMs: number, without: number | undefined])[],
+): readonly Deployment[] {
+  const all = [{ atMs: 0, without: first }];
+  for (const [gapMs, without] of later) all.push({ atMs: (all.at(-1)?.atMs ?? 0) + gapMs, without });
+  const last = all.at(-1);
+  if (last?.without !== undefined) all.push({ atMs: last.atMs + 600_000, without: undefined });
+  return all;
+}
+
+const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
+
+const letter = fc.record({ name: fc.constantFrom(...signalNames), atMs: minutes(40), isTwice: fc.boolean() });
+
+const run: fc.Arbitrary<PlannedRun> = fc.record({
+  program: any,
+  startAtMs: minutes(12),
+  by: fc.constantFrom(
+    "client" as const,
+    "client" as const,
+    "client" as const,
+    "commit" as const,
+    "rollback" as const,
+    "two" as const,
+  ),
+  letters: fc
+    .array(letter, { maxLength: 4 })
+    .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),
+});
+
+const skewMs = fc.integer({ min: -600_000, max: 600_000 });
+
+const chances: fc.Arbitrary<Chances> = fc
+  .tuple(...fates.map((fate) => (fate === "is held" ? fc.constantFrom(0, 50, 400) : fc.constantFrom(0, 0, 5, 20, 60))))
+  .map((drawn) => Object.fromEntries(fates.map((fate, index) => [fate, drawn[index] ?? 0])) as Chances);
+
+export const scenario: fc.Arbitrary<Scenario> = fc.record({
+  platform: fc.constantFrom(...platforms),
+  processes: fc.constantFrom(1, 2, 3),
+  maxSteps: fc.constantFrom(1, 1, 4),
+  warmRuns: fc.constantFrom(0, 10),
+  skewsMs: fc.tuple(skewMs, skewMs, skewMs),
+  runs: fc.array(run, { minLength: 1, maxLength: 3 }),
+  deployments: fc
+    .tuple(
+      fc.constantFrom(undefined, undefined, undefined, 0, 1),
+      fc.array(fc.tuple(minutes(20), fc.constantFrom(undefined, 0)), { maxLength: 2 }),
+    )
+    .map(([without, later]) => deploymentsOf(without, later)),
+  chances,
+  troubles: fc.integer({ min: 0, max: 12 }),
+  seed: fc.noShrink(fc.nat()),
+});

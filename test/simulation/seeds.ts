@@ -1,0 +1,83 @@
+/** Plays seeds: one seed is one scenario and all that happens in it, always the same. A failing one is shrunk. */
+import fc from "fast-check";
+import { partsOf } from "./programs/program.ts";
+import { type Scenario, scenario } from "./scenario.ts";
+import { type Report, simulate } from "./simulation.ts";
+import type { Site } from "./site.ts";
+
+export interface SeedOptions {
+  /** Only scenarios in which some run's program has this verb. */
+  readonly verb?: string | undefined;
+  readonly onLine?: ((line: string) => void) | undefined;
+}
+
+export interface Failure {
+  readonly seed: number;
+  readonly wrongs: readonly string[];
+  /** The smallest scenario that was found to fail. */
+  readonly scenario: Scenario;
+  /** What happens in it, line by line. */
+  readonly lines: readonly string[];
+}
+
+const longestShrinkMs = 60_000;
+
+export async function playSeed(site: Site, seed: number, options: SeedOptions = {}): Promise<Report> {
+  const { onLine } = options;
+  let report: Report | undefined;
+  await fc.check(
+    fc.asyncProperty(scenarioWith(options), async (drawn) => {
+      onLine?.(describeScenario(drawn));
+      report = await simulate(site, drawn, { onLine });
+    }),
+    { seed, numRuns: 1, endOnFailure: true },
+  );
+  if (report === undefined) throw new Error(`seed ${seed} played nothing`);
+  return report;
+}
+
+/** Undefined: it does not fail any more, so it is not always the same. */
+export async function shrinkSeed(site: Site, seed: number, options: SeedOptions = {}): Promise<Failure | undefined> {
+  const { counterexample } = await fc.check(
+    fc.asyncProperty(scenarioWith(options), async (drawn) => (await simulate(site, drawn)).wrongs.length === 0),
+    { seed, numRuns: 1, interruptAfterTimeLimit: longestShrinkMs, markInterruptAsFailure: false },
+  );
+  const smallest = counterexample?.[0];
+  if (smallest === undefined) return undefined;
+  const lines: string[] = [];
+  const { wrongs } = await simulate(site, smallest, { onLine: (line) => lines.push(line) });
+  return { seed, wrongs, scenario: smallest, lines };
+}
+
+export function describeScenario({ runs, ...rest }: Scenario): string {
+  const { platform, processes, maxSteps, warmRuns, deployments, chances, troubles } = rest;
+  const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
+  return [
+    `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
+    ...deployments.map(
+      ({ atMs, without }) =>
+        `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}.`,
+    ),
+    faults.length === 0 || troubles === 0
+      ? "Nothing goes wrong."
+      : `A call ${faults.join(", ")}; ${troubles} times at most.`,
+    ...runs.map(
+      ({ program, startAtMs, by, letters }, index) =>
+        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${letters
+          .map(
+            ({ name, payload, atMs, isTwice }) =>
+              `, sent ${name} ${payload} at ${seconds(atMs)}${isTwice ? " and again" : ""}`,
+          )
+          .join("")}:\n${fc.stringify(program)}`,
+    ),
+  ].join("\n");
+}
+
+function scenarioWith({ verb }: SeedOptions): fc.Arbitrary<Scenario> {
+  if (verb === undefined) return scenario;
+  return scenario.filter(({ runs }) => runs.some(({ program }) => partsOf(program).some(({ kind }) => kind === verb)));
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1_000} s`;
+}

@@ -1,0 +1,243 @@
+/**
+ * Plays a scenario: the real engine, client, tick and SQL on a real Postgres, in a world in which everything else is
+ * drawn from one seed: what happens next, what becomes of each call, when platforms deliver, what time hosts believe it
+ * is. After each event the rules must hold (rules.ts), at the end every run must be right (verdict.ts).
+ *
+ *   const report = await simulate(site, scenario);
+ *   expect(report.wrongs).toEqual([]);
+ */
+import { Chance } from "../engine/chance.ts";
+import { Course, earliest } from "../engine/course.ts";
+import { atWork } from "../engine/process.ts";
+import { describeCall } from "./describe.ts";
+import { type Fate, Faults, harmful } from "./faults.ts";
+import { Fleet } from "./fleet.ts";
+import { outsideOf, type RuledOutside } from "./outside/platforms.ts";
+import { Passage } from "./passage.ts";
+import { People } from "./people.ts";
+import { programOf } from "./programs/contract.ts";
+import type { ProgramWorld } from "./programs/part.ts";
+import { Rules } from "./rules.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Site } from "./site.ts";
+import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { judge } from "./verdict.ts";
+
+export interface Report {
+  /** What is wrong; the world was left at the first of it. */
+  readonly wrongs: readonly string[];
+  readonly events: number;
+  readonly statements: number;
+  /** Statements that waited for a lock. */
+  readonly waits: number;
+  readonly faults: Readonly<Record<Exclude<Fate, "passes">, number>>;
+  readonly deaths: number;
+  /** How long it took in the world, in milliseconds. */
+  readonly time: number;
+}
+
+export interface SimulateOptions {
+  /** Gets what happens, line by line. */
+  readonly onLine?: ((line: string) => void) | undefined;
+}
+
+const beginning = Date.UTC(2026, 0, 1, 12);
+const mostEvents = 30_000;
+const longestMs = 60 * 86_400_000;
+
+export async function simulate(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
+  await site.clear();
+  await site.clock.set(beginning);
+  return await new Simulation(site, scenario, options).play();
+}
+
+class Simulation {
+  readonly #site: Site;
+  readonly #scenario: Scenario;
+  readonly #onLine: ((line: string) => void) | undefined;
+  readonly #course: Course;
+  readonly #fleet: Fleet;
+  readonly #faults: Faults;
+  readonly #outside: RuledOutside;
+  readonly #passage: Passage;
+  readonly #people: People;
+  readonly #rules = new Rules();
+  readonly #contracts;
+  /** The idempotency keys of the bodies that were carried out, by run. */
+  readonly #bodies = new Map<string, Set<string>>();
+  /** The runs whose bodies killed their process. */
+  readonly #kills: string[] = [];
+  #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [] };
+  #wrongs: string[] = [];
+
+  constructor(site: Site, scenario: Scenario, { onLine }: SimulateOptions) {
+    this.#site = site;
+    this.#scenario = scenario;
+    this.#onLine = onLine;
+    this.#contracts = scenario.runs.map((_, index) => programOf(index + 1));
+    const chance = new Chance(scenario.seed, 1);
+    const time = () => this.#course.time;
+    const note = (line: () => string) => this.#note(line);
+    this.#faults = new Faults(scenario, chance);
+    this.#fleet = new Fleet({
+      site,
+      scenario,
+      contracts: this.#contracts,
+      chance,
+      time,
+      outside: () => this.#outside,
+      world: this.#world(),
+      note,
+    });
+    this.#outside = outsideOf(scenario.platform, {
+      now: () => this.#now,
+      timeOf: (at) => at - beginning,
+      below: (bound) => chance.below(bound),
+      processes: () => this.#fleet.takers,
+      tick: (process) => this.#fleet.tick(process),
+      dueAt: () => this.#dueAt(),
+    });
+    this.#passage = new Passage({
+      course: () => this.#course,
+      chance,
+      faults: this.#faults,
+      sessions: site.sessions,
+      processes: () => this.#fleet.all,
+      crash: (process) => this.#fleet.crash(process),
+      look: () => this.#look(),
+      note,
+      describe: describeCall,
+    });
+    this.#people = new People({
+      time,
+      chance,
+      processes: () => this.#fleet.takers,
+      passage: this.#passage,
+      sessions: site.sessions,
+      note,
+    });
+    this.#course = new Course({
+      sources: [this.#fleet, this.#passage, this.#outside, this.#people],
+      isAtRest: () => this.#fleet.isAtRest,
+      turnTo: () => site.clock.set(this.#now),
+      look: async () => this.#check(),
+      pick: (happenings) => chance.pick(happenings),
+      mostEvents,
+      onHappening: ({ what }) => this.#note(what),
+      revive: () => this.#fleet.revive(),
+    });
+  }
+
+  async play(): Promise<Report> {
+    const { runs } = this.#scenario;
+    try {
+      for (const [index, plan] of runs.entries()) this.#people.start(this.#contractOf(index), runIdOf(index), plan);
+      while (this.#wrongs.length === 0 && (await this.#course.event(longestMs)));
+      if (this.#wrongs.length === 0) await this.#judge();
+    } catch (error) {
+      this.#wrongs.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    } finally {
+      this.#fleet.end();
+      await this.#passage.end();
+    }
+    for (const wrong of this.#wrongs) this.#note(() => `✗ ${wrong}`);
+    const { statements, waits } = this.#passage;
+    const { events, time } = this.#course;
+    const { deaths } = this.#fleet;
+    return { wrongs: this.#wrongs, events, statements, waits, faults: this.#faults.met, deaths, time };
+  }
+
+  /** Nothing is left to happen. */
+  async #judge(): Promise<void> {
+    const wrongs = this.#wrongs;
+    if (this.#course.next() !== undefined) wrongs.push(`after ${longestMs / 86_400_000} days it is not quiet`);
+    if (this.#people.busy > 0) wrongs.push("somebody outside waits for an answer for ever");
+    if (this.#site.sessions.isAnyLent) wrongs.push("a transaction stands open");
+    wrongs.push(...this.#people.wrongs);
+    await this.#look();
+    const losses = harmful.reduce((sum, fate) => sum + this.#faults.met[fate], 0);
+    for (const [index, { program }] of this.#scenario.runs.entries()) {
+      const runId = runIdOf(index);
+      const rows = this.#snapshot.runs.find((run) => run.runId === runId);
+      const crashes = losses + this.#kills.filter((killer) => killer !== runId).length;
+      const facts = { ...this.#people.factsOf(runId), crashes };
+      const hasStarted = this.#people.hasStarted(runId);
+      const bodies = this.#bodies.get(runId)?.size ?? 0;
+      wrongs.push(...judge({ program, rows, hasStarted, facts, bodies }).map((wrong) => `of run ${runId}: ${wrong}`));
+    }
+  }
+
+  get #now(): number {
+    return beginning + this.#course.time;
+  }
+
+  #contractOf(index: number) {
+    const contract = this.#contracts[index];
+    if (contract === undefined) throw new Error(`there is no run ${index}`);
+    return contract;
+  }
+
+  /** What bodies ask of it. */
+  #world(): ProgramWorld {
+    let asking = "";
+    return {
+      onBody: (runId, key) => {
+        asking = runId;
+        this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
+      },
+      die: () => {
+        this.#kills.push(asking);
+        const process = atWork.getStore();
+        if (process !== undefined) this.#fleet.crash(process);
+        return new Promise(() => {});
+      },
+      foreign: (ms) =>
+        new Promise((resolve) => {
+          if (ms !== undefined) atWork.getStore()?.timers.after(ms, resolve);
+        }),
+      invite: (invitation) => this.#people.invite(this.#contractOf(indexOf(invitation.runId)), invitation),
+    };
+  }
+
+  #dueAt(): number | undefined {
+    if (this.#fleet.isNew) return beginning;
+    const carried = this.#snapshot.runs.filter(({ version }) => this.#fleet.carries(version));
+    return earliest(carried.map(({ due }) => due ?? undefined));
+  }
+
+  /** Something may have changed the rows. */
+  async #look(): Promise<void> {
+    this.#snapshot = await takeSnapshot(this.#site.pool);
+    this.#check();
+  }
+
+  #check(): void {
+    const { isNew, settledAt, isBeginning } = this.#fleet;
+    const now = this.#now;
+    const { platform } = this.#scenario;
+    this.#wrongs.push(
+      ...this.#rules.check(this.#snapshot, {
+        alarms: this.#outside.standing(),
+        isExact: platform === "cloudflare" || platform === "aws",
+        since: isNew ? now : beginning + settledAt,
+        now,
+        carries: ({ version }) => this.#fleet.carries(version),
+        isTakenOver: platform === "embedded",
+        isBeginning,
+      }),
+    );
+  }
+
+  #note(line: () => string): void {
+    if (this.#onLine === undefined) return;
+    this.#onLine(`${new Date(this.#now).toISOString().slice(8, 23).replace("T", " ")}  ${line()}`);
+  }
+}
+
+function runIdOf(index: number): string {
+  return `0000000${index + 1}-0000-7000-8000-000000000000`;
+}
+
+function indexOf(runId: string): number {
+  return Number(runId.slice(0, 8)) - 1;
+}

@@ -1,0 +1,43 @@
+/** The real database that worlds are played in, one after the other. */
+import { Pool } from "pg";
+import type { Query } from "../../src/core/ports.ts";
+import { pg } from "../../src/postgres/pg.ts";
+import { type Clock, turnableClock } from "../postgres/clock.ts";
+import { freshDatabase } from "../postgres/fresh-database.ts";
+import { Sessions } from "./sessions.ts";
+
+export interface Site {
+  readonly pool: Pool;
+  readonly query: Query;
+  readonly clock: Clock;
+  readonly sessions: Sessions;
+  /** Nothing of the last world is left. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag", "environment"];
+
+export async function openSite(serverUrl: string): Promise<Site> {
+  const database = await freshDatabase(serverUrl);
+  const pool = new Pool({ connectionString: database.url, max: 3 });
+  pool.on("error", () => {});
+  const query = pg(pool);
+  const sessions = new Sessions(database.url);
+  const clock = await turnableClock(query);
+  const rows = tables.map((table) => `delete from layover.${table}`);
+  const numbers = "select setval(pg_get_serial_sequence('layover.signal', 'number'), 1, false)";
+  const everything = [...rows, numbers].join("; ");
+  return {
+    pool,
+    query,
+    clock,
+    sessions,
+    clear: async () => void (await pool.query(everything)),
+    close: async () => {
+      await sessions.end();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+-- Everything that the rules of a world look at, of all runs that are in the database, in one answer.
+select json_build_object(
+  'orphans', (
+    select count(*)::integer from (
+      select run_id from layover.run_state union all select run_id from layover.record
+      union all select run_id from layover.pending union all select run_id from layover.map
+      union all select run_id from layover.attempt union all select run_id from layover.signal
+      union all select run_id from layover.callback union all select run_id from layover.tag) as row
+     where not exists (select from layover.run r where r.id = row.run_id)),
+  'bare', (select count(*)::integer from layover.run r where not exists (select from layover.run_state s where s.run_id = r.id)),
+  'runs', coalesce((
+    select json_agg(json_build_object(
+        'runId', s.run_id,
+        'workflow', r.workflow,
+        'version', r.version,
+        'status', s.status,
+        'epoch', s.epoch,
+        'turn', s.turn,
+        'isStopped', s.paused_at is not null or s.blocked is not null,
+        'blocked', s.blocked,
+        'token', s.token,
+        'finishedToken', s.finished_token,
+        'leasedUntil', layover.to_ms(s.leased_until)::float8,
+        'readyAt', layover.to_ms(s.ready_at)::float8,
+        'due', layover.to_ms(s.due_at)::float8,
+        'need', layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8,
+        'dispatches', greatest(s.dispatches, b.dispatches)::integer,
+        'lastPosition', s.last_position,
+        'handedPosition', s.handed_position,
+        'hasPending', s.has_pending,
+        'hasMail', s.has_mail,
+        'end', coalesce(s.result, s.error),
+        'records', h.records,
+        'steps', h.steps,
+        'isDense', h.is_dense,
+        'timesAscend', h.times_ascend,
+        'pending', coalesce(p.rows, '[]'::json),
+        'signals', coalesce(g.rows, '[]'::json),
+        'answers', coalesce(c.rows, '[]'::json)))
+      from layover.run_state s
+      join layover.run r on r.id = s.run_id
+      cross join lateral (
+        select coalesce(json_agg(hashtext(d::text) order by d.position), '[]'::json) as records,
+               count(*) filter (where d.kind = 'step' and d.value not like '%step_crashed%')::integer as steps,
+               count(*) = s.last_position and coalesce(max(d.position), 0) = s.last_position as is_dense,
+               coalesce(bool_and(d.recorded_at >= d.before), true) as times_ascend
+          from (select d.*, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
+                  from layover.record d where d.run_id = s.run_id and d.epoch = s.epoch) as d) as h
+      left join lateral (
+        select min(coalesce(q.leased_until, q.ready_at)) as need, max(q.dispatches) as dispatches
+          from layover.pending q
+         where q.run_id = s.run_id and q.kind = 'branch' and q.position is null and not q.is_queued and not q.is_released
+      ) as b on true
+      left join lateral (
+        select json_agg(json_build_object(
+                 'place', q.path || '#' || q.occurrence, 'kind', q.kind, 'signal', q.signal, 'isTimed', q.until is not null,
+                 'isReleased', q.is_released,
+                 'turn', q.turn, 'token', q.token, 'finishedToken', q.finished_token,
+                 'leasedUntil', layover.to_ms(q.leased_until)::float8, 'position', q.position)) as rows
+          from layover.pending q where q.run_id = s.run_id) as p on true
+      left join lateral (
+        select json_agg(json_build_object('name', q.name, 'payload', q.payload, 'position', q.position,
+                 'isTaken', d.kind = 'signal' and d.value = q.payload) order by q.number) as rows
+          from layover.signal q
+          left join layover.record d on d.run_id = q.run_id and d.epoch = s.epoch and d.position = q.position
+         where q.run_id = s.run_id) as g on true
+      left join lateral (
+        select json_agg(json_build_object('place', q.path || '#' || q.occurrence, 'outcome', q.outcome, 'position', q.position)) as rows
+          from layover.callback q where q.run_id = s.run_id) as c on true
+     where s.namespace = 'simulation'), '[]'::json)) as snapshot

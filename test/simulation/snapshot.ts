@@ -1,0 +1,88 @@
+/** What the database holds at a moment: all that the rules of a world look at, in one answer. */
+import { readFileSync } from "node:fs";
+import type { Pool } from "pg";
+
+export interface Snapshot {
+  /** Rows of runs that are not there. */
+  readonly orphans: number;
+  /** Runs without a state. */
+  readonly bare: number;
+  readonly runs: readonly RunRows[];
+}
+
+/** A lease, and the one that was finished last. Times are epoch milliseconds. */
+export interface Leased {
+  readonly turn: number;
+  readonly token: string | null;
+  readonly finishedToken: string | null;
+  readonly leasedUntil: number | null;
+}
+
+export interface RunRows extends Leased {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly status: "parked" | "running" | "completed" | "failed" | "cancelled";
+  readonly epoch: number;
+  /** Paused or blocked. */
+  readonly isStopped: boolean;
+  readonly blocked: string | null;
+  readonly readyAt: number | null;
+  readonly due: number | null;
+  readonly need: number | null;
+  readonly dispatches: number;
+  readonly lastPosition: number;
+  readonly handedPosition: number;
+  readonly hasPending: boolean;
+  readonly hasMail: boolean;
+  /** The codec's text of the result or error. */
+  readonly end: string | null;
+  /** A hash of each record, by position. */
+  readonly records: readonly number[];
+  /** How many steps have results that a body returned or threw. */
+  readonly steps: number;
+  readonly isDense: boolean;
+  readonly timesAscend: boolean;
+  readonly pending: readonly PendingRow[];
+  /** In order of arrival. */
+  readonly signals: readonly SignalRow[];
+  readonly answers: readonly AnswerRow[];
+}
+
+export interface PendingRow extends Leased {
+  readonly place: string;
+  readonly kind: "branch" | "retry" | "sleep" | "signal" | "callback";
+  readonly signal: string | null;
+  readonly isTimed: boolean;
+  /** Lost a race. */
+  readonly isReleased: boolean;
+  readonly position: number | null;
+}
+
+export interface SignalRow {
+  readonly name: string;
+  readonly payload: string;
+  /** Of the record that took it. */
+  readonly position: number | null;
+  /** Whether there is such a record, and it holds the payload. */
+  readonly isTaken: boolean | null;
+}
+
+export interface AnswerRow {
+  readonly place: string;
+  readonly outcome: "resolved" | "rejected" | "expired";
+  readonly position: number | null;
+}
+
+const text = readFileSync(new URL("snapshot.sql", import.meta.url), "utf8");
+
+export function isOver({ status }: Pick<RunRows, "status">): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+export async function takeSnapshot(pool: Pool): Promise<Snapshot> {
+  const { rows } = await pool.query<{ snapshot: Snapshot }>({ name: "snapshot", text });
+  const [row] = rows;
+  if (row === undefined) throw new Error("the database answered no snapshot");
+  return row.snapshot;
+}
