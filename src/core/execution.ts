@@ -9,6 +9,8 @@ import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts"
 import { type HistoryRecord, settle } from "./history.ts";
 import { CancelledError } from "./user-errors.ts";
 
+const mostRefusals = 1_000;
+
 export type HandlerOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown };
@@ -37,6 +39,7 @@ export class Execution {
   readonly #losers = new Set<string>();
   readonly #occurrences = new Map<string, number>();
   #ordinal = 0;
+  #refusals = 0;
   #isOpen = false;
   #wake: () => void = () => {};
 
@@ -130,6 +133,8 @@ export class Execution {
     if (isLate && this.#pending.size > 0) {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
     }
+    if (this.cancellation !== undefined && (wanted.kind === "signal" || wanted.kind === "callback"))
+      return this.#refuse(place, this.cancellation);
     this.#isOpen = true; // a late one may bring others along: they belong together until the next rest
     const key = placeName(place);
     const promise = new Promise<unknown>((resolve, reject) => {
@@ -145,6 +150,20 @@ export class Execution {
     promise.catch(() => {}); // a loser may fail with nobody left to look
     this.#wake();
     return promise;
+  }
+
+  /**
+   * What is being cancelled may clean up, but waits for nobody outside any more: it might never be over. Code that takes
+   * no refusal would ask for ever.
+   */
+  #refuse(place: { readonly path: string; readonly occurrence: number }, reason: string): Promise<never> {
+    if (++this.#refusals > mostRefusals) {
+      this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
+      return never;
+    }
+    const refusal = Promise.reject(new CancelledError(reason));
+    refusal.catch(() => {}); // nobody may look
+    return refusal;
   }
 
   /** Counts what is named alike within a run: 1, 2, 3 … */

@@ -21,6 +21,7 @@ import type {
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "./step.ts";
+import { CancelledError } from "./user-errors.ts";
 
 export interface StepsOptions {
   readonly execution: Execution;
@@ -167,8 +168,13 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       }
     },
     map: async (name, items, each, mapOptions = {}) => Promise.all(mapItems(name, items, each, mapOptions, true)),
-    mapSettled: async (name, items, each, mapOptions = {}) =>
-      Promise.allSettled(mapItems(name, items, each, mapOptions, false)),
+    mapSettled: async (name, items, each, mapOptions = {}) => {
+      const { cancellation } = execution;
+      const outcomes = await Promise.allSettled(mapItems(name, items, each, mapOptions, false));
+      // It settles failures of items, and the end of the run is none.
+      if (execution.cancellation !== cancellation) throw new CancelledError(execution.cancellation);
+      return outcomes;
+    },
     now: () => new Date(execution.now),
     random: () => toRandom(seeded("random")),
     uuid: () => toUuid(seeded("uuid")),

@@ -101,7 +101,8 @@ export class TimeoutError extends Error {
 }
 
 /**
- * The run is being cancelled. Thrown where the handler waits, so that `finally` and `catch` can clean up.
+ * The run is being cancelled, or has reached its timeout. Thrown where the handler waits, so that `finally` and `catch`
+ * can clean up: by steps and sleeps. Whoever waits for a signal or a callback then is refused with the same error.
  *
  * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
  */

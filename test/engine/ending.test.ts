@@ -238,6 +238,36 @@ describe("a run's timeout", () => {
     expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
   });
 
+  test("refuses to wait for anybody outside from then on, while steps clean up", async () => {
+    const refused: unknown[] = [];
+    const { view } = await playBounded(() => async ({ step }) => {
+      await step.waitForSignal("go").catch(() => {});
+      await step.waitForSignal("go", { timeout: "1 day" }).catch((error: unknown) => refused.push(error));
+      await step
+        .createCallback("ok")
+        .wait()
+        .catch((error: unknown) => refused.push(error));
+      await step.run("clean up", () => 1);
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 2 });
+    expect(refused).toMatchObject(Array.from({ length: 2 }, () => ({ name: "CancelledError", reason: "timeout" })));
+  });
+
+  test("blocks a run whose code takes no refusal", async () => {
+    const { view } = await playBounded(() => async ({ step }) => {
+      for (;;) await step.waitForSignal("go").catch(() => {});
+    });
+    expect(view).toMatchObject({ status: "blocked", blocked: expect.stringContaining("again and again") });
+  });
+
+  test("goes through mapSettled, which settles what fails in its items", async () => {
+    const { view } = await playBounded(() => async ({ step }) => {
+      await step.mapSettled("each", [1, 2], (_, { step }) => step.waitForSignal("go"));
+      await step.run("never", () => 1);
+    });
+    expect(view).toMatchObject({ status: "failed", error: { code: "run_timeout" }, records: 1 });
+  });
+
   test("counts from when the run may begin", async () => {
     const world = await World.begin(database, {
       workflows: [contract.handler(async ({ step }) => step.sleep("nap", "50 minutes"))],

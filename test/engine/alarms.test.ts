@@ -1,0 +1,79 @@
+/** What a process remembers of its alarms: armed once while they stand, anew when they may not. */
+import { describe, expect, test } from "vitest";
+import { Alarms } from "../../src/postgres/alarms.ts";
+import { DatabaseClock } from "../../src/postgres/clock.ts";
+
+const noon = Date.UTC(2026, 0, 1, 12);
+const minute = 60_000;
+
+/** `isBeat`: it rings at a pace of its own. */
+function aProcess({ isBeat = false } = {}) {
+  let time = 0;
+  const clock = new DatabaseClock({ monotonic: () => time, after: () => () => {} });
+  clock.learn(noon);
+  const armed: number[][] = [];
+  const failures: Error[] = [];
+  const alarms = new Alarms(
+    async (instants) => {
+      armed.push(instants.map(({ at, inMs }) => (at - inMs === clock.now() ? at : Number.NaN)));
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+    },
+    clock,
+    isBeat,
+  );
+  const advance = (ms: number) => {
+    time += ms;
+  };
+  return { alarms, armed, failures, advance };
+}
+
+describe("an alarm", () => {
+  test("that stands is not armed again, whatever else is", async () => {
+    const { alarms, armed } = aProcess();
+    await alarms.arm([noon + minute]);
+    expect(await alarms.arm([noon + minute, noon + 2 * minute])).toEqual([noon + minute, noon + 2 * minute]);
+    expect(armed).toEqual([[noon + minute], [noon + 2 * minute]]);
+  });
+
+  test("that has rung stands no longer; the others do", async () => {
+    const { alarms, armed, advance } = aProcess();
+    await alarms.arm([noon + minute, noon + 2 * minute]);
+    advance(minute);
+    await alarms.arm([noon + minute, noon + 2 * minute]);
+    expect(armed.slice(1)).toEqual([[noon + minute]]);
+  });
+
+  test("that may have rung, since another clock is ahead, is armed anew when it is needed", async () => {
+    const { alarms, armed } = aProcess();
+    await alarms.arm([noon + minute, noon + 2 * minute]);
+    alarms.forget(noon + minute);
+    expect(armed).toHaveLength(1);
+    await alarms.arm([noon + minute, noon + 2 * minute]);
+    expect(armed.slice(1)).toEqual([[noon + minute]]);
+  });
+
+  test("that failed fails whoever waits for it, and is armed anew", async () => {
+    const { alarms, armed, failures } = aProcess();
+    failures.push(new Error("no alarm"));
+    const both = await Promise.allSettled([alarms.arm([noon + minute]), alarms.arm([noon + minute])]);
+    expect(both.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    await alarms.arm([noon + minute]);
+    expect(armed).toEqual([[noon + minute], [noon + minute]]);
+  });
+
+  test("for a call is the motion minute, and each deadline that cannot ring before the commit", async () => {
+    const { alarms, armed } = aProcess();
+    const notAfter = noon + 20_000;
+    const deadlines = [noon + 1_000, notAfter + 30_000, notAfter + 30_001];
+    const expected = [noon + minute, notAfter + 30_001];
+    expect(await alarms.armFor(notAfter, deadlines)).toEqual(expected);
+    expect(armed).toEqual([expected]);
+  });
+
+  test("that is a beat comes again: each deadline to come counts", async () => {
+    const { alarms } = aProcess({ isBeat: true });
+    const deadlines = [noon, noon + 1, noon + 1_000];
+    expect(await alarms.armFor(noon + 20_000, deadlines)).toEqual([noon + minute, noon + 1, noon + 1_000]);
+  });
+});
