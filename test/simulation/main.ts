@@ -9,6 +9,7 @@
  *   --all           does not stop at the first failure
  *   --database URL  a server to use, instead of one that is started for it
  */
+import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
@@ -84,11 +85,9 @@ async function playAll(): Promise<number> {
   return tally.failed;
 }
 
-function answerOf(worker: Worker): Promise<Told> {
-  return new Promise((resolve, reject) => {
-    worker.once("message", resolve);
-    worker.once("error", reject);
-  });
+async function answerOf(worker: Worker): Promise<Told> {
+  const [told] = await once(worker, "message"); // and rejects where the thread fails
+  return told;
 }
 
 function report({ seed, wrongs, scenario, lines }: NonNullable<Told["failure"]>): void {

@@ -146,8 +146,8 @@ export class Passage implements Source {
   async #query(owner: Process, call: Waiting, fate: Fate): Promise<void> {
     const { sessions, chance, course, look } = this.#options;
     this.statements += 1;
-    // A statement takes time, which the database sees pass before it answers.
-    await course().turnTo(course().time + chance.below(longestLatencyMs));
+    // A statement may take time, which the database sees pass before it answers.
+    if (chance.below(2) === 0) await course().turnTo(course().time + chance.below(longestLatencyMs));
     const isHeld = (fate === "is held" || fate === "is cut") && !sessions.areLent;
     if (!isHeld && !sessions.isAnyLent) {
       const tell = await call.act();

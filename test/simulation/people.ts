@@ -33,8 +33,8 @@ const passing = new Set(["database_unavailable", "too_late", "internal", "unreac
 export class People implements Source {
   readonly #options: PeopleOptions;
   readonly #timers: Timers;
-  readonly #letters = new Map<string, { name: string; payload: unknown }[]>();
-  readonly #answers = new Map<string, { value: string; isAccepted: boolean }[]>();
+  readonly #letters = new Map<string, Facts["signals"]>();
+  readonly #answers = new Map<string, Facts["answered"]>();
   readonly #started = new Set<string>();
   readonly #invited = new Set<string>();
   /** How many have something to do yet. */
@@ -61,8 +61,13 @@ export class People implements Source {
     return this.#started.has(runId);
   }
 
-  factsOf(runId: string): Omit<Facts, "crashes"> {
-    return { signals: this.#letters.get(runId) ?? [], answered: this.#answers.get(runId) ?? [] };
+  /** The signals that were acknowledged. */
+  sentTo(runId: string): Facts["signals"] {
+    return this.#letters.get(runId) ?? [];
+  }
+
+  answersTo(runId: string): Facts["answered"] {
+    return this.#answers.get(runId) ?? [];
   }
 
   /** Starts it, and writes its letters. */
@@ -98,9 +103,8 @@ export class People implements Source {
           ? client.resolveCallback(token, plan.value, { contract })
           : client.rejectCallback(token, { message: plan.value }),
       );
-      const answers = this.#answers.get(runId) ?? [];
-      answers.push({ value: plan.value, isAccepted: "answer" in answered });
-      this.#answers.set(runId, answers);
+      const answer = { value: plan.value, isAccepted: "answer" in answered };
+      this.#answers.set(runId, [...this.answersTo(runId), answer]);
       if (!plan.twice) return;
       await this.#pause(this.#options.chance.below(60_000));
       const again = await this.#insist((client) => client.resolveCallback(token, `not ${plan.value}`, { contract }));
@@ -114,9 +118,7 @@ export class People implements Source {
     const send = () => this.#insist((client) => client.signal(runId, name, payload, { contract, signalId }));
     const sent = await send();
     if (!("answer" in sent)) return;
-    const letters = this.#letters.get(runId) ?? [];
-    letters.push({ name, payload });
-    this.#letters.set(runId, letters);
+    this.#letters.set(runId, [...this.sentTo(runId), { name, payload }]);
     if (!isTwice) return;
     await this.#pause(this.#options.chance.below(300_000));
     await send();

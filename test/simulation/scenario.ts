@@ -33,6 +33,8 @@ export interface PlannedRun {
   /** Who starts it: the client; in a transaction of its own which then commits or is rolled back; two at once, with one id. */
   readonly by: "client" | "commit" | "rollback" | "two";
   readonly letters: readonly Letter[];
+  /** Of the whole run. */
+  readonly timeoutMs: number | undefined;
 }
 
 export interface Letter {
@@ -76,6 +78,7 @@ const run: fc.Arbitrary<PlannedRun> = fc.record({
     "rollback" as const,
     "two" as const,
   ),
+  timeoutMs: fc.constantFrom(undefined, undefined, undefined, undefined, 20_000, 300_000, 3_600_000),
   letters: fc
     .array(letter, { maxLength: 4 })
     .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),

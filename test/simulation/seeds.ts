@@ -62,8 +62,8 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
       ? "Nothing goes wrong."
       : `A call ${faults.join(", ")}; ${troubles} times at most.`,
     ...runs.map(
-      ({ program, startAtMs, by, letters }, index) =>
-        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${letters
+      ({ program, startAtMs, by, letters, timeoutMs }, index) =>
+        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${letters
           .map(
             ({ name, payload, atMs, isTwice }) =>
               `, sent ${name} ${payload} at ${seconds(atMs)}${isTwice ? " and again" : ""}`,

@@ -74,7 +74,7 @@ class Simulation {
     this.#site = site;
     this.#scenario = scenario;
     this.#onLine = onLine;
-    this.#contracts = scenario.runs.map((_, index) => programOf(index + 1));
+    this.#contracts = scenario.runs.map(({ timeoutMs }, index) => programOf(index + 1, timeoutMs));
     const chance = new Chance(scenario.seed, 1);
     const time = () => this.#course.time;
     const note = (line: () => string) => this.#note(line);
@@ -156,14 +156,20 @@ class Simulation {
     wrongs.push(...this.#people.wrongs);
     await this.#look();
     const losses = harmful.reduce((sum, fate) => sum + this.#faults.met[fate], 0);
-    for (const [index, { program }] of this.#scenario.runs.entries()) {
+    for (const [index, { program, timeoutMs }] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
       const rows = this.#snapshot.runs.find((run) => run.runId === runId);
       const crashes = losses + this.#kills.filter((killer) => killer !== runId).length;
-      const facts = { ...this.#people.factsOf(runId), crashes };
-      const hasStarted = this.#people.hasStarted(runId);
-      const bodies = this.#bodies.get(runId)?.size ?? 0;
-      wrongs.push(...judge({ program, rows, hasStarted, facts, bodies }).map((wrong) => `of run ${runId}: ${wrong}`));
+      const found = judge({
+        program,
+        timeoutMs,
+        rows,
+        hasStarted: this.#people.hasStarted(runId),
+        sent: this.#people.sentTo(runId),
+        answers: { answered: this.#people.answersTo(runId), crashes },
+        bodies: this.#bodies.get(runId)?.size ?? 0,
+      });
+      wrongs.push(...found.map((wrong) => `of run ${runId}: ${wrong}`));
     }
   }
 

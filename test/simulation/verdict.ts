@@ -1,28 +1,38 @@
 /** What must hold of each run when nothing is left to happen. */
 import { decode } from "../../src/core/codec.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
+import { thrownOf } from "./programs/thrown.ts";
 import { isOver, type RunRows } from "./snapshot.ts";
 
 export interface Case {
   readonly program: Program;
+  /** Of the whole run. */
+  readonly timeoutMs: number | undefined;
   readonly rows: RunRows | undefined;
   /** Whoever started it was told so. */
   readonly hasStarted: boolean;
-  readonly facts: Facts;
+  /** The signals of which somebody was told that they came. Others may have come too: their answer was lost. */
+  readonly sent: Facts["signals"];
+  readonly answers: Omit<Facts, "signals">;
   /** How many steps had their bodies carried out. */
   readonly bodies: number;
 }
 
-export function judge({ program, rows, hasStarted, facts, bodies }: Case): readonly string[] {
+export function judge({ program, timeoutMs, rows, hasStarted, sent, answers, bodies }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted) return ["nobody was told that it started, and it is there"];
   const { status, blocked, signals, pending, steps } = rows;
   const wrongs: string[] = [];
-  if (signals.length !== facts.signals.length)
-    wrongs.push(`${facts.signals.length} signals were sent, and ${signals.length} came`);
+  const came = signals.map(({ name, payload }) => ({ name, payload: decode(payload) }));
+  for (const { name, payload } of sent)
+    if (!came.some((each) => each.name === name && each.payload === payload))
+      wrongs.push(`signal "${name}" ${String(payload)} was acknowledged, and is not there`);
+  const facts = { ...answers, signals: came };
   if (steps > bodies) wrongs.push(`${steps} steps have results, and only ${bodies} had their bodies carried out`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
+    if (thrownOf(value).code === "run_timeout")
+      return timeoutMs === undefined ? [...wrongs, "it has no timeout, and timed out"] : wrongs;
     const outcome =
       status === "completed" ? { kind: "returned" as const, value } : { kind: "threw" as const, error: value };
     if (!allows(program, outcome, facts)) wrongs.push(`it may not end like this: ${status}, ${inspect(value)}`);
@@ -32,7 +42,7 @@ export function judge({ program, rows, hasStarted, facts, bodies }: Case): reado
     const isKilled = /invocations in a row died/.test(blocked) && (facts.crashes ?? 0) > 0;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
   }
-  if (!mayWait(program, facts)) wrongs.push("it is not over, and should be");
+  if (timeoutMs !== undefined || !mayWait(program, facts)) wrongs.push("it is not over, and should be");
   for (const { kind, signal, isTimed } of pending.filter(({ isReleased }) => !isReleased)) {
     if (kind !== "signal" || isTimed) wrongs.push(`it waits at the end, for a ${kind}`);
     else if (signals.some(({ name, position }) => name === signal && position === null))

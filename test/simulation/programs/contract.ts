@@ -5,11 +5,12 @@ import * as z from "zod";
 export const signalNames = ["red", "green", "blue"] as const;
 export type SignalName = (typeof signalNames)[number];
 
-/** One contract for each name and version of a workflow. */
-export function programOf(version: number, name = "program") {
+/** One contract for each version of a workflow. `timeout`: of its runs, in milliseconds. */
+export function programOf(version: number, timeout?: number) {
   return workflow({
-    name,
+    name: "program",
     version,
+    ...(timeout !== undefined && { timeout }),
     signals: { red: z.number(), green: z.number(), blue: z.number() },
     callbacks: { approval: z.string() },
   });

@@ -1,0 +1,62 @@
+/** The simulator itself, and as many seeds as fit: three minutes of them, and at least a thousand. */
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { postgresUrl } from "../postgres/database.ts";
+import { playSeed, shrinkSeed } from "./seeds.ts";
+import { openSite, type Site } from "./site.ts";
+
+const leastSeeds = 1_000;
+const leastMs = 180_000;
+
+const version = inject("postgres").versions[0] ?? "15";
+let site: Site;
+beforeAll(async () => {
+  site = await openSite(await postgresUrl(version));
+});
+afterAll(() => site.close());
+
+async function storyOf(seed: number): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await playSeed(site, seed, { onLine: (line) => lines.push(line) });
+  return lines;
+}
+
+test("the same seed tells the same story, whatever was played before", { timeout: 120_000 }, async () => {
+  const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+  const stories = new Map<number, readonly string[]>();
+  for (const seed of seeds) stories.set(seed, await storyOf(seed));
+  for (const seed of seeds.toReversed()) expect(await storyOf(seed)).toEqual(stories.get(seed));
+});
+
+/** Functions that do not look where they should, and what then is wrong. */
+const plants = [
+  ["a run that parks overlooks signals", "has_answer(run uuid)", /was sent and not taken|it waits at the end/],
+  ["a call takes effect though it comes too late", "is_too_late(p jsonb)", /W does not hold/],
+] as const;
+
+test.each(plants)(
+  "a planted fault is found, shrunk and told: %s",
+  { timeout: 300_000 },
+  async (_, signature, wrong) => {
+    const planted = await openSite(await postgresUrl(version));
+    try {
+      await planted.query(
+        `create or replace function layover.${signature} returns boolean language sql volatile as 'select false'`,
+      );
+      let seed = 1;
+      while ((await playSeed(planted, seed)).wrongs.length === 0) seed += 1;
+      const failure = await shrinkSeed(planted, seed);
+      expect(failure?.wrongs.join("\n")).toMatch(wrong);
+      expect(failure?.lines.at(-1)).toMatch(wrong);
+    } finally {
+      await planted.close();
+    }
+  },
+);
+
+test("every run ends with its right answer, and the rules hold after every event", { timeout: 1_200_000 }, async () => {
+  const until = performance.now() + leastMs;
+  for (let seed = 1; seed <= leastSeeds || performance.now() < until; seed += 1) {
+    const { wrongs } = await playSeed(site, seed);
+    expect(wrongs, `npm run simulate -- --from ${seed} --seeds 1 --trace`).toEqual([]);
+  }
+});
