@@ -117,15 +117,22 @@ export class Api {
   async #attempt(init: RequestInit, path: string, { query = {}, abortSignal, waitMs = 0 }: RequestOptions) {
     abortSignal?.throwIfAborted();
     const timeoutMs = Math.min(this.#timeoutMs + waitMs, longestTimerMs);
-    const signals = [AbortSignal.timeout(timeoutMs), ...(abortSignal === undefined ? [] : [abortSignal])];
+    // Not AbortSignal.any of AbortSignal.timeout, which may be collected before its time: nodejs/node#57867.
+    const given = new AbortController();
+    const timer = setTimeout(() => given.abort(new DOMException("it took too long", "TimeoutError")), timeoutMs);
+    const giveUp = () => given.abort(abortSignal?.reason);
+    abortSignal?.addEventListener("abort", giveUp, { once: true });
     try {
       // A redirect is an answer: followed, a POST would become a GET, and a key might go where it does not belong.
-      const terms: RequestInit = { ...init, signal: AbortSignal.any(signals), redirect: "manual" };
+      const terms: RequestInit = { ...init, signal: given.signal, redirect: "manual" };
       const response = await this.#fetch(`${this.#base}${path}${searchOf(query)}`, terms);
       return outcomeOf(response, await textOf(response, mostBytes));
     } catch (cause) {
       abortSignal?.throwIfAborted();
       return { error: unreachable(this.#base, timeoutMs, cause), isPassing: true } satisfies Outcome;
+    } finally {
+      clearTimeout(timer);
+      abortSignal?.removeEventListener("abort", giveUp);
     }
   }
 

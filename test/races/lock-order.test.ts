@@ -54,6 +54,10 @@ describeEachPostgres(
           const turns = runs.map((run) => run.toFinish({ token: "first", next: "ready" }));
           return (session: Session) => session.call("finish_turns", { turns });
         },
+        "voided leases": async () => {
+          await both((runId) => aRunAtWork(stage, { runId }));
+          return (session: Session) => session.call("void_leases", {});
+        },
         renewals: async () => {
           const runs = await both((runId) => aRunAtWork(stage, { runId }));
           const turns = runs.map(({ id }) => ({ runId: id, token: tokenOf("first") }));

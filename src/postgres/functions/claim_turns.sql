@@ -1,4 +1,5 @@
--- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own.
+-- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own. What goes alone comes in
+-- a call of its own: it locks its run, which whoever claims branches reads without a lock.
 --
 -- On the path of every step a statement or an expression of PL/pgSQL costs 2 to 10 µs a call: here and in what it calls
 -- they are few.

@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { stageOn } from "../races/stage.ts";
+import { hammer } from "./hammer.ts";
+import { moves } from "./hammer-moves.ts";
+
+const calls = readFileSync(new URL("../../src/postgres/calls.ts", import.meta.url), "utf8");
+/** These take no lock on a row. */
+const readers = [
+  ...["read_clock", "list_due", "get_run", "get_history", "list_runs", "read_callback"],
+  ...["check_key", "list_keys", "diagnose"],
+];
+
+test("every function that locks rows takes part in the hunt", () => {
+  const called = [...calls.matchAll(/#(?:call|armedCall|send)(?:<\w+>)?\(\s*"(\w+)"/g)].map(([, name]) => name ?? "");
+  expect(called.length).toBeGreaterThan(15);
+  expect(Object.keys(moves)).toEqual(expect.arrayContaining(called.filter((name) => !readers.includes(name))));
+});
+
+describeEachPostgres(
+  "any two functions on the same few runs",
+  (database) => {
+    const stage = stageOn(database, { isInRealTime: true });
+
+    test("never deadlock, and never fail", { timeout: 120_000 }, async () => {
+      expect(await hammer({ stage, rounds: 3 })).toEqual([]);
+    });
+  },
+  { perTest: true },
+);

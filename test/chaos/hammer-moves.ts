@@ -1,0 +1,180 @@
+/**
+ * Each function that locks rows (who only reads waits for nobody), as somebody calls it who knows no more than what the rows say right now: leases of
+ * others, turns that are over, sets in any order. Nothing of it is sensible; all of it must be survived.
+ */
+import { randomUUID } from "node:crypto";
+import { motionMinute } from "../../src/core/motion.ts";
+import type * as wire from "../../src/postgres/wire.ts";
+import { aDemand, aRecord, at, terms } from "../races/runs.ts";
+import type { Row, Session, Stage } from "../races/stage.ts";
+
+export interface Ground {
+  readonly stage: Stage;
+  /** The users' ids of the runs: there is one run of each at a time. */
+  readonly ids: readonly string[];
+}
+
+type Move = (session: Session, ground: Ground) => Promise<unknown>;
+
+const call = (session: Session, name: string, parameter: object) =>
+  session.query(`select layover.${name}($1) as answer`, [JSON.stringify({ namespace: "default", ...parameter })]);
+
+/** By the name of the function. The first word of what has several ways says which. */
+export const moves: Readonly<Record<string, Move>> = {
+  void_leases: (session) => session.call("void_leases", {}),
+  start_run: (session, { ids }) =>
+    session.call("start_run", {
+      ...{ runId: randomUUID(), workflow: "flow", version: 1, encodedInput: "0{}", id: pick(ids), armed: armed() },
+      ...(Math.random() < 0.2 && { timeoutMs: 300 }),
+    }),
+  claim_turns: async (session, ground) => {
+    await claim(session, some([...(await runsOf(ground)), ...(await branchesOf(ground))]));
+  },
+  "claim_turns of branches": async (session, ground) => await claim(session, some(await branchesOf(ground))),
+  finish_turns: async (session, ground) => {
+    const runs = (await runsOf(ground)).filter(({ token }) => token !== null).map(toFinish);
+    const branches = (await branchesOf(ground)).filter(({ token }) => token !== null).map(toBranchFinish);
+    await finish(session, some([...runs, ...branches]));
+  },
+  "finish_turns of runs": async (session, ground) => {
+    const runs = (await runsOf(ground)).filter(({ token }) => token !== null);
+    await finish(session, some(runs.map(toFinish)));
+  },
+  "finish_turns of branches": async (session, ground) => {
+    const branches = (await branchesOf(ground)).filter(({ token }) => token !== null);
+    await finish(session, some(branches.map(toBranchFinish)));
+  },
+  renew_leases: async (session, ground) => {
+    const held = [...(await runsOf(ground)), ...(await branchesOf(ground))].filter(({ token }) => token !== null);
+    const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
+    await session.call("renew_leases", { leaseMs: pick([1, 60_000]), turns });
+  },
+  send_signal: async (session, ground) => {
+    const runId = pick(await runsOf(ground))?.["runId"] ?? randomUUID();
+    const signal = { signalId: randomUUID(), name: "address", encodedPayload: "0", armed: armed() };
+    await session.call("send_signal", { runId, ...signal, ...(Math.random() < 0.5 && { dedupeId: pick(["a", "b"]) }) });
+  },
+  answer_callback: async (session, ground) => {
+    const waits = await ground.stage.look(
+      `select run_id as "runId", path from layover.pending where kind = 'callback' union all
+       select run_id, path from layover.callback`,
+    );
+    const { runId = randomUUID(), path = "none" } = pick(waits) ?? {};
+    const answer = { epoch: 0, ...at(String(path)), outcome: "resolved", value: pick(["1", "2"]), armed: armed() };
+    await session.call("answer_callback", { runId, ...answer });
+  },
+  move_due: async (session) => {
+    const isNew = Math.random() < 0.5;
+    const { runs } = await session.call("list_due", { versions: terms.versions, limit: 100, isNew });
+    const listed = runs.map(({ runId, dueAt, isReady, branches }) => ({
+      ...{ runId, seenDueAt: dueAt, dueAt: motionMinute(Date.now()), isDispatched: isReady },
+      branches: shuffled(branches ?? []),
+    }));
+    const soonAt = Math.random() < 0.5 ? { soonAt: motionMinute(Date.now()) } : {};
+    await session.call("move_due", { moves: shuffled(listed), isNew, ...soonAt });
+  },
+  prune_runs: (session) => session.call("prune_runs", { keepMs: 50, keepFailedMs: 50, limit: 3 }),
+  note_deployment: (session) => {
+    const { environment, endpoint } = terms;
+    return call(session, "note_deployment", { environment, endpoint, deployment: randomUUID() });
+  },
+  adopt_environment: (session) => session.call("adopt_environment", terms),
+  create_key: (session) => session.call("create_key", { keyId: randomUUID(), name: pick(keyNames), scopes: ["read"] }),
+  revoke_key: (session) => call(session, "revoke_key", { name: pick(keyNames) }),
+};
+
+const keyNames = ["ada", "bob"];
+let count = 0;
+
+async function runsOf({ stage }: Ground): Promise<readonly Row[]> {
+  return await stage.look(
+    `select run_id as "runId", turn, token, last_position as position from layover.run_state where ended_at is null`,
+  );
+}
+
+/** A branch that waits for a slot of its map is dispatched by nobody, so nobody claims it. */
+async function branchesOf({ stage }: Ground): Promise<readonly Row[]> {
+  return await stage.look(
+    `select run_id as "runId", path, occurrence, turn, token from layover.pending
+      where kind = 'branch' and position is null and not is_queued`,
+  );
+}
+
+/** What goes alone goes by itself: no set has such an item. */
+async function claim(session: Session, rows: readonly Row[]): Promise<void> {
+  const alone = Math.random() < 0.4;
+  const turns = (alone ? rows.slice(0, 1) : rows).map((row) => ({ ...toTurn(row), token: randomUUID(), alone }));
+  await session.call("claim_turns", { ...terms, leaseMs: pick([1, 50, 60_000]), turns });
+}
+
+async function finish(session: Session, turns: readonly object[]): Promise<void> {
+  const answer = await session.call("finish_turns", { ...terms, leaseMs: 60_000, turns });
+  for (const told of answer.turns) {
+    if (told.outcome === "raised") throw Object.assign(new Error(told.message), { code: told.sqlState });
+  }
+}
+
+function toTurn({ runId, turn, path, occurrence }: Row): Readonly<Record<string, unknown>> {
+  return path === undefined ? { runId, turn } : { runId, turn, path, occurrence };
+}
+
+/** Rarely to its end: most of the time there is to be a crowd. */
+function toFinish({ runId, turn, token, position }: Row): object {
+  const held = { runId, token, position, armed: armed() };
+  const chance = Math.random();
+  if (chance < 0.03) return { ...held, next: pick(["completed", "cancelled", "failed"]), value: "0" };
+  if (chance < 0.5) {
+    const claim = { ...toTurn({ runId, turn: Number(turn) + 1 }), token: randomUUID(), alone: false };
+    return { ...held, next: "ready", ...(Math.random() < 0.5 && { claim }) };
+  }
+  const records = Math.random() < 0.5 ? [aRecord("step", name("step"), { at: Date.now() })] : [];
+  const race = `${name("race")}/`;
+  const slots = pick([1, 2, null]) ?? null;
+  const map = { path: `${name("map")}`, slots, failsFast: Math.random() < 0.5 };
+  const demands = [
+    aDemand("callback", name("callback"), wait(position)),
+    aDemand("signal", name("signal"), { ...wait(position), signal: "address" }),
+    ...["a", "b"].map((branch) => aDemand("branch", `${race}${branch}`, wait(position))),
+    ...["a", "b", "c"].map((branch) => aDemand("branch", `${map.path}/${branch}`, { ...wait(position), map })),
+  ];
+  const released = [{ prefix: "race", position: Number(position) + records.length }];
+  return { ...held, next: "parked", records, demands: some(demands), ...(Math.random() < 0.3 && { released }) };
+}
+
+function toBranchFinish({ runId, path, occurrence, turn, token }: Row): object {
+  const held = { runId, path, occurrence, turn, token, armed: armed() };
+  const now = Date.now();
+  if (Math.random() < 0.3)
+    return { ...held, attempt: { number: turn, beganAt: now, endedAt: now, error: "0", retryInMs: 0 } };
+  return { ...held, record: { value: "0", isFailure: Math.random() < 0.2, at: now, beganAt: now, attempts: 1 } };
+}
+
+function wait(position: unknown): Pick<wire.NewDemand, "demandedAfter" | "ordinal"> {
+  count += 1;
+  return { demandedAfter: Number(position), ordinal: count };
+}
+
+function name(kind: string): string {
+  count += 1;
+  return `${kind}${count}h`;
+}
+
+function armed(): number[] {
+  return [motionMinute(Date.now())];
+}
+
+/** In any order. */
+function some<Item>(items: readonly Item[]): Item[] {
+  return shuffled(items).slice(0, 1 + Math.floor(Math.random() * 8));
+}
+
+function pick<Item>(items: readonly Item[]): Item | undefined {
+  return items[Math.floor(Math.random() * items.length)];
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,36 @@
+/**
+ * One of the processes of a campaign: layover on Node as a user deploys it, by its public entries, with a short lease.
+ * It ends with whoever has started it, and says on its output what went wrong.
+ */
+import { serveNode } from "layover/node";
+import { pg } from "layover/pg";
+import { Pool } from "pg";
+import { effectsIn } from "./effects.ts";
+import { errandWorkflow } from "./errand.ts";
+
+const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS } = process.env;
+const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
+effects.on("error", () => {});
+const pool = new Pool({ connectionString: DATABASE_URL });
+const server = await serveNode({
+  workflows: [errandWorkflow(effectsIn(effects))],
+  // Each process comes by an address of its own, but it is the same database.
+  database: pg(pool, { endpoint: "chaos", prepare: POOLED !== "yes" }),
+  hostname: "127.0.0.1",
+  port: PORT,
+  secrets: [LAYOVER_SECRET],
+  leaseMs: Number(LEASE_MS),
+});
+console.log(`listens on ${server.url}`);
+
+process.on("unhandledRejection", (error) => console.error("unhandled rejection:", error));
+process.once("SIGTERM", async () => {
+  await server.close();
+  await Promise.all([pool.end(), effects.end()]);
+  console.log("closed");
+});
+
+const parent = process.ppid;
+setInterval(() => {
+  if (process.ppid !== parent) process.exit(1);
+}, 1_000).unref();

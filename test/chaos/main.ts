@@ -1,0 +1,69 @@
+/**
+ * `npm run chaos`: real processes on a real Postgres, killed, frozen, crashed and cut off at random, while runs whose
+ * right answer is known go through them. Prints what happened, and exits with 1 if anything is not as it must be.
+ *
+ *   --minutes N     how long things go wrong (1); quiet returns after that, and takes up to 6 minutes more
+ *   --seed S        plans the same disasters again (any)
+ *   --people N      runs under way at a time (40)
+ *   --processes N   (4)
+ *   --postgres V    15 or 18 (18)
+ *   --deploys       replace processes in the end, instead of waiting for the scheduler: quicker, and proves less
+ *   --deadlocks     something else: hunt for deadlocks, every two functions on the same few runs
+ */
+import { parseArgs } from "node:util";
+import { wage } from "./campaign.ts";
+import { hunt } from "./hunt.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
+    people: { type: "string", default: "40" },
+    processes: { type: "string", default: "4" },
+    postgres: { type: "string", default: "18" },
+    deploys: { type: "boolean", default: false },
+    deadlocks: { type: "boolean", default: false },
+  },
+});
+
+const version = values.postgres === "15" ? 15 : 18;
+const forMs = numberOf("minutes") * 60_000;
+const report = (line: string) => console.log(line);
+const isWell = await (values.deadlocks ? huntDeadlocks() : wageChaos());
+process.exitCode = isWell ? 0 : 1;
+
+async function wageChaos(): Promise<boolean> {
+  const seed = numberOf("seed");
+  report(`seed ${seed}`);
+  const { counts, violations, evidence, complaints } = await wage({
+    seed,
+    chaosMs: forMs,
+    people: numberOf("people"),
+    berths: numberOf("processes"),
+    version,
+    leaseMs: 2_000,
+    quietMs: 6 * 60_000,
+    wokenBy: values.deploys ? "deploys" : "cron",
+    report,
+  });
+  for (const [complaint, count] of complaints) report(`${count} × ${complaint.slice(0, 200)}`);
+  for (const [what, count] of Object.entries(counts)) report(`${what}: ${count}`);
+  for (const runId of new Set(violations.map((violation) => violation.runId)))
+    console.error(JSON.stringify(evidence.get(runId), null, 2));
+  for (const { runId, what } of violations) console.error(`run ${runId} ${what}`);
+  report(violations.length === 0 ? `all is well with seed ${seed}` : `${violations.length} violations, seed ${seed}`);
+  return violations.length === 0;
+}
+
+async function huntDeadlocks(): Promise<boolean> {
+  const struck = await hunt({ version, forMs, report });
+  for (const { pair, sqlState, message } of struck) console.error(`${pair}: ${sqlState} ${message}`);
+  report(struck.length === 0 ? "no deadlock, no error" : `${struck.length} errors`);
+  return struck.length === 0;
+}
+
+function numberOf(option: "minutes" | "seed" | "people" | "processes"): number {
+  const number = Number(values[option]);
+  if (Number.isFinite(number) && number > 0) return number;
+  throw new Error(`--${option} takes a number above 0, not "${values[option]}".`);
+}

@@ -1,0 +1,103 @@
+/**
+ * All that a campaign needs, in place: a Postgres that keeps what it was told (fsync), can be ended and started again;
+ * processes that serve it, some directly and some by way of a pooler, all of them through a network that breaks.
+ */
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { Pool } from "pg";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+import type { PostgresVersion } from "../postgres/binaries.ts";
+import { freshDatabase } from "../postgres/fresh-database.ts";
+import { type PostgresServer, startPostgres } from "../postgres/server.ts";
+import { Cutter } from "./cutter.ts";
+import { makeEffectsTable } from "./effects.ts";
+import { Berth } from "./fleet.ts";
+import { Pooler } from "./pooler.ts";
+import { quietPort } from "./ports.ts";
+
+export interface SiteOptions {
+  readonly version: PostgresVersion;
+  readonly leaseMs: number;
+  /** How many processes there are; every other one comes by the pooler. */
+  readonly berths: number;
+}
+
+export class Site {
+  readonly postgres: PostgresServer;
+  readonly pooler: Pooler;
+  /** On the way to Postgres, and on the way to the pooler. */
+  readonly cutters: readonly Cutter[];
+  readonly berths: readonly Berth[];
+  /** Of the campaign itself: it sees what is there, past all that breaks. */
+  readonly pool: Pool;
+  readonly apiKey: string;
+
+  private constructor(parts: Pick<Site, "postgres" | "pooler" | "cutters" | "berths" | "pool" | "apiKey">) {
+    this.postgres = parts.postgres;
+    this.pooler = parts.pooler;
+    this.cutters = parts.cutters;
+    this.berths = parts.berths;
+    this.pool = parts.pool;
+    this.apiKey = parts.apiKey;
+  }
+
+  static async open({ version, leaseMs, berths: count }: SiteOptions): Promise<Site> {
+    const settings = { fsync: "on", full_page_writes: "on" };
+    const postgres = await startPostgres({ version, settings, port: await quietPort() });
+    try {
+      const { url } = await freshDatabase(postgres.url);
+      const pool = new Pool({ connectionString: url, max: 4 });
+      pool.on("error", () => {});
+      await makeEffectsTable(pool);
+      const pooler = await Pooler.open({ to: url });
+      const toPostgres = await Cutter.open({ to: url });
+      const toPooler = await Cutter.open({ to: pooler.url });
+      const secret = randomBytes(32).toString("hex");
+      const apiKey = createApiKey(new Secrets([secret]), { name: "chaos", namespace: "default", scopes });
+      const berths: Berth[] = [];
+      for (let number = 0; number < count; number += 1) {
+        const isPooled = number % 2 === 1;
+        const databaseUrl = (isPooled ? toPooler : toPostgres).url;
+        berths.push(await Berth.open({ databaseUrl, effectsUrl: url, isPooled, secret, leaseMs }));
+      }
+      await Promise.all(berths.map((berth) => berth.start()));
+      return new Site({ postgres, pooler, cutters: [toPostgres, toPooler], berths, pool, apiKey });
+    } catch (error) {
+      await postgres.stop();
+      throw error;
+    }
+  }
+
+  /** Fast, as an operator stops it: everybody is told. Or at once, as a crash does. */
+  async interruptPostgres(how: "stop" | "crash", forMs: number): Promise<void> {
+    await this.postgres.kill(how === "stop" ? "SIGINT" : "SIGQUIT");
+    await delay(forMs);
+    await this.postgres.restart();
+  }
+
+  /** Ends the processes; what they have under way ends first. */
+  async endProcesses(): Promise<void> {
+    await Promise.all(this.berths.map((berth) => berth.end("SIGTERM")));
+  }
+
+  /** What processes that have ended complained of, without what makes each of a kind different; and how often. */
+  get complaints(): ReadonlyMap<string, number> {
+    const complaints = new Map<string, number>();
+    for (const line of this.berths.flatMap(({ said }) => said.join("\n").split("\n"))) {
+      if (!/error while|unhandled|Error:/.test(line)) continue;
+      const kind = line.replace(/^\S+Z /, "").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "…");
+      complaints.set(kind, (complaints.get(kind) ?? 0) + 1);
+    }
+    return complaints;
+  }
+
+  /** Leaves nothing behind, however much is there. */
+  async close(): Promise<void> {
+    await Promise.all(this.berths.map((berth) => berth.end("SIGKILL")));
+    this.pooler.close();
+    for (const cutter of this.cutters) cutter.close();
+    void this.pool.end();
+    await this.postgres.stop();
+  }
+}

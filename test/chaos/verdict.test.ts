@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { encode } from "../../src/core/codec.ts";
+import type { Effect } from "./effects.ts";
+import { notes, refusal } from "./errand.ts";
+import { type Evidence, faultsOf, isWornOut } from "./verdict.ts";
+import type { SeenRecord, SeenRun } from "./watcher.ts";
+
+const runId = "00000000-0000-7000-8000-000000000001";
+const errand = { runId, id: "errand-1", parcels: ["one"], slow: "none" as const, code: "yes", hurry: "quick" };
+const text = (value: unknown) => encode(value, { what: "a value" });
+
+/** In order: what is recorded where, and by which kind of record. */
+const history: readonly (readonly [kind: string, path: string, value?: unknown])[] = [
+  ["step", "first", "first a"],
+  ["step", "flaky", "flaky a"],
+  ["sleep", "rest"],
+  ...notes.map((note, index) => ["signal", `note#${index + 1}`, note] as const),
+  ["step", "approval/announce", undefined],
+  ["callback", "approval", { code: "yes" }],
+  ["step", "ship[0]/pack", "pack a"],
+  ["step", "ship[0]/send", "send a"],
+  ["step", "left", "left a"],
+  ["step", "right", "right a"],
+  ["sleep", "beside"],
+  ["signal", "hurry or late[0]/hurry", "quick"],
+  ["step", "refused", "no"],
+  ["step", "last", "last a"],
+];
+const records: readonly SeenRecord[] = history.map(([kind, path, value], index) => ({
+  ...{ position: index + 1, kind, path, occurrence: 1, isFailure: path === "refused", attempts: 1 },
+  ...{ value: value === undefined ? null : text(value), recordedAt: `2026-01-01T12:00:${10 + index}+00:00` },
+}));
+const effects: readonly Effect[] = history.flatMap(([kind, path, value]) =>
+  kind !== "step" || path === "refused"
+    ? []
+    : {
+        ...{ runId, path, attempt: 1, idempotencyKey: path, pid: 1, value: String(value), seen: ["first a"] },
+        token: path === "approval/announce" ? "token" : null,
+      },
+);
+const result = {
+  ...{ first: "first a", flaky: "flaky a", notes, approval: "yes", sent: ["send a"], beside: ["left a", "right a"] },
+  ...{ hurry: "quick", refused: refusal, last: "last a" },
+};
+const run: SeenRun = {
+  ...{ runId, status: "completed", blocked: null, endedAt: "2026-01-01", result: text(result), error: null },
+  ...{ records, token: "token" },
+};
+const signals = records
+  .filter(({ kind }) => kind === "signal")
+  .map(({ path, value, position }) => ({
+    name: path.includes("note") ? "note" : "hurry",
+    payload: value ?? "",
+    position,
+  }));
+const right: Evidence = { errand, run, effects, signals };
+
+const withRecords = (change: (records: readonly SeenRecord[]) => readonly SeenRecord[]): Evidence => ({
+  ...right,
+  run: { ...run, records: change(records) },
+});
+const effectOf = (path: string): Effect => {
+  const effect = effects.find((candidate) => candidate.path === path);
+  if (effect === undefined) throw new Error(`there is no ${path}`);
+  return effect;
+};
+
+test("a run that ended right has no fault", () => {
+  expect(faultsOf(right)).toEqual([]);
+});
+
+describe("a fault is", () => {
+  test.each<[string, Evidence, string]>([
+    ["a run that is lost", { ...right, run: undefined }, "is not there"],
+    ["a run that is not over", { ...right, run: { ...run, status: "parked", blocked: "why" } }, "is parked (why)"],
+    ["a gap", withRecords((all) => all.filter(({ path }) => path !== "left")), "has the positions"],
+    [
+      "a place recorded twice",
+      withRecords((all) => [...all, ...all.slice(0, 1).map((one) => ({ ...one, position: 17 }))]),
+      "twice",
+    ],
+    ["time that goes back", withRecords((all) => all.toReversed()), "goes back in time"],
+    [
+      "a body that never ran",
+      { ...right, effects: effects.filter(({ path }) => path !== "left") },
+      "never ran the body",
+    ],
+    [
+      "a result that no body gave",
+      { ...right, effects: effects.map((one) => ({ ...one, value: `${one.value}b` })) },
+      "that no body gave",
+    ],
+    [
+      "another past at another execution",
+      { ...right, effects: [...effects, { ...effectOf("last"), seen: [] }] },
+      "saw another past",
+    ],
+    [
+      "a past that was never recorded",
+      { ...right, effects: effects.map((one) => ({ ...one, seen: ["first b"] })) },
+      "saw at first what was never recorded",
+    ],
+    [
+      "another idempotency key",
+      { ...right, effects: [...effects, { ...effectOf("last"), idempotencyKey: "other" }] },
+      "several idempotency keys",
+    ],
+    ["a signal that was lost", { ...right, signals: signals.slice(1) }, "has stored the notes"],
+    ["a signal taken twice", { ...right, signals: [...signals, ...signals.slice(0, 1)] }, "took two signals"],
+    [
+      "signals in another order",
+      { ...right, run: { ...run, result: text({ ...result, notes: [2, 1, 3] }) } },
+      "has the result",
+    ],
+    ["another result", { ...right, run: { ...run, result: text({ ...result, last: "last b" }) } }, "has the result"],
+    ["a winner from nowhere", { ...right, run: { ...run, result: text({ ...result, hurry: "?" }) } }, "has the winner"],
+  ])("%s", (_, evidence, fault) => {
+    expect(faultsOf(evidence).join("\n")).toContain(fault);
+  });
+});
+
+test("a step that was given up counts as worn out only if it was tried again and again", () => {
+  const error =
+    'step "first" failed after 1 attempt: LayoverError: the process died each time it carried out step "first"';
+  const givenUp = { ...right, run: { ...run, status: "failed", error } };
+  expect(isWornOut(givenUp)).toBe(false);
+  expect(isWornOut({ ...givenUp, effects: Array.from({ length: 3 }, () => effectOf("first")) })).toBe(true);
+  expect(isWornOut(right)).toBe(false);
+});
