@@ -5,7 +5,7 @@ import type { Port } from "../engine/process.ts";
 /**
  * - `fails before`, `fails after`: the host is told that the connection broke; before or after the call took effect.
  * - `dies before`, `dies after`: so does the process that made it.
- * - `comes late`: the host is told that the connection broke; a pooler carries the call out minutes later.
+ * - `comes late`: the host is told that the connection broke, or dies; a pooler carries the call out minutes later.
  * - `comes twice`: a copy of it is carried out later.
  * - `is held`: between its execution and its COMMIT others run; then it commits.
  * - `is cut`: held, and then rolled back.

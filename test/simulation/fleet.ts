@@ -25,7 +25,7 @@ export interface FleetOptions {
   readonly note: (line: () => string) => void;
 }
 
-export const namespace = "simulation";
+const namespace = "simulation";
 const environment = "default";
 
 export class Fleet implements Source {

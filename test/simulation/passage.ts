@@ -138,7 +138,8 @@ export class Passage implements Source {
     if (fate === "fails before") return call.reject(broken(true));
     if (fate === "comes late" || fate === "comes twice")
       this.#strays.push({ call, at: course().time + chance.below(latestMs) });
-    if (fate === "comes late") return call.reject(broken(false));
+    // Who asks again gets it done; whoever dies leaves it to come late.
+    if (fate === "comes late") return chance.below(2) === 0 ? crash(owner) : call.reject(broken(false));
     if (call.port !== "query") return this.#tell(owner, call, fate, await call.act());
     await this.#query(owner, call, fate);
   }

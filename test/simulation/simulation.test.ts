@@ -27,21 +27,27 @@ test("the same seed tells the same story, whatever was played before", { timeout
   for (const seed of seeds.toReversed()) expect(await storyOf(seed)).toEqual(stories.get(seed));
 });
 
-/** Functions that do not look where they should, and what then is wrong. */
+/** What SQL might do wrong, and what then is wrong of the whole. */
 const plants = [
-  ["a run that parks overlooks signals", "has_answer(run uuid)", /was sent and not taken|it waits at the end/],
-  ["a call takes effect though it comes too late", "is_too_late(p jsonb)", /W does not hold/],
+  [
+    "a run that parks overlooks signals",
+    "has_answer(run uuid) returns boolean language sql volatile as 'select false'",
+    /was sent and not taken|it waits at the end/,
+  ],
+  [
+    "an instant is due for which nobody armed",
+    "pick_due(armed jsonb, need timestamptz) returns timestamptz language sql stable as $$ select need + interval '5 minutes' $$",
+    /W does not hold/,
+  ],
 ] as const;
 
 test.each(plants)(
   "a planted fault is found, shrunk and told: %s",
   { timeout: 300_000 },
-  async (_, signature, wrong) => {
+  async (_, definition, wrong) => {
     const planted = await openSite(await postgresUrl(version));
     try {
-      await planted.query(
-        `create or replace function layover.${signature} returns boolean language sql volatile as 'select false'`,
-      );
+      await planted.query(`create or replace function layover.${definition}`);
       let seed = 1;
       while ((await playSeed(planted, seed)).wrongs.length === 0) seed += 1;
       const failure = await shrinkSeed(planted, seed);

@@ -22,7 +22,7 @@ export function sleeping(name: string, ms: number): Program {
 }
 
 /** `ms` from the time of the last record; the past is now. */
-export function sleepingUntil(name: string, ms: number): Program {
+function sleepingUntil(name: string, ms: number): Program {
   return {
     kind: "sleepUntil",
     parts: [],
