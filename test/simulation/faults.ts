@@ -1,6 +1,6 @@
 /** What becomes of calls: drawn from the scenario's chances, until its troubles are used up. */
 import type { Chance } from "../engine/chance.ts";
-import type { Port } from "../engine/process.ts";
+import type { Waiting } from "../engine/process.ts";
 
 /**
  * - `fails before`, `fails after`: the host is told that the connection broke; before or after the call took effect.
@@ -38,7 +38,15 @@ export const fates = [
 /** That only a query may meet, in a database that is not the process's own. */
 const ofQueries: ReadonlySet<Fate> = new Set(["comes late", "is held", "is cut"]);
 
+/** What can go wrong with one kind of call alone, and so much more often. */
+export const focuses = [
+  ...["start_run", "send_signal", "answer_callback", "claim_turns", "finish_turns"],
+  ...["renew_leases", "list_due", "move_due", "dispatch", "alarm"],
+];
+const focusing = 8;
+
 interface Terms {
+  readonly focus: string | undefined;
   readonly chances: Chances;
   readonly troubles: number;
   readonly platform: string;
@@ -60,17 +68,20 @@ export class Faults {
   #troubles: number;
 
   readonly #isOwnDatabase: boolean;
+  readonly #focus: string | undefined;
 
-  constructor({ chances, troubles, platform }: Terms, chance: Chance) {
+  constructor({ chances, troubles, platform, focus }: Terms, chance: Chance) {
+    this.#focus = focus;
     this.#isOwnDatabase = platform === "embedded";
     this.#chances = chances;
     this.#troubles = troubles;
     this.#chance = chance;
   }
 
-  fateOf(port: Port): Fate {
+  fateOf({ port, what }: Pick<Waiting, "port" | "what">): Fate {
     if (this.#troubles <= 0) return "passes";
-    let drawn = this.#chance.below(1_000);
+    if (this.#focus !== undefined && this.#focus !== what && this.#focus !== port) return "passes";
+    let drawn = this.#chance.below(this.#focus === undefined ? 1_000 : 1_000 / focusing);
     for (const fate of fates) {
       drawn -= this.#chances[fate];
       if (drawn >= 0) continue;

@@ -132,7 +132,7 @@ export class Passage implements Source {
   async #pass(owner: Process, call: Waiting): Promise<void> {
     owner.waiting = owner.waiting.filter((other) => other !== call);
     const { faults, crash, note, chance, course } = this.#options;
-    const fate = faults.fateOf(call.port);
+    const fate = faults.fateOf(call);
     if (fate !== "passes") note(() => `… which ${fate}`);
     if (fate === "dies before") return crash(owner);
     if (fate === "fails before") return call.reject(broken(true));

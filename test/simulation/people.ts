@@ -77,9 +77,11 @@ export class People implements Source {
       const options = { runId, id: `the id of ${runId}` };
       switch (plan.by) {
         case "client":
+        case "somebody in a hurry":
         case "two": {
-          const starts = [this.#insist((client) => client.start(contract, undefined, options))];
-          if (plan.by === "two") starts.push(this.#insist((client) => client.start(contract, undefined, options)));
+          const terms = { insists: plan.by !== "somebody in a hurry" };
+          const start = () => this.#insist((client) => client.start(contract, undefined, options), terms);
+          const starts = plan.by === "two" ? [start(), start()] : [start()];
           for (const started of await Promise.all(starts)) if ("answer" in started) this.#started.add(runId);
           return;
         }
@@ -112,10 +114,12 @@ export class People implements Source {
     });
   }
 
-  async #send(contract: ProgramContract, runId: string, { name, payload, atMs, isTwice }: Letter): Promise<void> {
+  async #send(contract: ProgramContract, runId: string, letter: Letter): Promise<void> {
+    const { name, payload, atMs, isTwice, insists } = letter;
     const signalId = this.#options.chance.uuid();
     await this.#pause(atMs);
-    const send = () => this.#insist((client) => client.signal(runId, name, payload, { contract, signalId }));
+    const send = () =>
+      this.#insist((client) => client.signal(runId, name, payload, { contract, signalId }), { insists });
     const sent = await send();
     if (!("answer" in sent)) return;
     this.#letters.set(runId, [...this.sentTo(runId), { name, payload }]);
@@ -194,7 +198,10 @@ export class People implements Source {
   }
 
   /** Asks until there is an answer, or a refusal that another try does not cure. */
-  async #insist<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answered<Answer>> {
+  async #insist<Answer>(
+    question: (client: Client) => Promise<Answer>,
+    { insists = true }: { readonly insists?: boolean } = {},
+  ): Promise<Answered<Answer>> {
     for (;;) {
       const process = await this.#anyone();
       const asked = question(process.client).then(
@@ -203,6 +210,7 @@ export class People implements Source {
       );
       const outcome = await Promise.race([asked, process.gone]);
       if (outcome !== undefined && !("refused" in outcome && passing.has(outcome.refused))) return outcome;
+      if (!insists) return { refused: "nobody asked again" };
       await this.#pause(againMs);
     }
   }

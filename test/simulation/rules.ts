@@ -20,6 +20,9 @@ export class Rules {
   /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
   readonly #dispatches = new Map<string, number>();
 
+  /** When its last turn began or ended. */
+  readonly #movedAt = new Map<string, number>();
+
   /** Everything that is wrong. */
   check({ orphans, bare, runs }: Snapshot, prospect: Prospect): readonly string[] {
     const found: string[] = [];
@@ -28,6 +31,8 @@ export class Rules {
     for (const run of runs) {
       const before = this.#before.get(run.runId);
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
+      if (before === undefined || before.turn !== run.turn || before.token !== run.token)
+        this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
       if (w !== undefined) wrong.push(`W does not hold: ${w}`);
       found.push(...wrong.map((sentence) => `of run ${run.runId}: ${sentence}`));
@@ -42,7 +47,9 @@ export class Rules {
     if (isOver(run) || run.isStopped || !prospect.carries(run)) return undefined;
     const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.runId) ?? 0);
     this.#dispatches.set(run.runId, dispatches);
-    return objection({ due: run.due, need: run.need, dispatches }, prospect);
+    // What was ready while it was at work is claimable since its turn ended.
+    const need = run.need === null ? null : Math.max(run.need, this.#movedAt.get(run.runId) ?? 0);
+    return objection({ due: run.due, need, dispatches }, prospect);
   }
 }
 

@@ -3,7 +3,7 @@
  * how much goes wrong. All of it shrinks: towards fewer runs, smaller programs, and less that goes wrong.
  */
 import fc from "fast-check";
-import { type Chances, fates } from "./faults.ts";
+import { type Chances, fates, focuses } from "./faults.ts";
 import { type PlatformName, platforms } from "./outside/platforms.ts";
 import { type SignalName, signalNames } from "./programs/contract.ts";
 import { any, type Program } from "./programs/program.ts";
@@ -21,6 +21,8 @@ export interface Scenario {
   /** New processes, at these times; the first ones at 0. */
   readonly deployments: readonly Deployment[];
   readonly chances: Chances;
+  /** One kind of calls alone, which meets its fate more often; of a port, or of one SQL function. */
+  readonly focus: string | undefined;
   /** How many calls may meet a fate, being held not counted. After that nothing goes wrong any more. */
   readonly troubles: number;
   /** Of everything that is drawn while it is played. */
@@ -30,8 +32,11 @@ export interface Scenario {
 export interface PlannedRun {
   readonly program: Program;
   readonly startAtMs: number;
-  /** Who starts it: the client; in a transaction of its own which then commits or is rolled back; two at once, with one id. */
-  readonly by: "client" | "commit" | "rollback" | "two";
+  /**
+   * Who starts it: the client, until it is answered or once; two at once, with one id; or somebody in a transaction of
+   * their own, which then is committed or rolled back.
+   */
+  readonly by: "client" | "somebody in a hurry" | "two" | "commit" | "rollback";
   readonly letters: readonly Letter[];
   /** Of the whole run. */
   readonly timeoutMs: number | undefined;
@@ -43,6 +48,8 @@ export interface Letter {
   readonly atMs: number;
   /** Somebody sends it again later. */
   readonly isTwice: boolean;
+  /** Whoever sends it asks again until it is answered. */
+  readonly insists: boolean;
 }
 
 export interface Deployment {
@@ -65,18 +72,23 @@ function deploymentsOf(
 
 const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
 
-const letter = fc.record({ name: fc.constantFrom(...signalNames), atMs: minutes(40), isTwice: fc.boolean() });
+const letter = fc.record({
+  name: fc.constantFrom(...signalNames),
+  atMs: minutes(40),
+  isTwice: fc.boolean(),
+  insists: fc.boolean(),
+});
 
 const run: fc.Arbitrary<PlannedRun> = fc.record({
   program: any,
   startAtMs: minutes(12),
-  by: fc.constantFrom(
-    "client" as const,
-    "client" as const,
-    "client" as const,
-    "commit" as const,
-    "rollback" as const,
-    "two" as const,
+  by: fc.constantFrom<PlannedRun["by"][]>(
+    "client",
+    "somebody in a hurry",
+    "somebody in a hurry",
+    "two",
+    "commit",
+    "rollback",
   ),
   timeoutMs: fc.constantFrom(undefined, undefined, undefined, undefined, 20_000, 300_000, 3_600_000),
   letters: fc
@@ -104,6 +116,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
     )
     .map(([without, later]) => deploymentsOf(without, later)),
   chances,
+  focus: fc.option(fc.constantFrom(...focuses), { nil: undefined, freq: 2 }),
   troubles: fc.integer({ min: 0, max: 12 }),
   seed: fc.noShrink(fc.nat()),
 });

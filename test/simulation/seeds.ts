@@ -50,7 +50,7 @@ export async function shrinkSeed(site: Site, seed: number, options: SeedOptions 
 }
 
 export function describeScenario({ runs, ...rest }: Scenario): string {
-  const { platform, processes, maxSteps, warmRuns, deployments, chances, troubles } = rest;
+  const { platform, processes, maxSteps, warmRuns, deployments, chances, focus, troubles } = rest;
   const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
@@ -60,7 +60,7 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
     ),
     faults.length === 0 || troubles === 0
       ? "Nothing goes wrong."
-      : `A call ${faults.join(", ")}; ${troubles} times at most.`,
+      : `A call${focus === undefined ? "" : ` of ${focus}, eight times as often`}: ${faults.join(", ")}; ${troubles} times at most.`,
     ...runs.map(
       ({ program, startAtMs, by, letters, timeoutMs }, index) =>
         `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${letters

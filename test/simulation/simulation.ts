@@ -156,7 +156,7 @@ class Simulation {
     wrongs.push(...this.#people.wrongs);
     await this.#look();
     const losses = harmful.reduce((sum, fate) => sum + this.#faults.met[fate], 0);
-    for (const [index, { program, timeoutMs }] of this.#scenario.runs.entries()) {
+    for (const [index, { program, timeoutMs, by }] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
       const rows = this.#snapshot.runs.find((run) => run.runId === runId);
       const crashes = losses + this.#kills.filter((killer) => killer !== runId).length;
@@ -164,6 +164,7 @@ class Simulation {
         program,
         timeoutMs,
         rows,
+        mayHaveStarted: by === "somebody in a hurry",
         hasStarted: this.#people.hasStarted(runId),
         sent: this.#people.sentTo(runId),
         answers: { answered: this.#people.answersTo(runId), crashes },
