@@ -76,7 +76,7 @@ function filesAt(path: string): readonly string[] {
 /** As it is, but that what is deployed is called as the project: two of one name would replace each other. */
 function copyOf(path: string, name: string): string {
   const text = readFileSync(join(packageFolder, path), "utf8");
-  return path === "wrangler.toml" ? text.replace(/(?<="|\/\/)layover(?=[".-])/g, name) : text;
+  return path === "wrangler.toml" ? text.replace(/(?<="|\/\/|queues create )layover\b/g, name) : text;
 }
 
 function listFile(path: string, entries: readonly Entry[]): ProjectFile {

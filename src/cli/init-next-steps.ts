@@ -8,8 +8,8 @@ interface Section {
   readonly lines: readonly (readonly [command: string, remark?: string])[];
 }
 
-/** `folder` is empty where one is in it already. `packageText` is what package.json holds by now. */
-export function nextSteps(hostName: HostName, folder: string, packageText: string): string {
+/** `folder` is empty where one is in it already. `name` is that of what is deployed, `packageText` what package.json holds. */
+export function nextSteps(hostName: HostName, folder: string, name: string, packageText: string): string {
   const host = hosts[hostName];
   const run = (script: string) => commandFor(script, host, packageText);
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
@@ -33,6 +33,8 @@ export function nextSteps(hostName: HostName, folder: string, packageText: strin
         title: "Deploy it, on your Neon database itself",
         lines: [
           ["DATABASE_URL=… npx layover migrate"],
+          [`npx wrangler queues create ${name}`],
+          [`npx wrangler queues create ${name}-dead`],
           ["npx wrangler secret put DATABASE_URL"],
           ["npx wrangler secret put LAYOVER_SECRET", `another one than in ${host.envFile}`],
           [run("deploy"), "prints its address: put that into wrangler.toml, as PUBLIC_URL, and deploy again"],

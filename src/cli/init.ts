@@ -31,14 +31,15 @@ function hostNamed(name: string | undefined): HostName {
 function begin(folder: string, hostName: HostName): void {
   const host = hosts[hostName];
   try {
-    const files = projectFiles(host, projectName(folder), textAt(folder, "package.json"));
+    const name = projectName(folder);
+    const files = projectFiles(host, name, textAt(folder, "package.json"));
     refuseTaken(folder, files);
     // All of it is made before any of it is written: what cannot be completed stops here.
     const made = files.map((file) => ({ ...file, ...change(file, textAt(folder, file.path)) }));
     for (const file of made) if (file.outcome !== "kept") write(folder, file);
     print(made.map(line).join("\n"));
     const packageText = made.find(({ path }) => path === "package.json")?.text ?? "";
-    print(nextSteps(hostName, relative(process.cwd(), folder), packageText));
+    print(nextSteps(hostName, relative(process.cwd(), folder), name, packageText));
   } catch (error) {
     throw error instanceof Error && "syscall" in error ? unusable(folder, error) : error;
   }

@@ -1,8 +1,11 @@
 /** What `serve` of cloudflare.ts is given, by the user and by Cloudflare's runtime. */
 import type { Workflow } from "../core/contract.ts";
+import type { Duration } from "../core/duration.ts";
 import type { Query } from "../core/ports.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Authenticate } from "../http/access.ts";
+import type { QueuedMessage } from "./queue-delivery.ts";
+import type { QueueProducer } from "./queue-dispatch.ts";
 
 type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onError">;
 
@@ -19,8 +22,27 @@ export interface CloudflareOptions<Env> extends Settings {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
   readonly secrets: (env: Env) => readonly (string | undefined)[];
   /**
-   * A service binding of this Worker to itself, by which it asks itself to carry out turns. Default: `publicUrl`, which
-   * is for Custom Domains: a `fetch` to a route of one's own zone passes Workers by, and one to workers.dev is refused.
+   * A queue that this Worker sends to and is the consumer of (`queue` of what `serve` answers): the way by which it asks
+   * itself to carry out turns. What it could not deliver again and again goes to its dead-letter queue; name that
+   * `…-dead` and consume it too, and the log tells what became of each run.
+   */
+  readonly queue?: ((env: Env) => QueueProducer | undefined) | undefined;
+  /**
+   * The Durable Objects of the class `LayoverAlarm`, which ring when something is due: so while nothing is, nobody asks
+   * the database. Default: the cron trigger asks it each time, and keeps it awake.
+   */
+  readonly alarm?: ((env: Env) => AlarmNamespace | undefined) | undefined;
+  /** How many of these objects share the minutes: one takes some 500 new waits a second. Default: 1. */
+  readonly alarmShards?: number | undefined;
+  /**
+   * With `alarm`: how often the cron trigger has the database looked through nevertheless, in case an alarm was lost or
+   * bare SQL armed none. Default: "6 hours".
+   */
+  readonly sweep?: Duration | false | undefined;
+  /**
+   * Without a `queue`: a service binding of this Worker to itself, by which it asks itself to carry out turns. Default:
+   * `publicUrl`, which is for Custom Domains: a `fetch` to a route of one's own zone passes Workers by, and one to
+   * workers.dev is refused.
    *
    * `wrangler types` gives it the type of this very Worker. TypeScript gets out of that circle where it is told:
    * `const worker: CloudflareWorker<Env> = serve({ … }); export default worker;`
@@ -44,13 +66,13 @@ export interface CloudflareOptions<Env> extends Settings {
   /** Of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
   /**
-   * How many turns one request carries of what is ready together; more, up to 200, if that were more than 30 requests.
-   * Default: 10.
+   * Without a `queue`: how many turns one request carries of what is ready together; more, up to 200, if that were more
+   * than 30 requests. Default: 10.
    */
   readonly batch?: number | undefined;
   /**
-   * How many steps one request carries out in all, and how long it goes on beginning new ones: each is recorded and the
-   * next one claimed by one statement. Default: 10 and 5 s.
+   * How many steps one request or delivery carries out in all, and how long it goes on beginning new ones: each is
+   * recorded and the next one claimed by one statement. Default: 10 and 5 s.
    */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
 }
@@ -74,4 +96,15 @@ export interface ScheduledController {
 /** A service binding. */
 export interface Fetcher {
   fetch(url: string, request: RequestInit): Promise<Response>;
+}
+
+/** Durable Objects. */
+export interface AlarmNamespace {
+  getByName(name: string): Fetcher;
+}
+
+/** What a queue delivers. */
+export interface MessageBatch {
+  readonly queue: string;
+  readonly messages: readonly QueuedMessage[];
 }

@@ -1,45 +1,26 @@
 /**
- * What one request, or one ring of the cron trigger, works with: an engine, a client and a way to dispatch, all its own.
- * Nothing of it outlives the request (see isolate.ts).
+ * What one request, delivery, or ring of an alarm or the cron trigger works with: an engine, a client and a way to
+ * dispatch, all its own. Nothing of it outlives the request (see isolate.ts).
  */
 import { Client } from "../client/client.ts";
-import { LayoverError } from "../core/errors.ts";
-import type { TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import { defaults, type EngineOptions } from "../engine/options.ts";
+import type { TickAnswer } from "../engine/tick.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
-import { mostTurnsBytes, turnsPath, turnsRequest } from "../http/internal.ts";
 import { Calls } from "../postgres/calls.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import type { NoteCall } from "../postgres/wire.ts";
+import { bindingsOf, costsOf, type Dispatcher } from "./cloudflare-bindings.ts";
 import type { CloudflareOptions } from "./cloudflare-options.ts";
+import { mostOfTick } from "./cloudflare-requests.ts";
 import { type Isolate, read } from "./isolate.ts";
 import { lazyDatabase } from "./lazy-database.ts";
-import { SelfDispatch } from "./self-dispatch.ts";
+import type { Here } from "./queue-dispatch.ts";
 
 /**
- * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
- * after 32 requests in all, side chains included. Before that the rest is left to the cron trigger, which begins anew; so
- * is what is refused where chains side by side come to 32 sooner, which is reported.
- */
-const mostHops = 12;
-
-/**
- * In all, of what a visit may ask of others. The Free plan allows 50 subrequests, and with `neon` each statement is one,
- * so some are left for those: 10 of a tick that finds as much as it may dispatch, some 15 of a request with ten turns.
- */
-const mostRequests = 30;
-
-/** What one tick dispatches: 67 turns a request, and at most a third of the requests with one that goes alone. */
-const mostOfTick = { turns: 2_000, alone: 10 };
-
-/** A request may have six connections open, those of the service bindings that it calls included. */
-const mostOpen = 4;
-
-/**
- * For all turns of a request together, so that their statements are few beside the requests that may follow. Ten steps in
- * a row, with a database that answers after 8 ms: 133 ms and 11 statements; one a request, 196 ms and 20. And twelve
- * requests reach ten times as far.
+ * For all turns of a request or a delivery together, so that their statements are few beside the requests that may follow.
+ * Ten steps in a row, with a database that answers after 8 ms: 133 ms and 11 statements; one a request, 196 ms and 20.
+ * And twelve requests reach ten times as far. After a delivery so many more (see queue-dispatch.ts).
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
@@ -51,11 +32,13 @@ export interface VisitSettings<Env> extends CloudflareOptions<Env> {
 
 export interface VisitOptions {
   /** How many requests to oneself led here. */
-  readonly hops: number;
+  readonly hops?: number;
   /** After this no step is begun and nothing is dispatched. In epoch milliseconds, by the host's clock. */
   readonly until: () => number;
   /** How many turns it is asked to carry out. */
   readonly turns?: number;
+  /** A queue delivers them: what follows from them may be carried out here, too. */
+  readonly isDelivery?: boolean;
   /** Has the runtime wait for what this visit has begun, also beyond its answer. */
   readonly hold?: (sent: Promise<void>) => void;
   readonly requestId?: string | undefined;
@@ -64,88 +47,99 @@ export interface VisitOptions {
 export interface Visit {
   readonly engine: Engine;
   readonly client: Client;
-  readonly tick: () => Promise<void>;
-  /** Ends the connection to the database, waits for those whom this visit has asked to go on, and notes a first tick. */
-  readonly settle: () => Promise<void>;
+  readonly dispatcher: Dispatcher;
+  readonly tick: () => Promise<TickAnswer>;
+  /**
+   * Waits for those whom this visit has asked to go on, ends the connection to the database, and notes a first tick.
+   * Answers whether all that it has dispatched was taken.
+   */
+  readonly settle: () => Promise<boolean>;
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options: VisitOptions): Visit {
-  const { namespace, isolate, onError, batch = 10, invocation } = settings;
+  const { namespace, isolate, onError, invocation } = settings;
   const { secrets, publicUrl, clock, deployment } = isolate;
-  const { hops, until, turns = 1, hold, requestId } = options;
+  const { until, turns = 1, isDelivery = false, requestId } = options;
+  const { maxSteps, budgetMs } = { ...carrying, ...invocation };
+  const report = (error: unknown) => onError(error, "dispatching");
+  const closesAt = Math.min(Date.now() + budgetMs, until());
+  const here: Here = {
+    carryOut: (refs, most) => engineOf(most).carryOut(refs),
+    steps: isDelivery && maxSteps > 1 ? maxSteps : 0,
+    isOpen: () => Date.now() < closesAt,
+  };
+  const bindings = bindingsOf({ ...settings, ...options, here, report }, env);
+  const { alarms, dispatcher, hasQueue } = bindings;
+  const { dispatch } = dispatcher;
+
   const database = lazyDatabase(() => read("database", () => settings.database(env)));
   const environment = read("environment", () => settings.environment?.(env)) ?? defaults.environment;
-  const self = read("self", () => settings.self?.(env)) ?? globalThis;
+  // Without an object that rings the cron trigger does, at its pace.
+  const alarm = alarms?.alarm ?? (async () => {});
+  const calls = new Calls({ query: database, namespace, alarm, isBeat: alarms === undefined, clock });
+  const engineOf = (most: number) =>
+    new Engine({
+      ...settings,
+      calls,
+      dispatch,
+      environment,
+      sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
+      invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
+      warmRuns: 0,
+      requestId: () => requestId,
+      atRest,
+    });
+  const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
+  // What each finish leans on is armed beside the claim, so that no finish waits for it.
+  if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
 
-  const selfDispatch = new SelfDispatch({
-    send: async (sent: readonly TurnRef[], goesOn: boolean) => {
-      const message = { turns: sent, hops: goesOn ? hops + 1 : mostHops, until: until() };
-      const request = turnsRequest(message, { secrets, namespace });
-      // A redirect would make a GET of it.
-      const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
-      await response.body?.cancel(); // who reads no answer keeps the connection
-      if (!response.ok) throw refused(response.status);
-    },
-    batch,
-    mostBytes: mostTurnsBytes,
-    mostRequests,
-    concurrency: mostOpen,
-    until,
-    hold,
-    onError: (error) => onError(error, "dispatching"),
-  });
-  const dispatch = hops < mostHops ? selfDispatch.dispatch : async () => {};
-  // Whatever is armed, the cron trigger rings at its pace. The price: each time it asks the database, and keeps it awake.
-  const alarm = async () => {};
-  const calls = new Calls({ query: database, namespace, alarm, isBeat: true, clock });
-  const { maxSteps, budgetMs } = { ...carrying, ...invocation };
-  const engine = new Engine({
-    ...settings,
-    calls,
-    dispatch,
-    environment,
-    sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
-    invocation: {
-      maxSteps: Math.max(1, Math.floor(maxSteps / turns)),
-      budgetMs: Math.min(budgetMs, until() - Date.now()),
-    },
-    warmRuns: 0,
-    requestId: () => requestId,
-    atRest,
-  });
   /*
    * A blocked run has no due instant, and new code is to try it again. So the database remembers which deployment has
-   * ticked last, once all that its first tick has dispatched was carried by requests that could claim it. Is one of them
-   * refused or lost, or the tick cut off before, the next one does it again. While two versions share the traffic they take turns in being new.
+   * ticked last, once all that its first tick has dispatched was taken by the queue, or carried by requests that could
+   * claim it. Is one of them refused or lost, or the tick cut off before, the next one does it again. While two versions
+   * share the traffic they take turns in being new.
    */
   let toNote: NoteCall | undefined;
-  const tick = async (): Promise<void> => {
-    const { isNew, triedThrough } = await selfDispatch.together(() => engine.tick({ deployment, most: mostOfTick }));
+  const tick = async (): Promise<TickAnswer> => {
+    const most = !hasQueue && { most: mostOfTick };
+    const answer = await dispatcher.together(() => engine.tick({ deployment, ...most }));
+    const { isNew, triedThrough, due } = answer;
     if (isNew || triedThrough !== undefined) toNote = { environment, deployment, triedThrough };
+    // There may be more than requests can carry: an object that rings is to ring for the rest.
+    if (!hasQueue && due > 0) await calls.alarms.arm([calls.clock.now() + 60_000]);
+    return answer;
   };
   const client = new Client({
     calls,
     dispatch,
-    wake: tick,
+    wake: async () => void (await tick()),
     openCallback: callbackOpener({ secrets, namespace }),
-    onError: (error) => onError(error, "dispatching"),
+    onError: report,
   });
   const leave = async (): Promise<void> => {
     await database.end().catch((error: unknown) => onError(error, "leaving the database"));
   };
-  const settle = async (): Promise<void> => {
+  const settle = async (): Promise<boolean> => {
+    // Who waits for requests to itself has no connection open. With a queue it may be at work here itself.
+    if (!hasQueue) await leave();
+    await dispatcher.settled();
     await leave();
-    await selfDispatch.settled();
-    if (toNote === undefined || !selfDispatch.isWhole) return;
+    if (toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;
     try {
       await calls.noteDeployment(toNote);
+      // A database without any run takes no note of a deployment.
+      if (!isolate.isWarned) for (const cost of costsOf(bindings)) console.warn(cost);
+      isolate.isWarned = true;
+      return true;
     } catch (error) {
       onError(error, "noting the deployment");
+      return false;
+    } finally {
+      await leave();
     }
-    await leave();
   };
-  return { engine, client, tick, settle };
+  return { engine, client, dispatcher, tick, settle };
 }
 
 /**
@@ -154,15 +148,4 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
  */
 function atRest(): Promise<void> {
   return pause(hostClock, 0);
-}
-
-function refused(status: number): LayoverError {
-  const cause =
-    status === 503
-      ? "It came too late, or could not claim the turns, which was reported by itself."
-      : "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead.";
-  return new LayoverError("internal", `the Worker's own request to ${turnsPath} was answered ${status}`, {
-    hint: `${cause} The cron trigger goes on with the runs.`,
-    details: { status },
-  });
 }

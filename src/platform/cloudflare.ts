@@ -1,16 +1,23 @@
 /**
- * layover on Cloudflare Workers: the HTTP face, turns by signed requests to itself, and the scheduler by cron.
+ * layover on Cloudflare Workers: the HTTP face, turns that a queue delivers, and an alarm in a Durable Object, so that
+ * nobody asks the database while nothing is due.
  *
+ *   export { LayoverAlarm } from "layover/cloudflare";
  *   export default serve<Env>({ workflows: [orderWorkflow], database: (env) => neon(env.DATABASE_URL),
- *     publicUrl: (env) => env.PUBLIC_URL, secrets: (env) => [env.LAYOVER_SECRET], self: (env) => env.SELF });
+ *     publicUrl: (env) => env.PUBLIC_URL, secrets: (env) => [env.LAYOVER_SECRET],
+ *     queue: (env) => env.QUEUE, alarm: (env) => env.ALARM });
  *
- * A step is carried out within a request that is answered when the step is recorded. Whoever asked for it waits; at the
- * root that is a cron trigger, which has 15 minutes, or what `waitUntil` holds, which is cut 30 s after the answer. Is the
- * root cut, so is every request below it, and the steps in them. So each request is told until when it may begin steps:
- * some time before that, and what is left then is the next cron trigger's. What remains is a step that alone takes longer
- * than what is left, more than 10 s: it may be given up amid its body, and is carried out again when its lease is over.
+ * A delivery, an alarm and a cron trigger have 15 minutes each, and begin nothing in the last two.
+ *
+ * Without a queue the Worker asks itself by signed requests. A step is carried out within one, which is answered when the
+ * step is recorded. Whoever asked for it waits; at the root that is an alarm, a cron trigger, or what `waitUntil` holds,
+ * which is cut 30 s after the answer. Is the root cut, so is every request below it, and the steps in them. So each
+ * request is told until when it may begin steps: some time before that, and what is left then is the next tick's. What
+ * remains is a step that alone takes longer than what is left, more than 10 s: it may be given up amid its body, and is
+ * carried out again when its lease is over.
  */
 import { Hono } from "hono/tiny";
+import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { LogEntry } from "../engine/options.ts";
@@ -19,28 +26,45 @@ import { besideApiKeys } from "../http/access.ts";
 import { createApp } from "../http/app.ts";
 import { readTurns, turnsPath } from "../http/internal.ts";
 import { problem, shownError, statusOf } from "../http/problem.ts";
-import type { CloudflareOptions, ExecutionContext, ScheduledController } from "./cloudflare-options.ts";
-import { beginVisit, type Visit, type VisitOptions } from "./cloudflare-visit.ts";
+import { alarmsOf } from "./cloudflare-bindings.ts";
+import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./cloudflare-options.ts";
+import { beginVisit, type Visit, type VisitOptions, type VisitSettings } from "./cloudflare-visit.ts";
+import { isOfDeadLetters, tellDeadLetters } from "./dead-letters.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
+import { ringsWith } from "./layover-alarm.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
+import { deliver, retryLater } from "./queue-delivery.ts";
+import { watch } from "./watch.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
-export type { CloudflareOptions, ExecutionContext, Fetcher, ScheduledController } from "./cloudflare-options.ts";
+export type {
+  AlarmNamespace,
+  CloudflareOptions,
+  ExecutionContext,
+  Fetcher,
+  MessageBatch,
+  ScheduledController,
+} from "./cloudflare-options.ts";
+export { LayoverAlarm } from "./layover-alarm.ts";
+export type { QueuedMessage } from "./queue-delivery.ts";
+export type { QueueProducer } from "./queue-dispatch.ts";
 
-/** How long steps are begun: well before `waitUntil` is cut, and a cron trigger. */
+/** How long steps are begun: well before `waitUntil` is cut, and everything else. */
 const afterAnswerMs = 20_000;
 const afterRingMs = 13 * 60_000;
 
-/** A Worker's default export. Both functions stand on their own: `app.mount("/layover", worker.fetch)`. */
+/** A Worker's default export. Each function stands on its own: `app.mount("/layover", worker.fetch)`. */
 export interface CloudflareWorker<Env> {
   readonly fetch: (request: Request, env: Env, context: ExecutionContext) => Promise<Response>;
   readonly scheduled: (controller: ScheduledController, env: Env) => Promise<void>;
+  readonly queue: (batch: MessageBatch, env: Env) => Promise<void>;
 }
 
 /**
  * What handlers log and what goes wrong goes to the console, unless you take it by `onLog` and `onError`.
  *
- * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, when it is deployed
+ * @throws LayoverError when it is deployed: `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for
+ *   `sweep`, `invalid_request` for `alarmShards`
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
@@ -50,6 +74,9 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   const namespace = checkNamespace(options.namespace ?? "default");
   const contracts = workflows.map(({ contract }) => contract);
   const prefix = prefixOf(options.prefix);
+  const { sweep = "6 hours" } = options;
+  const sweepMs = sweep === false ? undefined : toMilliseconds(sweep, { field: "sweep" });
+  checkShards(options.alarmShards ?? 1);
   const isolates = new WeakMap<Env, Isolate>();
 
   const isolateOf = (env: Env): Isolate => {
@@ -57,8 +84,26 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     isolates.set(env, isolate);
     return isolate;
   };
-  const begin = (env: Env, visit: VisitOptions): Visit =>
-    beginVisit({ ...options, namespace, onLog, onError, isolate: isolateOf(env) }, env, visit);
+  const settingsOf = (env: Env): VisitSettings<Env> => ({
+    ...options,
+    namespace,
+    onLog,
+    onError,
+    isolate: isolateOf(env),
+  });
+  const begin = (env: Env, visit: VisitOptions): Visit => beginVisit(settingsOf(env), env, visit);
+
+  const tickAt = async (env: Env): Promise<{ due: number; isWhole: boolean }> => {
+    const until = Date.now() + afterRingMs;
+    const { tick, settle } = begin(env, { until: () => until });
+    try {
+      const { due } = await tick();
+      return { due, isWhole: await settle() };
+    } catch (error) {
+      await settle();
+      throw error;
+    }
+  };
 
   const carryOut = async (request: Request, env: Env): Promise<Response> => {
     const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
@@ -76,7 +121,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     const { secrets } = isolateOf(env);
     let answeredAt: number | undefined;
     const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
-    const { client, settle } = begin(env, { hops: 0, until, hold: (sent) => context.waitUntil(sent) });
+    const { client, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
     const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
     const bySession = options.authenticate;
     const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), secrets, namespace);
@@ -89,6 +134,19 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       context.waitUntil(settle());
     }
   };
+
+  if (options.alarm !== undefined) {
+    ringsWith(async (bindings) => {
+      try {
+        // A Durable Object has the bindings of its script, which are this Worker's.
+        await tickAt(bindings as Env);
+        return true;
+      } catch (error) {
+        onError(error, "ticking");
+        return false;
+      }
+    });
+  }
 
   return {
     fetch: async (request, env, context) => {
@@ -103,20 +161,49 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     },
     scheduled: async (_controller, env) => {
       try {
-        const until = Date.now() + afterRingMs;
-        const { tick, settle } = begin(env, { hops: 0, until: () => until });
-        await tick().finally(settle);
+        const shards = alarmsOf(settingsOf(env), env);
+        const { deployment } = isolateOf(env);
+        const tick = () => tickAt(env);
+        await (shards ? watch({ shards, deployment, sweepMs, tick, onError }) : tick());
       } catch (error) {
         onError(error, "ticking");
         throw error; // so that Cloudflare counts it as failed
       }
     },
+    queue: async ({ queue, messages }, env) => {
+      try {
+        const until = Date.now() + afterRingMs;
+        const visit = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
+        const { engine, client, dispatcher, settle } = visit;
+        if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, onLog, onError });
+        else
+          await deliver(messages, {
+            carryOut: (turns) => engine.carryOut(turns),
+            settled: () => dispatcher.settled(),
+            sendAnew: (turns) => dispatcher.dispatch(turns, 0),
+            isOpen: () => Date.now() < until,
+            onError,
+          });
+        await settle();
+      } catch (error) {
+        onError(error, "delivering");
+        for (const message of messages) retryLater(message); // but those that are acknowledged
+      }
+    },
   };
+}
+
+function checkShards(alarmShards: number): void {
+  if (Number.isInteger(alarmShards) && alarmShards > 0) return;
+  throw new LayoverError("invalid_request", `alarmShards: ${alarmShards} is no number of Durable Objects`, {
+    hint: "Give a whole number from 1 on.",
+    details: { field: "alarmShards" },
+  });
 }
 
 /** Both are 503: whoever asked is not to take the turns for tried. */
 function notCarriedOut(code: "too_late" | "database_unavailable", message: string): LayoverError {
-  return new LayoverError(code, message, { hint: "The cron trigger goes on with the runs." });
+  return new LayoverError(code, message, { hint: "The next tick goes on with the runs." });
 }
 
 /** As one object, whose fields Workers Logs can search by. */

@@ -15,6 +15,10 @@ export interface Isolate {
   readonly clock: DatabaseClock;
   /** Which deployment this is: the platform's id of it, else what it carries. */
   readonly deployment: string;
+  /** The minutes that it has armed (see alarm-shards.ts). */
+  readonly armed: Set<number>;
+  /** It has said what it costs that something is not bound. */
+  isWarned: boolean;
 }
 
 export interface IsolateOptions<Env> {
@@ -31,6 +35,8 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     clock: new DatabaseClock(hostClock),
     deployment: read("deployment", () => options.deployment?.(env)) ?? textOf(options.versions),
+    armed: new Set(),
+    isWarned: false,
   };
 }
 

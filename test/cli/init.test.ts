@@ -68,7 +68,9 @@ describe("layover init in an empty folder", () => {
     await layoverInit("--on", "cloudflare", folder);
     const text = read("wrangler.toml");
     expect(text).toMatch(/^name = "orders"/m);
-    expect(text).toMatch(/^service = "orders"/m);
+    for (const line of ['queue = "orders"', 'dead_letter_queue = "orders-dead"', 'queue = "orders-dead"'])
+      expect(text.split("\n")).toContain(line);
+    expect(text).toContain("npx wrangler queues create orders\n");
     expect(text).not.toMatch(/"layover|layover"|\/layover/);
     expect(text).toMatch(/^PUBLIC_URL = "https:\/\/orders\.invalid"/m);
   });
@@ -147,6 +149,8 @@ describe("layover init in an empty folder", () => {
         "npx layover keys create me --scopes start,read,signal  # put it into .dev.vars, as LAYOVER_KEY",
         "npm run dev",
         "DATABASE_URL=… npx layover migrate",
+        "npx wrangler queues create orders",
+        "npx wrangler queues create orders-dead",
         "npx wrangler secret put DATABASE_URL",
         "npx wrangler secret put LAYOVER_SECRET  # another one than in .dev.vars",
         "npm run deploy  # prints its address: put that into wrangler.toml, as PUBLIC_URL, and deploy again",

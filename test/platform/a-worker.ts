@@ -19,6 +19,9 @@ export const secrets = new Secrets([secret]);
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 export const authorized = { authorization: `Bearer ${key}`, "content-type": "application/json" };
 
+/** For what takes a moment, and on a busy machine some seconds. */
+export const patiently = { timeout: 15_000 };
+
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const scripts = new Map<string, Promise<string>>();
@@ -50,6 +53,7 @@ async function bundle(entry: string, settings: Settings): Promise<string> {
 /** What workers/neon.ts is served with. */
 export interface Settings {
   readonly invocation?: { readonly maxSteps: number };
+  readonly alarmShards?: number;
 }
 
 export interface WorkerOptions {
@@ -58,9 +62,24 @@ export interface WorkerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The Worker behind the binding SELF. Default: itself. Null: there is none. `carrier`: another one, of the same script. */
   readonly self?: "carrier" | null;
+  /** What else it is bound to. Default: nothing, so it asks itself and the cron trigger is its alarm. */
+  readonly bound?: Bound;
   readonly usesNode?: boolean;
   /** Answers what the Worker fetches, instead of the network. */
   readonly outboundService?: (request: OutboundRequest) => Promise<OutboundResponse>;
+}
+
+export interface Bound {
+  /** QUEUE: a queue of miniflare's, which this Worker consumes as well as its dead letters. */
+  readonly queue?: { readonly maxBatchSize?: number; readonly maxRetries?: number };
+  /** ALARM: so many Durable Objects (default: 1), which are kept in this folder or not kept. */
+  readonly alarm?: { readonly folder?: string; readonly shards?: number };
+}
+
+/** One of a delivery that a test makes. */
+export interface TestMessage {
+  readonly body: unknown;
+  readonly attempts?: number;
 }
 
 export class AWorker {
@@ -104,7 +123,14 @@ export class AWorker {
     await this.#miniflare.ready;
   }
 
-  #miniflareOptions({ script, env, self, usesNode = false, outboundService }: WorkerOptions): MiniflareOptions {
+  #miniflareOptions({
+    script,
+    env,
+    self,
+    bound = {},
+    usesNode = false,
+    outboundService,
+  }: WorkerOptions): MiniflareOptions {
     const worker = (name: string, service: string | null) => ({
       name,
       modules: [{ type: "ESModule" as const, path: "worker.mjs", contents: script }],
@@ -113,6 +139,16 @@ export class AWorker {
       bindings: definedOf({ LAYOVER_SECRET: secret, NAME: name, PUBLIC_URL: this.url, ...env }),
       serviceBindings: service === null ? {} : { SELF: service },
       ...(outboundService !== undefined && { outboundService }),
+      ...(bound.queue !== undefined && {
+        queueProducers: { QUEUE: "layover" },
+        queueConsumers: {
+          layover: { maxBatchTimeout: 0, maxBatchSize: 10, deadLetterQueue: "layover-dead", ...bound.queue },
+          "layover-dead": { maxBatchTimeout: 0 },
+        },
+      }),
+      ...(bound.alarm !== undefined && {
+        durableObjects: { ALARM: { className: "LayoverAlarm", useSQLite: true } },
+      }),
     });
     const workers =
       self === "carrier"
@@ -123,6 +159,7 @@ export class AWorker {
       cf: false,
       telemetry: { enabled: false },
       unsafeTriggerHandlers: true,
+      ...(bound.alarm?.folder !== undefined && { durableObjectsPersist: bound.alarm.folder }),
       handleStructuredLogs: ({ level, message }: { level: string; message: string }) => {
         this.logged.push(`${level}: ${message}`);
       },
@@ -147,6 +184,44 @@ export class AWorker {
     return (await this.call("GET", `/v1/runs/${runId}`)).body;
   }
 
+  /**
+   * Sets how far its clock and that of its Durable Objects is ahead; what is due then rings at once. Another workerd has
+   * the clock of this machine.
+   */
+  async turn(aheadMs: number): Promise<void> {
+    await this.#toObjects(`turn?to=${aheadMs}&`);
+  }
+
+  /** The runtime drops the alarms of its Durable Objects, as after seven tries. */
+  async dropAlarms(): Promise<void> {
+    await this.#toObjects("drop?");
+  }
+
+  /** What its Durable Objects have in memory is gone. */
+  async evictObjects(): Promise<void> {
+    await this.#toObjects("evict?");
+  }
+
+  /** Of each of its Durable Objects, how many minutes it keeps, and how many of these are over: their tick has not ended. */
+  async minutes(): Promise<readonly (readonly [kept: number, over: number])[]> {
+    return z.array(z.tuple([z.number(), z.number()])).parse(await this.#toObjects("minutes?"));
+  }
+
+  async #toObjects(what: string): Promise<unknown> {
+    const shards = this.#options.bound?.alarm?.shards ?? 1;
+    return await (await fetch(`${this.url}/${what}shards=${shards}`, { method: "POST" })).json();
+  }
+
+  /** A queue of Cloudflare's delivers these, and is told what it is to do with each. */
+  async deliver(messages: readonly TestMessage[], queue = "layover"): Promise<Delivered> {
+    const worker = Consumer.parse(await this.#miniflare.getWorker());
+    const timestamp = new Date();
+    const batch = messages.map(({ body, attempts = 1 }, index) => ({ id: `${index}`, timestamp, body, attempts }));
+    const { outcome, explicitAcks, retryMessages } = Outcome.parse(await worker.queue(queue, batch));
+    const acked = explicitAcks.map(Number).toSorted();
+    return { outcome, acked, retried: retryMessages.map(({ msgId, delaySeconds }) => [Number(msgId), delaySeconds]) };
+  }
+
   /** The cron trigger rings. Resolves when the Worker is done with it, and answers how it went. */
   async ring(): Promise<string> {
     const response = await fetch(`${this.url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent("* * * * *")}`);
@@ -154,6 +229,21 @@ export class AWorker {
   }
 }
 
+/** What became of a delivery; messages by their place in it. */
+interface Delivered {
+  readonly outcome: string;
+  readonly acked: readonly number[];
+  readonly retried: readonly (readonly [message: number, delaySeconds: number | undefined])[];
+}
+
+const Consumer = z.custom<{ queue: (name: string, messages: readonly object[]) => Promise<unknown> }>(
+  (worker) => typeof worker === "object" && worker !== null && "queue" in worker,
+);
+const Outcome = z.object({
+  outcome: z.string(),
+  explicitAcks: z.array(z.string()),
+  retryMessages: z.array(z.object({ msgId: z.string(), delaySeconds: z.number().optional() })),
+});
 const Started = z.object({ runId: z.string() });
 
 function definedOf(env: Readonly<Record<string, string | undefined>>): Record<string, string> {

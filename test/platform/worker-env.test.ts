@@ -62,8 +62,13 @@ test.each<[string, Record<string, string | undefined>, string]>([
   },
 );
 
-test("a workflow that is served twice is refused when the Worker is deployed, which runs its module", () => {
-  const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});
+const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});
+
+test.each([
+  ["a workflow that is served twice", { workflows: [twice, twice] }, "registered twice"],
+  ["a sweep of no duration", { workflows: [], sweep: "often" as "1 hour" }, 'sweep: "often" is not a duration'],
+  ["half a Durable Object", { workflows: [], alarmShards: 0.5 }, "alarmShards: 0.5 is no number of Durable Objects"],
+])("%s is refused when the Worker is deployed, which runs its module", (_, some, message) => {
   const options = { database: () => database.query, publicUrl: () => "https://example.com", secrets: () => [secret] };
-  expect(() => serve({ ...options, workflows: [twice, twice] })).toThrow("registered twice");
+  expect(() => serve({ ...options, ...some })).toThrow(message);
 });

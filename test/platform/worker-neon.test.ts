@@ -10,7 +10,7 @@ import {
   unanswered,
   unread,
 } from "../postgres/neon-endpoint.ts";
-import { authorized } from "./a-worker.ts";
+import { type AWorker, authorized } from "./a-worker.ts";
 import { aStage, completed, linksBy, requestFor } from "./worker-stage.ts";
 
 const database = testDatabase();
@@ -31,14 +31,42 @@ test.each<[string, Fate]>([
   ["gets a 500 without a code", refused(500, `{"message":"Couldn't connect to compute node","code":null}`)],
   ["gets a 503 and nothing else", refused(503)],
 ])("a run of whose statements each %s at first ends, each result recorded once", async (_, fate) => {
-  const worker = await stage.begin();
+  await endsDespite(await stage.begin(), fate);
+});
+
+test.each<[string, Fate, Fate?]>([
+  ["is refused twice", refused(503), refused(500)],
+  ["is cut after the commit", unanswered],
+])(
+  "a run that the queue carries, of whose statements each %s at first, ends, each result recorded once",
+  async (_, ...fates) => {
+    await endsDespite(await stage.begin({ self: null, bound: { queue: {}, alarm: {} } }), ...fates);
+  },
+);
+
+async function endsDespite(worker: AWorker, ...fates: (Fate | undefined)[]): Promise<void> {
   const before = stage.world.asked.length;
-  stage.endpoint.next(...Array.from({ length: 6 }, () => [fate, answered]).flat()); // clock, start, claim, 3 finishes
+  const each = [...fates.filter((fate) => fate !== undefined), answered];
+  stage.endpoint.next(...Array.from({ length: 6 }, () => each).flat()); // clock, start, claim, 3 finishes
   const runId = await worker.start("chain", { world: stage.world.url, steps: 3 });
   await expect.poll(() => recordsOf(runId), { timeout: 10_000 }).toHaveLength(3);
   await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 3)));
   expect(stage.world.asked.slice(before)).toEqual(["link-1", "link-2", "link-3"]);
-  expect(stage.endpoint.arrivals).toBeGreaterThanOrEqual(12);
+  expect(stage.endpoint.arrivals).toBeGreaterThanOrEqual(6 + 3 * fates.length);
+}
+
+test("a compute that takes two seconds for a claim and a finish of a delivery is asked for each once", async () => {
+  const worker = await stage.begin({ self: null, bound: { queue: {}, alarm: {} } });
+  const asked = stage.world.asked.length;
+  const slow: Fate = async ({ carryOut, answer }) => {
+    const outcome = await carryOut();
+    setTimeout(() => answer(outcome), 2_000);
+  };
+  stage.endpoint.next(answered, answered, slow, slow);
+  const runId = await worker.start("chain", { world: stage.world.url, steps: 2 });
+  await expect.poll(() => recordsOf(runId), { timeout: 10_000 }).toHaveLength(2);
+  await expect.poll(() => worker.run(runId)).toEqual(completed(linksBy("layover", 2)));
+  expect(stage.world.asked.slice(asked)).toEqual(["link-1", "link-2"]);
 });
 
 test("a compute that is asleep is asked once, and the run goes on when it is awake", async () => {

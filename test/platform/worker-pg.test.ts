@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { AWorker } from "./a-worker.ts";
-import { aStage, completed, linksBy } from "./worker-stage.ts";
+import { AWorker, type WorkerOptions } from "./a-worker.ts";
+import { aStage, completed, linksBy, patiently } from "./worker-stage.ts";
 import { workerWithNode } from "./wrangler-bundle.ts";
 
 const database = testDatabase();
@@ -11,9 +11,9 @@ beforeAll(() => {
   script = workerWithNode("test/platform/workers/pg.ts");
 });
 
-async function aWorker(): Promise<AWorker> {
+async function aWorker(options: Partial<WorkerOptions> = {}): Promise<AWorker> {
   const env = { DATABASE_URL: `${database.url}?application_name=worker` };
-  return await AWorker.begin({ script, usesNode: true, env });
+  return await AWorker.begin({ script, usesNode: true, env, ...options });
 }
 
 /** How many connections Workers have. */
@@ -27,6 +27,17 @@ test("a Worker with `pg` carries a run from its start to its end, by TCP", async
   const worker = await aWorker();
   const runId = await worker.start("chain", { world: stage.world.url, steps: 25 });
   await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toEqual(completed(linksBy("layover", 25)));
+  expect(worker.logged).toEqual([]);
+});
+
+test("a Worker with `pg` carries what a queue delivers, whatever goes on beside it, and leaves no connection behind", async () => {
+  const worker = await aWorker({ self: null, bound: { queue: {}, alarm: {} } });
+  const chains = Array.from({ length: 12 }, () => worker.start("chain", { world: stage.world.url, steps: 25 }));
+  const fans = [4, 30].map((steps) => worker.start("fan", { world: stage.world.url, steps }));
+  for (const runId of await Promise.all([...chains, ...fans]))
+    await expect.poll(() => worker.run(runId), patiently).toMatchObject({ status: "completed" });
+  expect(await worker.ring()).toBe("ok");
+  await expect.poll(() => connections(), patiently).toBe(0);
   expect(worker.logged).toEqual([]);
 });
 

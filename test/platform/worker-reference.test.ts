@@ -2,7 +2,7 @@ import { type Request, Response } from "miniflare";
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { AWorker } from "./a-worker.ts";
-import { aStage, completed } from "./worker-stage.ts";
+import { aStage, completed, patiently } from "./worker-stage.ts";
 import { referenceWorker } from "./wrangler-bundle.ts";
 
 const database = testDatabase();
@@ -26,6 +26,8 @@ function neonDatabase(): { url: string; answer: (request: Request) => Promise<Re
 test("the Worker of wrangler.toml carries an order from its start to its end", async () => {
   const neon = neonDatabase();
   const worker = await AWorker.begin({
+    self: null,
+    bound: { queue: {}, alarm: {} },
     script: referenceWorker(),
     env: { DATABASE_URL: neon.url },
     outboundService: neon.answer,
@@ -37,7 +39,7 @@ test("the Worker of wrangler.toml carries an order from its start to its end", a
     address: { street: "1 Rose St", city: "London" },
   };
   const runId = await worker.start("order", input, { id: "order-1" });
-  await expect.poll(() => worker.run(runId)).toMatchObject({ status: "waiting" });
+  await expect.poll(() => worker.run(runId), patiently).toMatchObject({ status: "waiting" });
   const [url = ""] = /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(worker.logged.join("\n")) ?? [];
   const headers = { "content-type": "application/json" };
   expect((await fetch(url, { method: "POST", headers, body: '{"ok": true}' })).status).toBe(200);
@@ -45,6 +47,6 @@ test("the Worker of wrangler.toml carries an order from its start to its end", a
     charge: expect.stringMatching(/^charge_/),
     parcels: [expect.any(String), expect.any(String)],
   });
-  await expect.poll(() => worker.run(runId), { timeout: 10_000 }).toEqual(completed(result));
+  await expect.poll(() => worker.run(runId), patiently).toEqual(completed(result));
   expect(await worker.ring()).toBe("ok");
 });

@@ -6,6 +6,8 @@ import { type NeonEndpoint, openNeonEndpoint } from "../postgres/neon-endpoint.t
 import { AWorker, bundled, type Settings, secrets, type WorkerOptions } from "./a-worker.ts";
 import { openWorld, type World } from "./world.ts";
 
+export { patiently } from "./a-worker.ts";
+
 export interface Stage {
   readonly world: World;
   readonly endpoint: NeonEndpoint;
@@ -75,6 +77,12 @@ export function aStage(database: TestDatabase): Stage {
     },
   };
 }
+
+/**
+ * Until a motion minute has rung: it is up to two minutes ahead, and rings 2 s after it, where clocks agree. A test turns
+ * the database's by hand, so its minutes begin within those of the Worker, and ring up to 62 s after they began.
+ */
+export const unalignedMs = 182_000;
 
 /** The last of a chain of requests to oneself: it dispatches nothing. */
 export function requestFor(...runIds: readonly string[]): RequestInit {

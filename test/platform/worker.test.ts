@@ -15,11 +15,15 @@ function callbackUrl({ logged }: AWorker): string {
   return /http:[\w.:/-]+\/callbacks\/[\w.-]+/.exec(logged.join("\n"))?.[0] ?? "";
 }
 
-/** Has a run end and the cron trigger ring: this deployment is not new any more. */
+/** Has a run end and the cron trigger ring: this deployment is not new any more, and has said what it does without. */
 async function settledIn(worker: AWorker): Promise<void> {
   const runId = await worker.start("still");
   await expect.poll(() => worker.run(runId)).toMatchObject({ status: "completed" });
   expect(await worker.ring()).toBe("ok");
+  expect(worker.logged.splice(0)).toEqual([
+    expect.stringContaining("no `queue`: the Worker asks itself by requests"),
+    expect.stringContaining("no `alarm`: each cron trigger asks the database, which never sleeps"),
+  ]);
 }
 
 test.each([
@@ -199,7 +203,7 @@ test("a deployment is new as long as what its first cron trigger has dispatched 
 test("a deployment without a name is known by the versions that it carries", async () => {
   const worker = await stage.begin();
   await settledIn(worker);
-  expect(await lastDeployment()).toBe("chain@1 fan@1 patient@1 sleepy@1 still@1");
+  expect(await lastDeployment()).toBe("chain@1 deadly@1 fan@1 patient@1 sleepy@1 still@1");
 });
 
 test("a new deployment looks at what is ready, whenever it is due", async () => {

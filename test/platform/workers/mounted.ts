@@ -1,14 +1,25 @@
 /** layover within an app of the user's own: mounted, which hides the prefix from it, and as a route, which does not. */
-import { Hono } from "hono";
-import { type CloudflareOptions, type Fetcher, serve } from "layover/cloudflare";
+import { type ExecutionContext, Hono } from "hono";
+import {
+  type AlarmNamespace,
+  type CloudflareOptions,
+  type Fetcher,
+  type QueueProducer,
+  serve,
+} from "layover/cloudflare";
 import { neon } from "layover/neon";
+import { turning } from "./turning.ts";
 import { workflows } from "./workflows.ts";
 
+export { LayoverAlarm } from "./turning.ts";
+
 interface Env {
+  readonly ALARM?: AlarmNamespace;
   readonly DATABASE_URL: string;
   readonly FETCH_ENDPOINT: string;
   readonly LAYOVER_SECRET: string;
   readonly PUBLIC_URL: string;
+  readonly QUEUE?: QueueProducer;
   readonly SELF: Fetcher;
 }
 
@@ -18,6 +29,8 @@ const at = (path: string): CloudflareOptions<Env> => ({
   publicUrl: (env) => `${env.PUBLIC_URL}${path}`,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,
+  queue: (env) => env.QUEUE,
+  alarm: (env) => env.ALARM,
 });
 const mounted = serve(at("/mounted"));
 const routed = serve({ ...at("/routed"), prefix: "/routed" });
@@ -27,4 +40,8 @@ app.get("/", (context) => context.text("the user's own"));
 app.mount("/mounted", mounted.fetch);
 app.all("/routed/*", (context) => routed.fetch(context.req.raw, context.env, context.executionCtx));
 
-export default { fetch: app.fetch, scheduled: mounted.scheduled };
+export default turning({
+  fetch: async (request, env: Env, context: ExecutionContext) => await app.fetch(request, env, context),
+  scheduled: mounted.scheduled,
+  queue: mounted.queue,
+});

@@ -1,19 +1,26 @@
 /** A Worker under test that asks a local endpoint which speaks Neon's protocol. */
-import { type Fetcher, serve } from "layover/cloudflare";
+import { type AlarmNamespace, type Fetcher, type QueueProducer, serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { forwarding } from "./forwarding.ts";
+import { turning } from "./turning.ts";
 import { isolate, workflows } from "./workflows.ts";
 
 /** Put in when it is bundled. */
-declare const settings: { readonly invocation?: { readonly maxSteps: number } };
+declare const settings: { readonly invocation?: { readonly maxSteps: number }; readonly alarmShards?: number };
+
+export { LayoverAlarm } from "./turning.ts";
 
 interface Env {
+  readonly ALARM?: AlarmNamespace;
   readonly DEPLOYMENT?: string;
   readonly DATABASE_URL: string;
   readonly FETCH_ENDPOINT: string;
   readonly LAYOVER_SECRET: string;
   readonly NAME: string;
   readonly PUBLIC_URL: string;
+  readonly QUEUE?: QueueProducer;
+  /** Where a test plays the queue. */
+  readonly QUEUE_URL?: string;
   readonly SELF?: Fetcher;
   readonly SESSION?: string;
 }
@@ -29,13 +36,27 @@ const worker = serve<Env>({
   publicUrl: (env) => env.PUBLIC_URL,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,
+  queue: ({ QUEUE, QUEUE_URL }) => (QUEUE_URL === undefined ? QUEUE : playedQueue(QUEUE_URL)),
+  alarm: (env) => env.ALARM,
   ...settings,
 });
 
-export default forwarding<Env>({
-  ...worker,
-  fetch: async (request, env, context) => {
-    isolate.name = env.NAME;
-    return await worker.fetch(request, env, context);
-  },
-});
+/** Each batch is sent to the test, which takes it or not. */
+function playedQueue(url: string): QueueProducer {
+  return {
+    async sendBatch(messages) {
+      const { ok, status } = await fetch(url, { method: "POST", body: JSON.stringify([...messages]) });
+      if (!ok) throw new Error(`the queue refuses messages: ${status}`);
+    },
+  };
+}
+
+export default turning(
+  forwarding<Env>({
+    ...worker,
+    fetch: async (request, env, context) => {
+      isolate.name = env.NAME;
+      return await worker.fetch(request, env, context);
+    },
+  }),
+);

@@ -1,15 +1,19 @@
 /** A Worker under test that asks Postgres over TCP, by `pg`. */
-import { type Fetcher, serve } from "layover/cloudflare";
+import { type AlarmNamespace, type Fetcher, type QueueProducer, serve } from "layover/cloudflare";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { forwarding } from "./forwarding.ts";
 import { workflows } from "./workflows.ts";
 
+export { LayoverAlarm } from "layover/cloudflare";
+
 interface Env {
+  readonly ALARM?: AlarmNamespace;
   readonly DATABASE_URL: string;
   readonly LAYOVER_SECRET: string;
   readonly PUBLIC_URL: string;
-  readonly SELF: Fetcher;
+  readonly QUEUE?: QueueProducer;
+  readonly SELF?: Fetcher;
 }
 
 const worker = serve<Env>({
@@ -18,6 +22,8 @@ const worker = serve<Env>({
   publicUrl: (env) => env.PUBLIC_URL,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,
+  queue: (env) => env.QUEUE,
+  alarm: (env) => env.ALARM,
 });
 
 export default forwarding(worker);

@@ -59,4 +59,9 @@ const sleepy = workflow({
 
 const still = workflow({ name: "still", version: 1 }).handler(async () => {});
 
-export const workflows = [chain, fan, patient, sleepy, still];
+/** Its step may be one that kills whoever carries it out. */
+const deadly = workflow({ name: "deadly", version: 1, input: Input, output: z.string() }).handler(
+  async ({ input, step }) => await step.run("sting", () => ask(input.world, "sting")),
+);
+
+export const workflows = [chain, fan, patient, sleepy, still, deadly];

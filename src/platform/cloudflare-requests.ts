@@ -1,0 +1,71 @@
+/**
+ * How a Worker without a queue asks itself to carry out turns: by signed requests, each answered when it has.
+ */
+import { LayoverError } from "../core/errors.ts";
+import { mostTurnsBytes, turnsPath, turnsRequest } from "../http/internal.ts";
+import type { Fetcher } from "./cloudflare-options.ts";
+import type { Isolate } from "./isolate.ts";
+import { SelfDispatch, type SelfDispatchOptions } from "./self-dispatch.ts";
+
+/**
+ * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
+ * after 32 requests in all, side chains included. Before that the rest is left to the next tick, which begins anew; so is
+ * what is refused where chains side by side come to 32 sooner, which is reported.
+ */
+const mostHops = 12;
+
+/**
+ * In all, of what a visit may ask of others. The Free plan allows 50 subrequests, and with `neon` each statement is one,
+ * so some are left for those: 10 of a tick that finds as much as it may dispatch, some 15 of a request with ten turns.
+ */
+const mostRequests = 30;
+
+/** What one tick dispatches: 67 turns a request, and at most a third of the requests with one that goes alone. */
+export const mostOfTick = { turns: 2_000, alone: 10 };
+
+/** A request may have six connections open, those of the service bindings that it calls included. */
+const mostOpen = 4;
+
+export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "hold"> {
+  readonly isolate: Isolate;
+  readonly namespace: string;
+  /** Default: by the public URL. */
+  readonly self?: Fetcher | undefined;
+  readonly batch?: number | undefined;
+  /** How many requests to oneself led here. */
+  readonly hops?: number | undefined;
+  readonly report: (error: unknown) => void;
+}
+
+export function requestsToSelf(options: RequestsOptions): SelfDispatch {
+  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, hold, report } = options;
+  const { secrets, publicUrl } = isolate;
+  return new SelfDispatch({
+    send: async (turns, goesOn) => {
+      const message = { turns, hops: goesOn ? hops + 1 : mostHops, until: until() };
+      const request = turnsRequest(message, { secrets, namespace });
+      // A redirect would make a GET of it.
+      const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
+      await response.body?.cancel(); // who reads no answer keeps the connection
+      if (!response.ok) throw refused(response.status);
+    },
+    batch,
+    mostBytes: mostTurnsBytes,
+    mostRequests: hops < mostHops ? mostRequests : 0,
+    concurrency: mostOpen,
+    until,
+    hold,
+    onError: report,
+  });
+}
+
+function refused(status: number): LayoverError {
+  const cause =
+    status === 503
+      ? "It came too late, or could not claim the turns, which was reported by itself."
+      : "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead.";
+  return new LayoverError("internal", `the Worker's own request to ${turnsPath} was answered ${status}`, {
+    hint: `${cause} The next tick goes on with the runs.`,
+    details: { status },
+  });
+}

@@ -1,0 +1,192 @@
+/**
+ * What a Durable Object of {@link LayoverAlarm} keeps: a set of whole minutes, each of which rings once, and stays until the
+ * tick that it rang for has ended well. So an alarm that is dropped, or a tick that dies, loses no minute.
+ *
+ * The runtime has one alarm for each object. It stands for the earliest minute, and is not set again where an earlier
+ * one stands: each setting is a row that is written and billed, and so is each key. What changes nothing writes nothing.
+ *
+ * The runtime tries an alarm whose handler throws six times more and then drops it, so {@link Minutes.ring} sets
+ * another one instead. Should it be dropped nevertheless, whoever looks each minute sees what is overdue.
+ */
+
+/** Of a SQLite-backed Durable Object's storage, as much as is used. */
+export interface MinuteStorage {
+  get(keys: string[]): Promise<Map<string, unknown>>;
+  put(entries: Record<string, unknown>): Promise<void>;
+  delete(keys: string[]): Promise<unknown>;
+  /** In the order of keys. */
+  list(options: { prefix: string; end?: string; limit?: number }): Promise<Map<string, unknown>>;
+  /** Null as well while the handler of the one that rang is at work. */
+  getAlarm(): Promise<number | null>;
+  setAlarm(at: number): Promise<void>;
+}
+
+/** What it is asked for, as JSON. Each may come twice. */
+export type AlarmMessage = { readonly arm: readonly number[] } | { readonly note: AlarmNote } | { readonly look: true };
+
+export interface AlarmNote {
+  /** A tick that began after this instant of the object's clock has ended well. */
+  readonly through?: number | undefined;
+  /** ... it was the first one of this deployment */
+  readonly deployment?: string | undefined;
+  /** ... or a sweep, at this instant of the object's clock. */
+  readonly sweptAt?: number | undefined;
+}
+
+export interface AlarmLook {
+  /** Of the object's clock, in epoch milliseconds. */
+  readonly now: number;
+  /** A minute should have rung, or its tick have ended, a while ago. */
+  readonly isOverdue: boolean;
+  /** No minute rings soon, so that nothing can be due but what no alarm stands for. */
+  readonly isQuiet: boolean;
+  readonly deployment: string | null;
+  readonly sweptAt: number | null;
+}
+
+export interface MinutesOptions {
+  readonly storage: MinuteStorage;
+  /** The host's wall clock, in epoch milliseconds. */
+  readonly now: () => number;
+  /** Has a tick happen. False: it has not ended well, and another one is to come. */
+  readonly ring: () => Promise<boolean>;
+  readonly onError: (error: unknown) => void;
+}
+
+const minuteMs = 60_000;
+
+/**
+ * A minute rings so much after it began. The hosts' clocks and the database's differ by a little and news of the time
+ * travels, so what is due when a minute begins seems to be due a little later; it is to be found by that minute's tick.
+ */
+const slackMs = 2_000;
+
+/** After a tick that failed. */
+const againMs = 30_000;
+
+/**
+ * A tick may take this long before somebody else does it, too. So the cron trigger of the next whole minute sees that an
+ * alarm was dropped, at most two minutes after the instants that its minute stands for.
+ */
+const overdueMs = 45_000;
+
+/** How far ahead whoever sweeps has nothing to expect: an instant's minute rings at most two minutes after it. */
+const quietMs = 120_000;
+
+/** That one call of the storage takes. */
+const mostKeys = 128;
+
+/** The minute that rings at or after an instant, in epoch milliseconds of the host's clock; within 62 s of it. */
+export function minuteOf(at: number): number {
+  return Math.ceil((at - slackMs) / minuteMs);
+}
+
+/** When a minute rings. */
+export function ringsAt(minute: number): number {
+  return minute * minuteMs + slackMs;
+}
+
+export class Minutes {
+  readonly #options: MinutesOptions;
+
+  constructor(options: MinutesOptions) {
+    this.#options = options;
+  }
+
+  async answer(message: AlarmMessage): Promise<AlarmLook | null> {
+    if ("look" in message) return await this.#look();
+    if ("arm" in message) await this.#arm(message.arm);
+    else await this.#note(message.note);
+    return null;
+  }
+
+  /** The alarm has rung. */
+  async ring(): Promise<void> {
+    const { now, ring, onError } = this.#options;
+    let isDone = false;
+    try {
+      const rung = await this.#through(now());
+      isDone = rung.length === 0 || (await ring());
+      if (isDone) await this.#remove(rung);
+    } catch (error) {
+      onError(error);
+    }
+    await this.#setAlarm(isDone ? await this.#first() : now() + againMs);
+  }
+
+  /**
+   * A minute that has begun to ring is no promise to whoever arms it only now: the tick may have looked already. So the
+   * next one is kept for it.
+   */
+  async #arm(minutes: readonly number[]): Promise<void> {
+    const { storage, now } = this.#options;
+    const next = minuteOf(now() + 1);
+    const wanted = [...new Set(minutes.map((minute) => Math.max(minute, next)))];
+    for (const keys of pages(wanted.map(keyOf))) {
+      const known = await storage.get(keys);
+      const missing = keys.filter((key) => !known.has(key));
+      if (missing.length > 0) await storage.put(Object.fromEntries(missing.map((key) => [key, 1])));
+    }
+    if (wanted.length > 0) await this.#setAlarm(ringsAt(Math.min(...wanted)));
+  }
+
+  async #look(): Promise<AlarmLook> {
+    const { storage } = this.#options;
+    const now = this.#options.now();
+    const first = (await this.#first()) ?? Number.POSITIVE_INFINITY;
+    const known = await storage.get(["deployment", "sweptAt"]);
+    const deployment = known.get("deployment");
+    const sweptAt = known.get("sweptAt");
+    return {
+      now,
+      isOverdue: first + overdueMs <= now,
+      isQuiet: first > now + quietMs,
+      deployment: typeof deployment === "string" ? deployment : null,
+      sweptAt: typeof sweptAt === "number" ? sweptAt : null,
+    };
+  }
+
+  async #note({ through, ...facts }: AlarmNote): Promise<void> {
+    const entries = Object.entries(facts).filter(([, fact]) => fact !== undefined);
+    if (entries.length > 0) await this.#options.storage.put(Object.fromEntries(entries));
+    if (through === undefined) return;
+    await this.#remove(await this.#through(through));
+    await this.#setAlarm(await this.#first());
+  }
+
+  async #setAlarm(at: number | undefined): Promise<void> {
+    const { storage } = this.#options;
+    if (at === undefined) return;
+    const standing = await storage.getAlarm();
+    if (standing === null || standing > at) await storage.setAlarm(at);
+  }
+
+  /** When the earliest minute rings, or should have. */
+  async #first(): Promise<number | undefined> {
+    const [key] = (await this.#options.storage.list({ prefix, limit: 1 })).keys();
+    return key === undefined ? undefined : ringsAt(Number(key.slice(prefix.length)));
+  }
+
+  /** The keys of what rings by this instant. */
+  async #through(at: number): Promise<string[]> {
+    const after = Math.floor((at - slackMs) / minuteMs) + 1;
+    return [...(await this.#options.storage.list({ prefix, end: keyOf(after) })).keys()];
+  }
+
+  async #remove(keys: readonly string[]): Promise<void> {
+    for (const page of pages(keys)) await this.#options.storage.delete(page);
+  }
+}
+
+const prefix = "minute/";
+
+/** Ten digits, so that the order of keys is that of minutes. */
+function keyOf(minute: number): string {
+  return `${prefix}${String(minute).padStart(10, "0")}`;
+}
+
+function pages(keys: readonly string[]): string[][] {
+  return Array.from({ length: Math.ceil(keys.length / mostKeys) }, (_, page) =>
+    keys.slice(page * mostKeys, (page + 1) * mostKeys),
+  );
+}

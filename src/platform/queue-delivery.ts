@@ -1,0 +1,96 @@
+/**
+ * One delivery of a Cloudflare Queue: its turns are claimed in one call, and each message is acknowledged once its turn
+ * has been carried out, or was refused by the database. Whatever becomes of a claim, the run's alarm stands; so only
+ * where the database could not be asked is a message to come again.
+ *
+ * A delivery that is cut off comes again as a whole, whatever was acknowledged. Turns that it had claimed are busy then,
+ * and acknowledged for that. What was claimed before and never finished goes alone: it is claimed when nothing else is
+ * at work, so that whoever kills the isolate is the only one counted. And where messages have come again, perhaps
+ * for one of these, they are sent anew, with all their tries: no message is killed a second time by another one's turn.
+ */
+import type { TurnRef } from "../core/ports.ts";
+
+/** As the runtime hands it over. */
+export interface QueuedMessage {
+  readonly body: unknown;
+  /** Counted from 1. */
+  readonly attempts: number;
+  ack(): void;
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+export interface DeliveryOptions {
+  /** False: it could claim none of them. */
+  readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
+  /** Resolves when nothing of what follows from them is at work any more. */
+  readonly settled: () => Promise<void>;
+  /** Has turns delivered as messages of their own. Where that fails, their runs' alarms stand. */
+  readonly sendAnew: (turns: readonly TurnRef[]) => Promise<void>;
+  /** Whether there is time to begin another turn that goes alone. */
+  readonly isOpen: () => boolean;
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+/** After a delivery that could ask nothing: 10 s, doubling to ten minutes. */
+const retrySeconds = 10;
+const longestRetrySeconds = 600;
+
+interface Letter {
+  readonly message: QueuedMessage;
+  readonly turn: TurnRef;
+}
+
+export async function deliver(messages: readonly QueuedMessage[], options: DeliveryOptions): Promise<void> {
+  const { carryOut, settled, sendAnew, isOpen, onError } = options;
+  const letters = readLetters(messages, onError);
+  const together = letters.filter(({ turn }) => !turn.alone);
+  const alone = letters.filter(({ turn }) => turn.alone);
+
+  const carry = async (some: readonly Letter[]): Promise<void> => {
+    const isClaimed = some.length > 0 && (await carryOut(some.map(({ turn }) => turn)));
+    for (const { message } of some) {
+      if (isClaimed) message.ack();
+      else retryLater(message);
+    }
+  };
+  await carry(together);
+  const isRepeated = messages.length > 1 && messages.some(({ attempts }) => attempts > 1);
+  const later: Letter[] = [];
+  for (const letter of alone) {
+    await settled();
+    if (isRepeated || !isOpen()) later.push(letter);
+    else await carry([letter]);
+  }
+  if (later.length > 0) await sendAnew(later.map(({ turn }) => turn));
+  for (const { message } of later) message.ack();
+}
+
+/** What is none of ours is acknowledged, since it would be none the next time either. */
+export function readLetters(
+  messages: readonly QueuedMessage[],
+  onError: DeliveryOptions["onError"],
+): readonly Letter[] {
+  return messages.flatMap((message) => {
+    const { body } = message;
+    if (isTurn(body)) return [{ message, turn: body }];
+    message.ack();
+    onError(new Error(`a message of the queue names no turn: ${JSON.stringify(body)?.slice(0, 200)}`), "delivering");
+    return [];
+  });
+}
+
+export function retryLater(message: QueuedMessage): void {
+  message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (message.attempts - 1), longestRetrySeconds) });
+}
+
+/** The queue is the Worker's own, so this tells our messages from those of somebody else's program, not from forged ones. */
+function isTurn(body: unknown): body is TurnRef {
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    "runId" in body &&
+    typeof body.runId === "string" &&
+    "turn" in body &&
+    Number.isInteger(body.turn)
+  );
+}

@@ -1,0 +1,41 @@
+/**
+ * What a cron trigger does each minute where Durable Objects keep the alarms: it asks them, and only them, whether a tick
+ * is wanted that no alarm brings: for a minute that should have rung a while ago, for a deployment that is new, and rarely
+ * for nothing (a sweep, which reports loudly when it finds anything). So an idle minute sends no SQL.
+ */
+import type { AlarmShards } from "./alarm-shards.ts";
+
+export interface WatchOptions {
+  readonly shards: Pick<AlarmShards, "looks" | "note">;
+  readonly deployment: string;
+  /** Undefined: no sweeps. */
+  readonly sweepMs: number | undefined;
+  /** `isWhole`: whatever it has found was dispatched. Rejects where it has not ended well. */
+  readonly tick: () => Promise<{ readonly due: number; readonly isWhole: boolean }>;
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+export async function watch({ shards, deployment, sweepMs, tick, onError }: WatchOptions): Promise<void> {
+  const looks = await shards.looks();
+  const [first] = looks;
+  if (first === undefined) return;
+  const isNew = first.deployment !== deployment;
+  const isOverdue = looks.some((look) => look.isOverdue);
+  // Where minutes ring again and again each is a tick that finds what a sweep would.
+  const isQuiet = looks.every((look) => look.isQuiet);
+  const isSweep = isQuiet && sweepMs !== undefined && first.now - (first.sweptAt ?? 0) >= sweepMs;
+  if (!isNew && !isOverdue && !isSweep) return;
+  const { due, isWhole } = await tick();
+  if (isSweep && !isNew && due > 0) onError(unarmed(due), "sweeping");
+  const notes = looks.map((look, shard) => ({
+    ...(look.isOverdue && { through: look.now }),
+    ...(shard === 0 && isNew && isWhole && { deployment }),
+    ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
+  }));
+  for (const [shard, note] of notes.entries()) if (Object.keys(note).length > 0) await shards.note(shard, note);
+}
+
+function unarmed(due: number): Error {
+  const runs = due === 1 ? "1 run was" : `${due} runs were`;
+  return new Error(`${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`);
+}

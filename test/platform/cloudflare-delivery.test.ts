@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import type { TurnRef } from "../../src/core/ports.ts";
+import { deliver } from "../../src/platform/queue-delivery.ts";
+
+/** A delivery by its messages' bodies, what became of each, and what happened in order. */
+class Delivery {
+  readonly events: string[] = [];
+  readonly errors: string[] = [];
+  /** Turns of these runs cannot be claimed, as the database fails. */
+  readonly failing = new Set<string>();
+  readonly #messages: { body: unknown; attempts: number; ack: () => void; retry: (o?: object) => void }[] = [];
+
+  with(body: unknown, attempts = 1): this {
+    const name = nameOf(body);
+    const ack = () => void this.events.push(`ack ${name}`);
+    const retry = (options?: { delaySeconds?: number }) =>
+      void this.events.push(`retry ${name} in ${options?.delaySeconds}`);
+    this.#messages.push({ body, attempts, ack, retry });
+    return this;
+  }
+
+  async come({ isOpen = true } = {}): Promise<string[]> {
+    await deliver(this.#messages, {
+      carryOut: async (turns) => {
+        this.events.push(`carry out ${turns.map(nameOf).join(" and ")}`);
+        return !turns.some(({ runId }) => this.failing.has(runId));
+      },
+      settled: async () => void this.events.push("settled"),
+      sendAnew: async (turns) => void this.events.push(`send ${turns.map(nameOf).join(" and ")}`),
+      isOpen: () => isOpen,
+      onError: (error, doing) => this.errors.push(`${doing}: ${String(error)}`),
+    });
+    return this.events;
+  }
+}
+
+const turn = (runId: string): TurnRef => ({ runId, turn: 1 });
+const lone = (runId: string): TurnRef => ({ runId, turn: 1, alone: true });
+
+function nameOf(body: unknown): string {
+  return typeof body === "object" && body !== null && "runId" in body ? String(body.runId) : "?";
+}
+
+test("the turns of a delivery are claimed together, and each message is acknowledged when they are carried out", async () => {
+  const events = await new Delivery().with(turn("a")).with(turn("b")).come();
+  expect(events).toEqual(["carry out a and b", "ack a", "ack b"]);
+});
+
+test("where the database cannot be asked the messages come again, later and later", async () => {
+  const delivery = new Delivery();
+  for (const attempts of [1, 2, 3, 9]) delivery.with(turn(`a${attempts}`), attempts);
+  delivery.failing.add("a1");
+  expect((await delivery.come()).slice(1)).toEqual([
+    "retry a1 in 10",
+    "retry a2 in 20",
+    "retry a3 in 40",
+    "retry a9 in 600",
+  ]);
+});
+
+test("what goes alone is claimed by itself, when nothing else is at work any more", async () => {
+  const events = await new Delivery().with(lone("a")).with(turn("b")).with(lone("c")).come();
+  expect(events).toEqual([
+    "carry out b",
+    "ack b",
+    "settled",
+    "carry out a",
+    "ack a",
+    "settled",
+    "carry out c",
+    "ack c",
+  ]);
+});
+
+test("where messages have come again, those that go alone are sent anew with all their tries", async () => {
+  const events = await new Delivery().with(lone("a"), 2).with(turn("b"), 2).with(lone("c")).come();
+  expect(events).toEqual(["carry out b", "ack b", "settled", "settled", "send a and c", "ack a", "ack c"]);
+});
+
+test("one that comes again by itself is carried out", async () => {
+  expect(await new Delivery().with(lone("a"), 2).come()).toEqual(["settled", "carry out a", "ack a"]);
+});
+
+test("what goes alone and has no time left is sent anew", async () => {
+  expect(await new Delivery().with(lone("a")).with(lone("b")).come({ isOpen: false })).toEqual([
+    "settled",
+    "settled",
+    "send a and b",
+    "ack a",
+    "ack b",
+  ]);
+});
+
+test("a message of somebody else's is reported, and keeps nothing from the others", async () => {
+  const delivery = new Delivery().with("hello").with({ runId: 5, turn: 1 }).with(undefined).with(turn("a"));
+  expect(await delivery.come()).toEqual(["ack ?", "ack 5", "ack ?", "carry out a", "ack a"]);
+  expect(delivery.errors).toHaveLength(3);
+  expect(delivery.errors[0]).toBe('delivering: Error: a message of the queue names no turn: "hello"');
+});

@@ -1,0 +1,203 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { AlarmShards } from "../../src/platform/alarm-shards.ts";
+import { Minutes, minuteOf, ringsAt } from "../../src/platform/minutes.ts";
+import { watch } from "../../src/platform/watch.ts";
+import { PlayedObject } from "./minute-storage.ts";
+
+const sweepMs = 6 * 3_600_000;
+let now: number;
+let objects: readonly PlayedObject[];
+let shards: AlarmShards;
+let asked: number;
+let refusals: number;
+let reports: string[];
+let ticks: number;
+let tick: () => Promise<{ due: number; isWhole: boolean }>;
+let armed: Set<number>;
+
+beforeEach(() => {
+  now = ringsAt(29_000_000) - 30_000;
+  objects = [new PlayedObject(), new PlayedObject()];
+  asked = 0;
+  refusals = 0;
+  ticks = 0;
+  reports = [];
+  armed = new Set();
+  tick = async () => ({ due: 0, isWhole: true });
+  shards = shardsOf(armed);
+});
+
+/** However long one waits, it takes no time. */
+function passed(_: number, act: () => void): () => void {
+  act();
+  return () => {};
+}
+
+/** Of one isolate. */
+function shardsOf(remembered: Set<number>): AlarmShards {
+  const all = objects.map(
+    (storage) =>
+      new Minutes({
+        storage,
+        now: () => now,
+        ring: async () => true,
+        onError: (error) => reports.push(String(error)),
+      }),
+  );
+  return new AlarmShards({
+    shards: all.length,
+    armed: remembered,
+    now: () => now,
+    host: { monotonic: () => now, after: passed },
+    async ask(shard, message) {
+      asked += 1;
+      const isRefused = refusals > 0;
+      refusals -= 1;
+      if (isRefused) throw new Error("the object was reset, because its code was updated");
+      return (await all[shard]?.answer(message)) ?? null;
+    },
+  });
+}
+
+async function cron({ deployment = "one", sweep = sweepMs }: { deployment?: string; sweep?: number | false } = {}) {
+  await watch({
+    shards,
+    deployment,
+    sweepMs: sweep === false ? undefined : sweep,
+    tick: () => {
+      ticks += 1;
+      return tick();
+    },
+    onError: (error, doing) => reports.push(`${doing}: ${String(error)}`),
+  });
+}
+
+const arm = async (...inMs: number[]) => await shards.alarm(inMs.map((ms) => ({ at: ms, inMs: ms })));
+
+describe("arming", () => {
+  test("asks for each minute once, and again somewhat before it rings", async () => {
+    await arm(60_000, 61_000);
+    await arm(60_000);
+    expect(asked).toBe(1);
+    now = ringsAt(minuteOf(now + 60_000)) - 15_001;
+    await arm(10_000);
+    expect(asked).toBe(1);
+    now += 1;
+    await arm(10_000);
+    expect(asked).toBe(2);
+    expect(objects.flatMap(({ entries }) => [...entries])).toHaveLength(1);
+  });
+
+  test("another isolate asks for itself, and nothing is written", async () => {
+    await arm(60_000);
+    const writes = () => objects.reduce((sum, object) => sum + object.writes, 0);
+    const before = writes();
+    shards = shardsOf(new Set());
+    await arm(60_000);
+    expect([asked, writes()]).toEqual([2, before]);
+  });
+
+  test("each minute is one object's", async () => {
+    await arm(60_000, 120_000, 180_000, 240_000);
+    expect(objects.map(({ entries }) => entries.size)).toEqual([2, 2]);
+    expect(asked).toBe(2);
+  });
+
+  test("is tried again where an object refuses, and rejects where it goes on to", async () => {
+    refusals = 3;
+    await arm(60_000);
+    expect(armed.size).toBe(1);
+    refusals = 4;
+    await expect(arm(180_000)).rejects.toThrow("its code was updated");
+    expect(armed.size).toBe(1); // so it is asked for anew
+    await arm(180_000);
+    expect(armed.size).toBe(2);
+  });
+});
+
+describe("the cron trigger", () => {
+  test("ticks for a deployment that is new, once", async () => {
+    for (let minute = 0; minute < 3; minute += 1) await cron();
+    expect(ticks).toBe(1);
+    await cron({ deployment: "two" });
+    await cron({ deployment: "two" });
+    expect(ticks).toBe(2);
+  });
+
+  test("ticks again for a deployment whose first tick was not whole, or failed", async () => {
+    tick = async () => ({ due: 1, isWhole: false });
+    await cron();
+    tick = async () => Promise.reject(new Error("no database"));
+    await expect(cron()).rejects.toThrow("no database");
+    tick = async () => ({ due: 1, isWhole: true });
+    await cron();
+    await cron();
+    expect([ticks, reports]).toEqual([3, []]);
+  });
+
+  test("ticks for a minute whose alarm was dropped, and no more when that has ended well", async () => {
+    await cron();
+    await arm(60_000, 120_000);
+    for (const object of objects) object.alarmAt = null; // dropped
+    now += 4 * 60_000;
+    tick = async () => Promise.reject(new Error("no database"));
+    await expect(cron()).rejects.toThrow("no database");
+    tick = async () => ({ due: 3, isWhole: true });
+    await cron();
+    await cron();
+    expect([ticks, reports]).toEqual([3, []]);
+    expect(objects.map(({ entries }) => [...entries.keys()].filter((key) => key.startsWith("minute")))).toEqual([
+      [],
+      [],
+    ]);
+  });
+
+  test("sets the alarm of what is left where it was dropped", async () => {
+    await cron();
+    await arm(60_000, 60_000 + 2 * 3_600_000);
+    const [object] = objects.filter(({ alarmAt }) => alarmAt !== null);
+    if (object === undefined) throw new Error("an alarm stands");
+    object.alarmAt = null;
+    now += 4 * 60_000;
+    await cron();
+    expect(object.alarmAt).toBeGreaterThan(now + 3_600_000);
+  });
+
+  test("twice in a minute, or not for an hour, does no harm", async () => {
+    await Promise.all([cron(), cron()]);
+    expect(ticks).toBe(2); // a tick too many is only that
+    now += 3_600_000;
+    await cron();
+    expect([ticks, reports]).toEqual([2, []]);
+  });
+
+  test("sweeps after six hours in which it was told of nothing, and reports what it finds", async () => {
+    await cron();
+    now += sweepMs - 60_000;
+    await cron();
+    expect(ticks).toBe(1);
+    now += 60_000;
+    await cron();
+    expect([ticks, reports]).toEqual([2, []]);
+    now += sweepMs;
+    tick = async () => ({ due: 2, isWhole: true });
+    await cron();
+    await cron();
+    expect(ticks).toBe(3);
+    expect(reports).toEqual([expect.stringContaining("sweeping: Error: 2 runs were due and no alarm rang")]);
+  });
+
+  test("sweeps not while minutes ring, each of which is a tick, nor where that is off", async () => {
+    await cron();
+    now += sweepMs;
+    await arm(60_000);
+    await cron();
+    expect(ticks).toBe(1);
+    now += 120_000;
+    for (const object of objects) {
+      for (const key of object.entries.keys()) if (key.startsWith("minute")) object.entries.delete(key);
+    }
+    await cron({ sweep: false });
+    expect(ticks).toBe(1);
+  });
+});
