@@ -42,7 +42,7 @@ export class AlarmShards {
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
     const missing = [...minutes].filter((minute) => !armed.has(minute));
     const asked = [...Map.groupBy(missing, (minute) => minute % shards)];
-    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, { arm })));
+    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, { arm, sentAt: now })));
     for (const minute of missing) armed.add(minute);
   };
 

@@ -22,7 +22,14 @@ export interface MinuteStorage {
 }
 
 /** What it is asked for, as JSON. Each may come twice. */
-export type AlarmMessage = { readonly arm: readonly number[] } | { readonly note: AlarmNote } | { readonly look: true };
+export type AlarmMessage = AlarmOrder | { readonly note: AlarmNote } | { readonly look: true };
+
+export interface AlarmOrder {
+  /** Minutes of the sender's clock. */
+  readonly arm: readonly number[];
+  /** What that clock showed, in epoch milliseconds. Default: what the object's shows. */
+  readonly sentAt?: number;
+}
 
 export interface AlarmNote {
   /** A tick that began after this instant of the object's clock has ended well. */
@@ -95,7 +102,7 @@ export class Minutes {
 
   async answer(message: AlarmMessage): Promise<AlarmLook | null> {
     if ("look" in message) return await this.#look();
-    if ("arm" in message) await this.#arm(message.arm);
+    if ("arm" in message) await this.#arm(this.#minutesOf(message));
     else await this.#note(message.note);
     return null;
   }
@@ -112,6 +119,12 @@ export class Minutes {
       onError(error);
     }
     await this.#setAlarm(isDone ? await this.#first() : now() + againMs);
+  }
+
+  /** A clock that is further off than a message may be under way is made up for. */
+  #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
+    const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
+    return Math.abs(offMs) <= slackMs ? arm : arm.map((minute) => minuteOf(minute * minuteMs + offMs));
   }
 
   /**

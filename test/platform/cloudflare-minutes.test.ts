@@ -77,6 +77,14 @@ test("what stands already is armed without a write, and a later minute sets no a
   expect(object.writes).toBe(3);
 });
 
+test.each([-600_000, 600_000])("a sender whose clock is %d ms off gets the minutes that it means", async (offMs) => {
+  await minutes.answer({ arm: [minuteOf(now + offMs + 301_000)], sentAt: now + offMs });
+  const ringing = now + 301_000;
+  await untilAlarm();
+  expect(now).toBeGreaterThanOrEqual(ringing);
+  expect(now).toBeLessThanOrEqual(ringing + 124_000);
+});
+
 test("hundreds of minutes are armed at once, and a ring that comes late ends all that are over", async () => {
   await minutes.answer({ arm: Array.from({ length: 300 }, (_, index) => next + index) });
   now = ringsAt(next + 280);
