@@ -27,6 +27,22 @@ export interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** How a process asks the platform for invocations and ticks. */
+export interface Ports {
+  readonly dispatch: Dispatch;
+  readonly alarm: Alarm;
+  /** The alarm rings at a pace of its own, whatever is armed. */
+  readonly isBeat?: boolean | undefined;
+}
+
+/** What a platform's own code, where it stands between the engine and the world outside, has of its process. */
+export interface Within {
+  readonly timers: Timers;
+  /** A call to the world outside. */
+  readonly ask: <Answer>(port: Port, what: string, outside: () => Promise<Answer>) => Promise<Answer>;
+  readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
+}
+
 export interface ProcessOptions
   extends Pick<
     EngineOptions,
@@ -47,10 +63,7 @@ export interface ProcessOptions
   readonly hasNoAddress?: boolean | undefined;
   readonly namespace: string;
   readonly query: Query;
-  readonly dispatch: Dispatch;
-  readonly alarm: Alarm;
-  /** The alarm rings at a pace of its own, whatever is armed. */
-  readonly isBeat?: boolean | undefined;
+  readonly ports: (within: Within) => Ports;
   readonly time: () => number;
   /** How far its own clock is off, in milliseconds. */
   readonly skewMs?: number | undefined;
@@ -80,7 +93,7 @@ export class Process {
   waiting: Waiting[] = [];
 
   constructor(options: ProcessOptions) {
-    const { workflows, namespace, query, dispatch, alarm, isBeat, time, skewMs, ...others } = options;
+    const { workflows, namespace, query, ports, time, skewMs, ...others } = options;
     const { random, newToken, onError, hasNoAddress, name = "the process", ...engine } = others;
     this.name = name;
     const gone = Promise.withResolvers<void>();
@@ -89,21 +102,22 @@ export class Process {
     this.timers = new Timers(time, skewMs);
     const ported: (...statement: Parameters<Query>) => ReturnType<Query> = (text, parameters) =>
       this.#pass("query", functionIn(text), (via = query) => via(text, parameters), parameters?.[0]);
-    const portedDispatch: Dispatch = (turns, delayMs) =>
-      this.#pass("dispatch", turns.map(describeTurn).join(), () => dispatch(turns, delayMs));
-    const portedAlarm: Alarm = (instants) =>
-      this.#pass("alarm", instants.map(({ at }) => new Date(at).toISOString()).join(), () => alarm(instants));
+    const { dispatch, alarm, isBeat } = ports({
+      timers: this.timers,
+      ask: (port, what, outside) => this.#pass(port, what, outside),
+      carryOut: (turns) => this.carryOut(turns),
+    });
     this.calls = new Calls({
       query: Object.assign(ported, { endpoint: query.endpoint }),
       namespace,
-      alarm: portedAlarm,
+      alarm,
       isBeat,
       host: this.timers,
     });
     this.engine = new Engine({
       ...engine,
       calls: this.calls,
-      dispatch: portedDispatch,
+      dispatch,
       workflows,
       sealCallback: hasNoAddress ? undefined : seal,
       host: this.timers,
@@ -114,7 +128,7 @@ export class Process {
     });
     this.client = new Client({
       calls: this.calls,
-      dispatch: portedDispatch,
+      dispatch,
       wake: async () => void (await this.engine.tick()),
       openCallback: open,
       host: this.timers,
@@ -173,7 +187,17 @@ export class Process {
   }
 }
 
-function describeTurn({ turn, branch, alone }: TurnRef): string {
+/** Where nothing stands between the engine and the world outside. */
+export function bare({ dispatch, alarm, isBeat }: Ports): ProcessOptions["ports"] {
+  return ({ ask }) => ({
+    dispatch: (turns, delayMs) => ask("dispatch", turns.map(describeTurn).join(), () => dispatch(turns, delayMs)),
+    alarm: (instants) =>
+      ask("alarm", instants.map(({ at }) => new Date(at).toISOString()).join(), () => alarm(instants)),
+    isBeat,
+  });
+}
+
+export function describeTurn({ turn, branch, alone }: TurnRef): string {
   return `${branch === undefined ? "run" : `${branch.path}#${branch.occurrence}`}@${turn}${alone ? " alone" : ""}`;
 }
 

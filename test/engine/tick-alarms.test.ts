@@ -3,34 +3,55 @@
  * where it rang too early. (Platforms may ring again by themselves, or not.)
  */
 import { expect, test } from "vitest";
-import { type Query, QueryError } from "../../src/core/ports.ts";
+import { type Dispatch, type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 const minute = 60_000;
 
-/** `fails`: the SQL function whose calls break. `nextDueAt`: what the others are due at. */
-function anEngine({ fails, nextDueAt = null }: { readonly fails?: string; readonly nextDueAt?: number | null }) {
+interface Found {
+  /** The SQL function whose calls break. */
+  readonly fails?: string;
+  readonly runs?: readonly object[];
+  /** What the others are due at. */
+  readonly nextDueAt?: number | null;
+  /** How many were woken since: by the first move, and by the second. */
+  readonly left?: readonly number[];
+}
+
+function anEngine({ fails, runs = [], nextDueAt = null, left = [] }: Found) {
   const armed: number[] = [];
+  const events: string[] = [];
+  const moves = left.map((number) => ({ left: number }));
   const answers: Readonly<Record<string, object>> = {
     read_clock: { now: noon },
     prune_runs: { pruned: 0 },
-    list_due: { now: noon, isOurs: true, isNew: false, runs: [], nextDueAt },
+    list_due: { now: noon, isOurs: true, isNew: false, runs, nextDueAt },
   };
-  const answer = async (text: string) => {
+  const answer = async (text: string, [parameter]: readonly unknown[] = []) => {
     const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
     if (name === fails) throw new QueryError("no such function", { sqlState: "42883", isRolledBack: true });
-    return [{ answer: answers[name] }];
+    if (name !== "move_due") return [{ answer: answers[name] }];
+    const soonAt = /"soonAt":(\d+)/.exec(String(parameter))?.[1];
+    events.push(soonAt === undefined ? name : `${name} to ${soonAt}`);
+    return [{ answer: moves.shift() }];
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
   const calls = new Calls({
     query,
     namespace: "default",
-    alarm: async (instants) => void armed.push(...instants.map(({ at }) => at)),
+    alarm: async (instants) => {
+      for (const { at } of instants) {
+        armed.push(at);
+        events.push(`arm ${at}`);
+      }
+    },
     host: { monotonic: () => 0, after: () => () => {} },
   });
-  return { armed, engine: new Engine({ calls, dispatch: async () => {}, workflows: [] }) };
+  const dispatch: Dispatch = async (turns) =>
+    void events.push(["dispatch", ...turns.map(({ runId }) => runId)].join(" "));
+  return { armed, events, engine: new Engine({ calls, dispatch, workflows: [] }) };
 }
 
 test.each(["list_due", "prune_runs"])(
@@ -53,6 +74,33 @@ test("a tick arms what is due next, and again if it rang for that too early, by 
   await engine.tick();
   await engine.tick();
   expect(armed).toEqual([noon + 1_000, noon + 1_000]);
+});
+
+test("a tick arms before it moves, and once more before it moves what was woken since it looked", async () => {
+  const run = { runId: "r", turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null };
+  const { engine, events } = anEngine({ runs: [{ ...run, dueAt: noon + 30_000 }], left: [1, 0] });
+  await engine.tick();
+  const [backoff, soon] = [noon + 2 * minute, noon + minute];
+  expect(events).toEqual([`arm ${backoff}`, "move_due", `arm ${soon}`, `move_due to ${soon}`, "dispatch r"]);
+});
+
+test.each([
+  ["a lease ends", { isUnfinished: true, nextAt: noon + 10 * minute }, noon + 10 * minute],
+  ["a run is ready", { nextAt: noon + 7 * 24 * 60 * minute }, noon + 7 * 24 * 60 * minute],
+  ["a motion minute, for what is ready before that", { nextAt: noon + 20_000 }, noon + minute],
+])("a tick that dispatches nothing of a run arms when %s, and moves it there", async (_, more, dueAt) => {
+  const run = { runId: "r", turn: 1, dispatches: 0, isReady: false, isUnfinished: false, branches: null, dueAt: noon };
+  const { engine, events } = anEngine({ runs: [{ ...run, ...more }], left: [0] });
+  await engine.tick();
+  expect(events.slice(0, 2)).toEqual([`arm ${dueAt}`, "move_due"]);
+});
+
+test("a tick dispatches alone whatever may have killed its process, and the others together", async () => {
+  const run = { turn: 1, dispatches: 0, isReady: true, nextAt: null, branches: null, dueAt: noon };
+  const runs = ["a", "b", "c", "d"].map((runId, index) => ({ ...run, runId, isUnfinished: index > 1 }));
+  const { engine, events } = anEngine({ runs, left: [0] });
+  await engine.tick();
+  expect(events.slice(2)).toEqual(["dispatch a b", "dispatch c", "dispatch d"]);
 });
 
 test("a tick does not arm again what is not about to ring", async () => {

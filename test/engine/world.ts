@@ -24,7 +24,7 @@ import type { TestDatabase } from "../postgres/database.ts";
 import { Chance } from "./chance.ts";
 import { Course, earliest, type Source } from "./course.ts";
 import { type Delivery, Platform } from "./platform.ts";
-import { Process, type Waiting } from "./process.ts";
+import { bare, Process, type Waiting } from "./process.ts";
 import { Watch } from "./watch.ts";
 import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
 
@@ -369,8 +369,7 @@ export class World {
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
         endpoint: this.#options.endpoint ?? query.endpoint,
       }),
-      dispatch: this.platform.dispatch,
-      alarm: this.platform.arm,
+      ports: bare({ dispatch: this.platform.dispatch, alarm: this.platform.arm }),
       time: () => this.time,
       random: this.chance.next,
       newToken: this.chance.uuid,

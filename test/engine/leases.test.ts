@@ -1,0 +1,92 @@
+/** Leases are renewed at half-time, again and again; who lost one is told, and nobody else. */
+import { describe, expect, test } from "vitest";
+import type { Query } from "../../src/core/ports.ts";
+import { Leases } from "../../src/engine/leases.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import { Timers } from "./timers.ts";
+
+const leaseMs = 60_000;
+
+/** Renewals are answered when the test says so. */
+function aHolder() {
+  let time = 0;
+  const timers = new Timers(() => time);
+  const asked: PromiseWithResolvers<string>[] = [];
+  const errors: unknown[] = [];
+  const answer = async (text: string) => {
+    if (text.includes("read_clock")) return [{ answer: { now: 0 } }];
+    const renewal = Promise.withResolvers<string>();
+    asked.push(renewal);
+    return [{ answer: { now: time, turns: [{ outcome: await renewal.promise }] } }];
+  };
+  const query: Query = Object.assign(answer, { endpoint: "here" });
+  const calls = new Calls({ query, namespace: "default", alarm: async () => {}, host: timers });
+  const leases = new Leases({ calls, host: timers, leaseMs, onError: (error) => void errors.push(error) });
+  const rest = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    leases,
+    errors,
+    asked,
+    async pass(ms: number) {
+      time += ms;
+      timers.fire();
+      await rest();
+    },
+    async tell(outcome: string) {
+      asked.at(-1)?.resolve(outcome);
+      await rest();
+    },
+  };
+}
+
+describe("a lease", () => {
+  test("is renewed at half-time, and at each half-time after that, until it is released", async () => {
+    const { leases, asked, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    await pass(leaseMs / 2 - 1);
+    expect(asked).toHaveLength(0);
+    await pass(1);
+    await tell("renewed");
+    await pass(leaseMs / 2);
+    await tell("renewed");
+    expect(asked).toHaveLength(2);
+    leases.release(lease);
+    await pass(leaseMs);
+    expect(asked).toHaveLength(2);
+    expect(lease.isLost).toBe(false);
+  });
+
+  test("that is superseded is lost, and its holder told", async () => {
+    const { leases, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    let told = 0;
+    lease.whenLost(() => {
+      told += 1;
+    });
+    await pass(leaseMs / 2);
+    await tell("superseded");
+    expect(lease.isLost).toBe(true);
+    expect(told).toBe(1);
+  });
+
+  test("that went on under a token of its own is not lost when the old one is superseded", async () => {
+    const { leases, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    await pass(leaseMs / 2);
+    lease.turn = { runId: "r", token: "next" };
+    await tell("superseded");
+    expect(lease.isLost).toBe(false);
+  });
+
+  test("whose renewal fails is not lost: the next half-time tries again", async () => {
+    const { leases, asked, errors, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    await pass(leaseMs / 2);
+    asked[0]?.reject(new Error("broken"));
+    await pass(leaseMs / 2);
+    await tell("renewed");
+    expect(errors).toHaveLength(1);
+    expect(asked).toHaveLength(2);
+    expect(lease.isLost).toBe(false);
+  });
+});

@@ -1,0 +1,66 @@
+/** Tries killers on mutants, one after the other, until one has killed it; several mutants side by side. */
+import { readFileSync } from "node:fs";
+import type { Bench, Killer } from "./killers.ts";
+import { ModelKiller } from "./model-killer.ts";
+import type { Mutant } from "./sql-mutants.ts";
+import type { Verdict } from "./verdict.ts";
+import { root, Workbench } from "./workbench.ts";
+
+export interface Attempted {
+  readonly mutant: Mutant;
+  readonly verdict: Verdict;
+  /** Of the killer. */
+  readonly by: string | undefined;
+  readonly ms: number;
+}
+
+export interface AttemptOptions {
+  readonly serverUrl: string;
+  readonly killers: readonly Killer[];
+  readonly jobs: number;
+  /** How many the model plays. */
+  readonly sequences: number;
+  readonly onAttempted: (attempted: Attempted) => void;
+}
+
+export async function attempt(mutants: readonly Mutant[], options: AttemptOptions): Promise<void> {
+  const waiting = [...mutants];
+  const sound = new Map<string, Promise<Verdict>>();
+  const work = async () => {
+    const workbench = new Workbench();
+    const model = await ModelKiller.begin(options.serverUrl, options.sequences);
+    try {
+      const bench = { workbench, model, serverUrl: options.serverUrl };
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        options.onAttempted(await attemptOne(next, options.killers, bench, sound));
+      }
+    } finally {
+      await model.end();
+      workbench.remove();
+    }
+  };
+  await Promise.all(Array.from({ length: options.jobs }, work));
+}
+
+async function attemptOne(
+  mutant: Mutant,
+  killers: readonly Killer[],
+  bench: Bench,
+  sound: Map<string, Promise<Verdict>>,
+): Promise<Attempted> {
+  const began = performance.now();
+  const original = readFileSync(new URL(mutant.file, root), "utf8");
+  const ms = () => Math.round(performance.now() - began);
+  for (const killer of killers) {
+    if (!killer.mayKill(mutant)) continue;
+    const verdict = await killer.tryOn(mutant, original, bench);
+    if (verdict.kind === "survived") continue;
+    // A killer that fails without any mutant kills all of them.
+    const unchanged = sound.get(killer.name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench);
+    sound.set(killer.name, unchanged);
+    const { kind, why } = await unchanged;
+    if (kind !== "survived") throw new Error(`${killer.name} fails without any mutant: ${why}`);
+    return { mutant, verdict, by: killer.name, ms: ms() };
+  }
+  return { mutant, verdict: { kind: "survived" }, by: undefined, ms: ms() };
+}

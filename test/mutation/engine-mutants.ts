@@ -1,0 +1,458 @@
+/**
+ * Mutants of TypeScript, by hand: each order of operations and each margin that the waking of runs rests on (DESIGN.md §6),
+ * undone. `find` stands in its file exactly once.
+ */
+import { readFileSync } from "node:fs";
+import type { Mutant } from "./sql-mutants.ts";
+
+interface Ordering {
+  readonly name: string;
+  readonly file: string;
+  /** What would be lost without it. */
+  readonly why: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const calls = "src/postgres/calls.ts";
+const alarms = "src/postgres/alarms.ts";
+const tick = "src/engine/tick.ts";
+const invocation = "src/engine/invocation.ts";
+
+export const orderings: readonly Ordering[] = [
+  {
+    name: "a call does not wait until it is armed",
+    file: calls,
+    why: "A process that dies between its commit and its alarm leaves a run for which nothing rings.",
+    find: "return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
+    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...deadlines(now).filter((at) => at > notAfter + 30_000)];
+      void this.alarms.armFor(notAfter, deadlines(now)).catch(() => {});
+      return send({ armed, notAfter });`,
+  },
+  {
+    name: "a call arms after its answer",
+    file: calls,
+    why: "The same, and the commit stands whatever becomes of the alarm.",
+    find: "return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
+    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...deadlines(now).filter((at) => at > notAfter + 30_000)];
+      const answer = await send({ armed, notAfter });
+      await this.alarms.armFor(notAfter, deadlines(now));
+      return answer;`,
+  },
+  {
+    name: "deadlines of a call are not armed",
+    file: calls,
+    why: "A wait's end would be looked at by the sweep, hours later.",
+    find: "armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
+    replace: "armed: await this.alarms.armFor(notAfter, []), notAfter });",
+  },
+  {
+    name: "a call that came too late is not sent again",
+    file: calls,
+    why: "Its work would be lost, and done again, with each slow lock.",
+    find: "if (tries === lastTry || !(error instanceof QueryError) || error.sqlState !== tooLate) throw error;",
+    replace: "if (tries >= 1) throw error;",
+  },
+  {
+    name: "a call that broke is not sent again",
+    file: calls,
+    why: "Each broken connection would cost a lease.",
+    find: "if (!isWorthAnotherTry(error) || tries === 5 ||",
+    replace: "if (tries >= 1 ||",
+  },
+  {
+    name: "an ambiguous call is sent again after its limit",
+    file: calls,
+    why: "It would lean on alarms that may have rung already.",
+    find: "(this.clock.isKnown && this.clock.now() + pauseMs > notAfter))",
+    replace: "false)",
+  },
+  {
+    name: "answers do not tell the time",
+    file: calls,
+    why: "A process would count from its first answer on, and drift away from the database.",
+    find: "if (answer.now !== undefined) this.clock.learn(answer.now);",
+    replace: "if (answer.now !== undefined && !this.clock.isKnown) this.clock.learn(answer.now);",
+  },
+  {
+    name: "a start inside a transaction is armed for an instant before its commit",
+    file: calls,
+    why: "The alarm rings while nobody can see the run yet, and then never again.",
+    find: "now + call.commitWithinMs + 30_000);",
+    replace: "now);",
+  },
+  {
+    name: "an alarm may ring before the commit that it serves",
+    file: alarms,
+    why: "A commit that takes up to 30 s after the call's limit is then without an alarm.",
+    find: "const earliest = this.isBeat ? now : notAfter + commitMs;",
+    replace: "const earliest = now;",
+  },
+  {
+    name: "the margin ends with the call's limit",
+    file: alarms,
+    why: "The same: from there to COMMIT it may take 30 s.",
+    find: "const earliest = this.isBeat ? now : notAfter + commitMs;",
+    replace: "const earliest = this.isBeat ? now : notAfter;",
+  },
+  {
+    name: "the motion minute is not armed",
+    file: alarms,
+    why: "A run in motion whose dispatch is lost has nothing that rings for it.",
+    find: "return this.arm([motionMinute(now), ...deadlines.filter((at) => at > earliest)]);",
+    replace: "return this.arm(deadlines.filter((at) => at > earliest));",
+  },
+  {
+    name: "alarms are not waited for",
+    file: alarms,
+    why: "What is not armed yet may never be.",
+    find: "await Promise.all(wanted.map((at) => this.#standing.get(at)));",
+    replace: "void Promise.all(wanted.map((at) => this.#standing.get(at))).catch(() => {});",
+  },
+  {
+    name: "an alarm that failed counts as standing",
+    file: alarms,
+    why: "Every later call of the process would lean on it.",
+    find: "for (const at of missing) if (this.#standing.get(at) === armed) this.#standing.delete(at);",
+    replace: "for (const at of missing) this.#standing.set(at, Promise.resolve());",
+  },
+  {
+    name: "what has rung counts as standing",
+    file: alarms,
+    why: "A due instant in the past would be taken for armed.",
+    find: "for (const at of this.#standing.keys()) if (at <= through) this.#standing.delete(at);",
+    replace: "",
+  },
+  {
+    name: "a tick that failed arms nothing",
+    file: "src/engine/engine.ts",
+    why: "The alarm that rang for it is used up: nothing rings for what is due.",
+    find: "if (calls.clock.isKnown) await calls.alarms.arm([calls.clock.now() + 60_000]);",
+    replace: "",
+  },
+  {
+    name: "a tick moves before it has armed",
+    file: tick,
+    why: "A process that dies in between has moved runs to instants for which nothing rings.",
+    find: `      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
+      const { left } = await calls.moveDue({ moves, isNew });`,
+    replace: `      const { left } = await calls.moveDue({ moves, isNew });
+      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));`,
+  },
+  {
+    name: "a tick does not arm what it moves",
+    file: tick,
+    why: "Nothing rings for what it has moved.",
+    find: "      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));\n",
+    replace: "",
+  },
+  {
+    name: "a tick dispatches before it has moved",
+    file: tick,
+    why: "A turn that is claimed meanwhile is counted as one that nobody claims, or the tick fails over what was sent.",
+    find: `      const { left } = await calls.moveDue({ moves, isNew });
+      if (left > 0) {`,
+    replace: `      for (const { refs } of looks) for (const { ref, delayMs } of refs) await dispatch([ref], delayMs);
+      const { left } = await calls.moveDue({ moves, isNew });
+      if (left > 0) {`,
+  },
+  {
+    name: "a tick does not arm the next due instant of others",
+    file: tick,
+    why: "Each ring uses up one alarm, and a process that begins knows of none: what is due later would never be looked at.",
+    find: "    if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);\n",
+    replace: "",
+  },
+  {
+    name: "a tick trusts alarms that are about to ring",
+    file: tick,
+    why: "Another process' clock may run ahead: they may have rung.",
+    find: "    calls.alarms.forget(page.now + 60_000);\n",
+    replace: "",
+  },
+  {
+    name: "a tick leaves what was woken since where it was moved to",
+    file: tick,
+    why: "A run that was claimed between look and move would not be looked at when its lease ends.",
+    find: "      if (left > 0) {",
+    replace: "      if (left < 0) {",
+  },
+  {
+    name: "a tick does not arm for what was woken since",
+    file: tick,
+    why: "The second move stores an instant for which nothing rings.",
+    find: "        await calls.alarms.arm([soonAt]);\n",
+    replace: "",
+  },
+  {
+    name: "a tick looks at a page twice",
+    file: tick,
+    why: "What was moved comes again on a later page, is dispatched and counted twice.",
+    find: "page.runs.filter(({ runId }) => !seen.has(runId))",
+    replace: "page.runs",
+  },
+  {
+    name: "a tick ends after its first page",
+    file: tick,
+    why: "What is beyond has no alarm left.",
+    find: "if (last === undefined || page.runs.length < pageSize) break;",
+    replace: "if (last === undefined || page.runs.length <= pageSize) break;",
+  },
+  {
+    name: "a dispatch that fails ends the tick",
+    file: tick,
+    why: "One that cannot be delivered would hold up all behind it.",
+    find: `        onError?.(error, "dispatching"); // the alarm stands
+      }
+    }
+    due +=`,
+    replace: `        throw error;
+      }
+    }
+    due +=`,
+  },
+  {
+    name: "a tick does not back off",
+    file: tick,
+    why: "What nobody can carry out keeps the database awake for ever.",
+    find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
+    replace: "return 60_000;",
+  },
+  {
+    name: "a tick backs off without end",
+    file: tick,
+    why: "What nobody could carry out for a day would not be tried again for weeks.",
+    find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
+    replace: "return 60_000 * 2 ** dispatches;",
+  },
+  {
+    name: "a tick forgets the lease of a run that it does not dispatch",
+    file: tick,
+    why: "A run at work is due at its lease's end; without that nobody finds out that its process died.",
+    find: "...(nextAt === null ? [] : [nextAt]),",
+    replace: "",
+  },
+  {
+    name: "what died before is dispatched among others",
+    file: tick,
+    why: "What kills its process would kill the work of all that are claimed along with it.",
+    find: "if (isReady) refs.push({ ref: { runId, turn, alone: isUnfinished }, delayMs: 0 });",
+    replace: "if (isReady) refs.push({ ref: { runId, turn, alone: false }, delayMs: 0 });",
+  },
+  {
+    name: "alone, together",
+    file: tick,
+    why: "The same, by the dispatch itself.",
+    find: "for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {",
+    replace: "for (const [refs, delayMs] of [[[...ready, ...alone], 0] as const, ...later] as const) {",
+  },
+  {
+    name: "a tick does not prune",
+    file: tick,
+    why: "Runs that are over would be kept for ever.",
+    find: "  await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });\n",
+    replace: "",
+  },
+  {
+    name: "the next turn is dispatched before the finish is answered",
+    file: invocation,
+    why: "A dispatch for a turn that does not exist yet is stale, and lost.",
+    find: "      const answer = await this.#finishes.send(\n        { ...plan, runId: claim.runId,",
+    replace: `      await this.#dispatch([{ runId: claim.runId, turn: claim.turn + 1 }]);
+      const answer = await this.#finishes.send(
+        { ...plan, runId: claim.runId,`,
+  },
+  {
+    name: "a flight is kept whose finish was deferred",
+    file: invocation,
+    why: "It holds records that were dropped: only a prefix that the database itself answered counts.",
+    find: `      if (
+        answer.outcome === "finished" &&
+        flight.execution.outcome === undefined &&`,
+    replace: `      if (
+        flight.execution.outcome === undefined &&`,
+  },
+  {
+    name: "a flight is kept before its finish was answered",
+    file: invocation,
+    why: "A finish that got lost leaves a flight ahead of the history.",
+    find: '      const again = plan.next === "ready" &&',
+    replace: '      warm.keep(flight);\n      const again = plan.next === "ready" &&',
+  },
+  {
+    name: "a flight stays warm while a turn is at work on it",
+    file: "src/engine/warm.ts",
+    why: "Two turns would run one handler on.",
+    find: "if (front !== undefined) this.#remove(front);",
+    replace: "",
+  },
+  {
+    name: "a flight on which a branch is at work is taken",
+    file: "src/engine/warm.ts",
+    why: "The closures of a body would move on under it.",
+    find: "filter(({ borrowers }) => borrowers === 0)",
+    replace: "filter(() => true)",
+  },
+  {
+    name: "a flight that diverged stays warm",
+    file: invocation,
+    why: "A later turn would go on from where the code did not fit.",
+    find: `        flight.execution.outcome === undefined &&
+        flight.execution.divergence === undefined
+      ) {`,
+    replace: `        flight.execution.outcome === undefined
+      ) {`,
+  },
+  {
+    name: "a short wait is not dispatched",
+    file: invocation,
+    why: "It would last until the motion minute.",
+    find: "if (delayMs <= defaults.shortWaitMs) await this.#dispatch([ref], delayMs);",
+    replace: "",
+  },
+  {
+    name: "what is ready is not dispatched",
+    file: invocation,
+    why: "Each step would last until the motion minute.",
+    find: "await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);",
+    replace: "await this.#dispatch(toRefs(runId, answer.branches ?? []));",
+  },
+  {
+    name: "branches are not dispatched",
+    file: invocation,
+    why: "Each branch would last until the motion minute.",
+    find: "await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);",
+    replace: "await this.#dispatch(answer.isReady ? [next] : []);",
+  },
+  {
+    name: "whoever is to come alone is not dispatched",
+    file: invocation,
+    why: "A turn whose process died would wait for the next tick.",
+    find: 'else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });',
+    replace: "",
+  },
+  {
+    name: "a dispatch that fails fails the turn",
+    file: invocation,
+    why: "Dispatches are hints; what was committed stands.",
+    find: `      this.#report(error, "dispatching"); // the alarm stands`,
+    replace: "      throw error;",
+  },
+  {
+    name: "an exhausted step is carried out once more",
+    file: invocation,
+    why: "What kills each process that carries it out would go on for ever.",
+    find: "const isExhausted = claimed.claims > defaults.maxClaims;",
+    replace: "const isExhausted = false;",
+  },
+  {
+    name: "the retry of a branch arms nothing",
+    file: invocation,
+    why: "A long wait between two attempts has only its alarm.",
+    find: "retryInMs === undefined ? [] : [endedAt + retryInMs],",
+    replace: "[],",
+  },
+  {
+    name: "a slow body withholds the results of others",
+    file: "src/engine/finishes.ts",
+    why: "Their leases would run out, and their steps be done again.",
+    find: "else if (this.#waiting.length === 1) this.#cancelTimer = this.#host.after(longestMs, () => void this.#flush());",
+    replace: "",
+  },
+  {
+    name: "leases are not renewed",
+    file: "src/engine/leases.ts",
+    why: "A body that takes longer than a lease is carried out beside itself.",
+    find: "    this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n",
+    replace: "",
+  },
+  {
+    name: "leases are renewed once",
+    file: "src/engine/leases.ts",
+    why: "The same, for a body that takes longer than one and a half leases.",
+    find: "    this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n    try {",
+    replace: "    this.#cancelTimer = undefined;\n    try {",
+  },
+  {
+    name: "a lease is renewed when it is over",
+    file: "src/engine/leases.ts",
+    why: "Somebody else may have claimed it by then.",
+    find: "this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2,",
+    replace: "this.#cancelTimer ??= this.#host.after(this.#leaseMs,",
+  },
+  {
+    name: "nobody is told that its lease is lost",
+    file: "src/engine/leases.ts",
+    why: "A body would go on though nothing that it does is recorded.",
+    find: "if (isSuperseded && lease.turn === turn) lease.lose();",
+    replace: "if (isSuperseded && lease.turn !== turn) lease.lose();",
+  },
+  {
+    name: "a lease that was passed on counts as lost",
+    file: "src/engine/leases.ts",
+    why: "The next step's body would be aborted, because the renewal named the token of the last one.",
+    find: "if (isSuperseded && lease.turn === turn) lease.lose();",
+    replace: "if (isSuperseded) lease.lose();",
+  },
+  {
+    name: "a plan does not arm the run's timeout",
+    file: "src/engine/run-turn.ts",
+    why: "Nothing would ring at a timeout.",
+    find: "return timeoutAt === null ? instants : [...instants, timeoutAt];",
+    replace: "return instants;",
+  },
+  {
+    name: "a plan does not arm the next attempt",
+    file: "src/engine/run-turn.ts",
+    why: "A long wait between two attempts has only its alarm.",
+    find: "deadlines: this.#deadlines([this.#options.now() + retryInMs]) });",
+    replace: "deadlines: this.#deadlines([]) });",
+  },
+  {
+    name: "a plan does not arm its waits",
+    file: "src/engine/run-turn.ts",
+    why: "A sleep has only its alarm.",
+    find: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });",
+    replace: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines([]) });",
+  },
+  {
+    name: "a record may be older than the one ahead of it",
+    file: "src/engine/run-turn.ts",
+    why: "What `step.now()` says would go back.",
+    find: "const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);",
+    replace: "const at = this.#options.now();",
+  },
+  {
+    name: "two steps in one turn",
+    file: "src/engine/run-turn.ts",
+    why: "A process that dies over the second one would have the first one done again.",
+    find: `      if (this.#isStepDone) return this.#end("ready");`,
+    replace: "",
+  },
+  {
+    name: "a step is carried out beside losers that are still at work",
+    file: "src/engine/run-turn.ts",
+    why: "Their results may come before its own: its record would be dropped.",
+    find: "return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;",
+    replace: "return sole;",
+  },
+  {
+    name: "the motion minute is the next whole one",
+    file: "src/core/motion.ts",
+    why: "The scheduler would look at runs whose turn was only just dispatched.",
+    find: "return Math.ceil(nowMs / minuteMs + 1) * minuteMs;",
+    replace: "return Math.ceil(nowMs / minuteMs) * minuteMs;",
+  },
+];
+
+/** @throws Error where `find` does not stand in its file exactly once. */
+export function engineMutants(root: URL): Mutant[] {
+  return orderings.map(({ name, file, find, replace }) => {
+    const text = readFileSync(new URL(file, root), "utf8");
+    const [before = "", ...after] = text.split(find);
+    if (after.length !== 1) throw new Error(`"${name}": what is to be changed stands ${after.length} times in ${file}`);
+    const line = before.split("\n").length;
+    const mutated = before + replace + after.join("");
+    return { id: `engine: ${name}`, file, line, from: find.trim(), to: replace.trim() || "nothing", mutated };
+  });
+}

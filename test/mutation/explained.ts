@@ -1,0 +1,256 @@
+/**
+ * Mutants that nobody finds out, and why each of them changes nothing that anybody relies on. An explanation whose mutant
+ * is gone, or is found out after all, is an error: `main.ts` says so.
+ */
+
+export interface Explanation {
+  readonly why: string;
+  readonly mutants: readonly string[];
+}
+
+export const explained: readonly Explanation[] = [
+  {
+    why: "Costs time only: what the set leaves out is done alone, in its place.",
+    mutants: [
+      "claim_branches: not layover.is_our_environment(p) → true",
+      "claim_branches: not found → true",
+      "finish_branches: not found → true",
+      "claim_branches: v_now := layover.now(); → null;",
+      "claim_branches: b.ready_at <= v_now limit 1 → b.ready_at < v_now limit 1",
+      "claim_turns: jsonb_array_length(p->'turns') = 1 → false",
+      "claim_turns: v_answers[v_part.places[v_number]] is not null → false",
+    ],
+  },
+  {
+    why: "Costs time only: reclaim_run knows all that the fast path of claim_run does, and answers a token that stands alike.",
+    mutants: [
+      "claim_run: update layover.run_state as t set status = 'running', token = (c->>'token')::uuid, leased_until =... → null;",
+      "claim_run: found → false",
+      "claim_run: t.ready_at <= layover.now → t.ready_at < layover.now",
+    ],
+  },
+  {
+    why: "Costs time only: a set that raises is done again item by item.",
+    mutants: [
+      "claim_runs: v_count < cardinality(turns) → true",
+      "claim_runs: ; if v_count < cardinality(turns → ; if v_count <= cardinality(turns",
+      "claim_runs: t.ready_at <= layover.now → t.ready_at < layover.now",
+      "finish_runs: v_count < cardinality(turns) → true",
+    ],
+  },
+  {
+    why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A branch is never taken for a run: its run has pending rows.",
+    mutants: [
+      "in_stretches: t.turn ? 'path' → false",
+      "in_stretches: t.turn ? 'path' → true",
+      "in_stretches: t.turn ? 'record' and not t.turn ?| '{attempt,blocked}' → false",
+      "in_stretches: t.turn->'alone' = 'false' → false",
+      "in_stretches: t.turn ? 'next' → true",
+      "in_stretches: t.turn ? 'next' → false",
+      "in_stretches: case when t.turn ? 'next' then s.token = (t.turn->>'token')::uuid and s.last_position = (t.turn->... → false",
+      "in_stretches: s.token = (t.turn->>'token')::uuid → true",
+      "in_stretches: s.last_position = (t.turn->>'position')::integer → true",
+      "in_stretches: t.turn->>'next' not in ('parked', 'blocked') → true",
+      "in_stretches: s.status = 'parked' → true",
+      "in_stretches: s.turn = (t.turn->>'turn')::integer → true",
+      "in_stretches: s.ready_at <= v_now → true",
+    ],
+  },
+  {
+    why: "A check of the table refuses the row (a lease without running, a due instant of a run that stands still), and the set is done again item by item.",
+    mutants: [
+      "finish_runs: i.turn->>'next' = 'ready' → true",
+      "finish_runs: i.claim_token is not null → true",
+      "finish_runs: i.claim_token is not null → false",
+      "finish_runs: i.claim_token is not null → true (2)",
+      "finish_runs: i.claim_token is not null → false (2)",
+      "finish_runs: t.paused_at is null → true",
+      "finish_runs: t.blocked is null → true",
+      "finish_branches: t.paused_at is not null → false",
+      "finish_branches: t.blocked is not null → false",
+    ],
+  },
+  {
+    why: "Costs time only: the set raises, and is done again item by item.",
+    mutants: ["finish_runs: i.claim_token is null → false"],
+  },
+  {
+    why: "Costs time only: the claim that came along is asked for once more by finish_turn, and its token is known.",
+    mutants: ["finish_run: t.status = 'running' → false"],
+  },
+  {
+    why: "Costs time only: what is read where there is nothing is null as well.",
+    mutants: [
+      "claim_branch: b.demanded_after > coalesce(v_have, 0) → true",
+      "claim_branch: b.demanded_after > coalesce(v_have → b.demanded_after >= coalesce(v_have",
+      "claim_branches: q.demanded_after > coalesce(i.have, 0) → true",
+      "claim_branches: q.demanded_after > coalesce(i → q.demanded_after >= coalesce(i",
+      "describe_claimed: s.last_position > coalesce(v_have, 0) → true",
+      "describe_claimed: s.last_position > coalesce(v_have → s.last_position >= coalesce(v_have",
+      "defer_run: f ? 'demands' → true",
+      "defer_run: f ? 'released' → true",
+      "describe_claimed: s.has_pending → true",
+      "describe_claimed: s.has_mail → true",
+      "describe_claimed: s.has_mail → true (2)",
+    ],
+  },
+  {
+    why: "Says to the planner what the primary key says already.",
+    mutants: ["claim_branches: limit 1 → nothing", "finish_branches: limit 1 → nothing"],
+  },
+  {
+    why: "Locks more than it needs, in the one order all the same.",
+    mutants: [
+      "claim_branch: v_alone → true",
+      "claim_branch: t.namespace = p->>'namespace' → true",
+      "claim_branches: q.kind = 'branch' → true",
+      "claim_turns: t.turn ? 'path' → true",
+      "claim_turns: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
+      "claim_turns: b.is_released → true",
+      "claim_turns: b.run_id = (v_turn->>'runId')::uuid → true",
+      "claim_turns: not v_turn ? 'path' → true",
+      "claim_turns: v_turn->>'runId' = any (v_branching) → true",
+      "finish_turns: t.turn ? 'path' → true",
+      "read_pending: b.is_released → true (2)",
+    ],
+  },
+  {
+    why: "Whoever changes the token of a branch that has one holds the lock of its run, as this finish does; a claim without that lock finds no token, or leaves it.",
+    mutants: ["finish_branch: for update → nothing (2)"],
+  },
+  {
+    why: "Second line: today's plan updates the rows in lock order. The lock says so whatever the plan is.",
+    mutants: ["finish_branches: for update → nothing (2)"],
+  },
+  {
+    why: "A run that is over has no pending row: whoever ends it deletes them under its lock, and a branch's call finds none.",
+    mutants: [
+      "claim_branch: s.status in ('completed', 'failed', 'cancelled') → false",
+      "claim_branch: t.ended_at is null → true",
+      "claim_branches: t.ended_at is null → true",
+      "finish_branch: t.ended_at is null → true",
+      "finish_branch: t.ended_at is not null → false",
+      "finish_branches: t.ended_at is not null → false",
+    ],
+  },
+  {
+    why: "A run that is over is not blocked: its finish says so in the same update. (The partial index is on blocked runs.)",
+    mutants: ["list_due: s.ended_at is null → true"],
+  },
+  {
+    why: "Claims are counted while there is a token; without one the count is 0.",
+    mutants: [
+      "claim_branch: b.token is not null → true (2)",
+      "claim_branch: q.token is null → false",
+      "claim_branches: , claims = 0 → nothing",
+      "reclaim_run: s.status = 'running' → true (2)",
+      "reclaim_run: t.status = 'running' → true",
+    ],
+  },
+  {
+    why: "What has a token was ready when it was claimed.",
+    mutants: ["claim_branch: b.token is null → true"],
+  },
+  {
+    why: "What is recorded has no instant at which it is ready.",
+    mutants: ["claim_branches: b.position is null → true"],
+  },
+  {
+    why: "A run without pending rows that was ready stays so until its turn is over, and every pending row comes with a finish, which ends the turn.",
+    mutants: ["claim_runs: t.ready_at <= layover.now() → true", "claim_runs: not t.has_pending → true"],
+  },
+  {
+    why: "A run at work was ready, but for one that was blocked and is tried again: a dispatch too many, which is told that it is busy.",
+    mutants: ["answer_callback: s.status = 'parked' → true", "send_signal: s.status = 'parked' → true"],
+  },
+  {
+    why: "A place belongs to one kind: names are counted over all kinds.",
+    mutants: ["answer_callback: b.kind = 'callback' → true"],
+  },
+  {
+    why: "A wait has no lease, so release_losers deletes it with the race: none is ever found released.",
+    mutants: [
+      "answer_callback: not b.is_released → true",
+      "has_answer: not b.is_released → true",
+      "has_answer: not b.is_released → true (2)",
+    ],
+  },
+  {
+    why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
+    mutants: [
+      "renew_leases: b.run_id = (v_item.turn->>'runId')::uuid → true",
+      "renew_leases: b.path = v_item.turn->>'path' → true",
+      "renew_leases: b.occurrence = (v_item.turn->>'occurrence')::integer → true",
+      "renew_leases: t.run_id = (v_item.turn->>'runId')::uuid → true",
+    ],
+  },
+  {
+    why: "A lease that is over is over now as well.",
+    mutants: ["void_leases: t.leased_until > v_now → true"],
+  },
+  {
+    why: "Early, never late: the scheduler looks when it need not.",
+    mutants: ["park_run: not b.is_queued → true", "park_run: not b.is_released → true"],
+  },
+  {
+    why: "Early, never late: the motion minute stands in any case, and its tick arms what comes next. It costs one tick.",
+    mutants: [
+      "engine: the retry of a branch arms nothing",
+      "engine: a plan does not arm the run's timeout",
+      "engine: a plan does not arm the next attempt",
+      "engine: a plan does not arm its waits",
+    ],
+  },
+  {
+    why: "Only a bound for the index: no run that the other condition lets through is younger.",
+    mutants: [
+      "prune_runs: s.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 m... → true",
+    ],
+  },
+  {
+    why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
+    mutants: ["finish_branch: on conflict do nothing → nothing", "record_attempt: on conflict do nothing → nothing"],
+  },
+  {
+    why: "Every caller says whether it claims alone.",
+    mutants: [
+      "claim_branch: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)",
+      "claim_run: coalesce((c->>'alone')::boolean::integer, 0) → coalesce((c->>'alone')::boolean::integer)",
+      "claim_runs: coalesce((i.turn->>'alone')::boolean, false) → coalesce((i.turn->>'alone')::boolean)",
+    ],
+  },
+  {
+    why: "Second line: SQL refuses what is late, and such a call goes out again under a new limit, newly armed.",
+    mutants: ["engine: an ambiguous call is sent again after its limit"],
+  },
+  {
+    why: "A record that a finish has not seen is a branch's, whose row stands until the run's next finish: it has pending rows already.",
+    mutants: ["defer_run: , has_pending = true → nothing"],
+  },
+  {
+    why: "Nothing that is claimed by itself raises this.",
+    mutants: ["claim_turns: v_try = 2 → false"],
+  },
+  {
+    why: "Called only where there is such a record.",
+    mutants: ["expire_callbacks: coalesce(records, '[]') → coalesce(records)"],
+  },
+  {
+    why: "Asked only of an attempt that is made again, which says when; for all others either answer comes to the same.",
+    mutants: [
+      "finish_branch: coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000, false) → coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000)",
+    ],
+  },
+  {
+    why: "Costs nothing: code that does not fit the history does not fit it when it is replayed either.",
+    mutants: ["engine: a flight that diverged stays warm"],
+  },
+  {
+    why: "No verb raises an epoch yet: there is one.",
+    mutants: [
+      "read_answers: k.epoch = $2 → true",
+      "read_records: h.epoch = $2 → true",
+      "take_mail: k.epoch = take_mail.epoch → true",
+    ],
+  },
+];

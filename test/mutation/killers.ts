@@ -1,0 +1,70 @@
+/**
+ * Who may find a mutant out, fastest first; the first one that fails has killed it. Tests that compare texts or the
+ * schema's dump are none of them: they would find any change.
+ */
+import { existsSync } from "node:fs";
+import type { ModelKiller } from "./model-killer.ts";
+import { isModelled, nearestTo } from "./nearest.ts";
+import type { Mutant } from "./sql-mutants.ts";
+import { byProgram, byVitest, type Place } from "./trials.ts";
+import type { Verdict } from "./verdict.ts";
+import { root } from "./workbench.ts";
+
+export interface Bench extends Place {
+  readonly model: ModelKiller;
+}
+
+export interface Killer {
+  readonly name: string;
+  /** Why it cannot be asked here. */
+  readonly missing?: string | undefined;
+  readonly mayKill: (mutant: Mutant) => boolean;
+  readonly tryOn: (mutant: Mutant, original: string, bench: Bench) => Promise<Verdict>;
+}
+
+const simulation = "test/simulation/main.ts";
+const others = ["test/http", "test/postgres/keys", "test/postgres/list-due", "test/cli/doctor", "test/cli/runs"];
+
+/** `simulated`: what the simulation is told besides the address of the database. */
+export function killers(simulated: readonly string[]): Killer[] {
+  const isOfSql = ({ file }: Mutant) => file.endsWith(".sql");
+  const isOfEngine = (mutant: Mutant) => !isOfSql(mutant);
+  const isPlayed = (mutant: Mutant) => isOfEngine(mutant) || isModelled(functionOf(mutant));
+  const suite = (name: string, mayKill: Killer["mayKill"], filters: readonly string[]): Killer => ({
+    name,
+    mayKill,
+    tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench),
+  });
+  return [
+    {
+      name: "model",
+      mayKill: (mutant) => isOfSql(mutant) && isPlayed(mutant),
+      tryOn: (mutant, original, { model }) => model.tryOn(mutant.mutated, original),
+    },
+    {
+      name: "nearest",
+      mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
+      tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),
+    },
+    suite("engine", () => true, ["test/engine", "test/client"]),
+    suite("races", isOfSql, ["test/races"]),
+    suite("others", isOfSql, others),
+    suite("crash", isOfEngine, ["test/crash"]),
+    suite("hosts", isOfEngine, ["test/platform/in-process", "test/platform/ticker"]),
+    {
+      name: "simulation",
+      missing: existsSync(new URL(simulation, root)) ? undefined : `there is no ${simulation}`,
+      mayKill: isPlayed,
+      tryOn: (mutant, _, bench) => byProgram(mutant, [simulation, ...simulated], bench),
+    },
+  ];
+}
+
+/** Only these tests: what one asks while writing them. */
+export function onlyTests(filters: readonly string[]): Killer[] {
+  return [{ name: "tests", mayKill: () => true, tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench) }];
+}
+
+function functionOf({ id }: Mutant): string {
+  return id.slice(0, id.indexOf(":"));
+}

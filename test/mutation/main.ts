@@ -1,0 +1,98 @@
+/**
+ * Mutation of the SQL and of the engine's orderings: changes one place at a time in a copy of the tree, and tells which
+ * changes no test finds out.
+ *
+ *   npm run mutate:sql                                  all of them (hours)
+ *   npm run mutate:sql -- --list --only claim_run       what there is to change there
+ *   npm run mutate:sql -- --only claim_run --jobs 2     … and who finds it out
+ *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
+ *
+ * `--only`: a part of the id, or a file of src/postgres/functions; may come several times. `--by model,races`: only these
+ * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all verdicts; `--again FILE`: only those that survived there.
+ * `--sequences N`: of the model. `--seeds N`: of the simulation.
+ *
+ * Exits with 1 if a mutant survived that explained.ts does not explain, or if an explanation explains nothing.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { findPostgres, versionsToTest } from "../postgres/find.ts";
+import { allMutants } from "./all-mutants.ts";
+import { type Attempted, attempt } from "./attempts.ts";
+import { explained } from "./explained.ts";
+import { type Killer, killers, onlyTests } from "./killers.ts";
+import { table, verdictOf } from "./report.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true, default: [] },
+    by: { type: "string" },
+    tests: { type: "string", multiple: true, default: [] },
+    list: { type: "boolean", default: false },
+    jobs: { type: "string", default: "2" },
+    json: { type: "string" },
+    again: { type: "string" },
+    sequences: { type: "string", default: "400" },
+    seeds: { type: "string", default: "300" },
+  },
+});
+
+const survivors = values.again === undefined ? undefined : survivorsIn(values.again);
+const mutants = allMutants().filter(
+  ({ id, file }) =>
+    (survivors?.has(id) ?? true) &&
+    (values.only.length === 0 || values.only.some((part) => id.includes(part) || file.endsWith(part))),
+);
+
+// Whatever runs in copies of the tree ends with this, and so do the copies.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+if (values.list) {
+  for (const { id, file, line } of mutants) console.log(`${file}:${line}  ${id}`);
+  console.log(`${mutants.length} mutants`);
+} else {
+  process.exitCode = await mutate();
+}
+
+async function mutate(): Promise<number> {
+  const all = killers(["--seeds", values.seeds, "--jobs", "1"]).filter(isAsked);
+  const asked = values.tests.length > 0 ? onlyTests(values.tests) : all;
+  for (const { name, missing } of asked) if (missing !== undefined) console.log(`without ${name}: ${missing}`);
+  const server = await findPostgres(versionsToTest()[0] ?? "15");
+  const attempted: Attempted[] = [];
+  const began = Date.now();
+  try {
+    await attempt(mutants, {
+      serverUrl: server.url,
+      killers: asked.filter(({ missing }) => missing === undefined),
+      jobs: Number(values.jobs),
+      sequences: Number(values.sequences),
+      onAttempted: (one) => {
+        attempted.push(one);
+        const minutes = ((Date.now() - began) / 60_000).toFixed(1);
+        console.log(`${attempted.length}/${mutants.length} ${minutes} min  ${verdictOf(one)}  ${one.mutant.id}`);
+        if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(attempted.map(toJson), null, 1));
+      },
+    });
+  } finally {
+    await server.stop();
+  }
+  const isWhole =
+    values.only.length === 0 && values.tests.length === 0 && values.by === undefined && values.again === undefined;
+  const { text, isFine } = table(attempted, explained, isWhole);
+  console.log(text);
+  return isFine ? 0 : 1;
+}
+
+function isAsked({ name }: Killer): boolean {
+  return values.by === undefined || values.by.split(",").includes(name);
+}
+
+function toJson({ mutant: { id, file, line }, verdict, by, ms }: Attempted) {
+  return { id, file, line, kind: verdict.kind, by, ms, why: verdict.why?.slice(0, 300) };
+}
+
+function survivorsIn(file: string): ReadonlySet<string> {
+  const before: unknown = JSON.parse(readFileSync(file, "utf8"));
+  if (!Array.isArray(before)) throw new Error(`${file} holds no verdicts`);
+  return new Set(before.flatMap((one: { id: string; kind: string }) => (one.kind === "survived" ? [one.id] : [])));
+}

@@ -1,0 +1,43 @@
+/**
+ * Which tests look most closely at which functions: they come before all others, so that most of what the model leaves is
+ * found out within seconds. What they miss, the whole suites look at.
+ */
+
+const nearest: readonly (readonly [RegExp, string])[] = [
+  [/^(create_key|revoke_key|list_keys|check_key)$/, "postgres/keys races/keys http/revocation"],
+  [/^engine$/, "engine/tick-alarms engine/alarms engine/leases engine/warm-flights"],
+  [/^diagnose$/, "cli/doctor"],
+  [/^(describe|get_run|list_runs|get_history|has_status|run_status)$/, "client http/runs"],
+  [/^read_callback$/, "http/callbacks"],
+  [/^(start_run|is_same|refuse_late_commit|find_run)$/, "races/starts races/namespaces client/start"],
+  [/^(send_signal|has_answer|take_mail|read_signals)$/, "races/signals races/answers races/stillness"],
+  [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks"],
+  [/^(list_due|move_due)$/, "races/looks races/ticks"],
+  [/^(note_deployment|adopt_environment|is_our_environment)$/, "races/namespaces races/looks engine/first-ticks"],
+  [/^(prune_runs|delete_rows)$/, "races/remains races/prunes"],
+  [/^(renew_leases|void_leases)$/, "races/namespaces races/refusals"],
+  [/^(claim|finish)_(runs|branches)$/, "races/claim-sets races/branch-claims races/losers races/looks races/sets"],
+  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order"],
+  [/^claim_branch/, "races/branch-claims races/losers races/branches"],
+  [
+    /^(finish_branch|defer_run)/,
+    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branches",
+  ],
+  [/^(claim|reclaim|describe)_/, "races/claim-sets races/namespaces races/claims"],
+  [/^(finish|park)_/, "races/stillness races/finishes"],
+  [/queued|freed|losers|demands|pending/, "races/map-slots races/losers races/branches"],
+  [/^lock_run$/, "races/lock-order"],
+];
+
+/** Filters of vitest. */
+export function nearestTo(name: string): readonly string[] {
+  const tests = nearest.find(([names]) => names.test(name))?.[1].split(" ") ?? [];
+  return tests.map((test) => `test/${test}`);
+}
+
+/** Functions of which the model plays nothing. */
+export function isModelled(name: string): boolean {
+  return !/^(create_key|revoke_key|list_keys|check_key|diagnose|describe|get_run|list_runs|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
+    name,
+  );
+}

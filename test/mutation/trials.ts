@@ -1,0 +1,66 @@
+/** Runs tests in a tree of which one file is another one, and puts the file back. */
+import { createHash } from "node:crypto";
+import { pathToFileURL } from "node:url";
+import { Client } from "pg";
+import { migrationSql } from "../../src/postgres/migrate.ts";
+import type { Mutant } from "./sql-mutants.ts";
+import type { Verdict } from "./verdict.ts";
+import type { Ended, Workbench } from "./workbench.ts";
+
+export interface Place {
+  readonly workbench: Workbench;
+  readonly serverUrl: string;
+}
+
+/** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
+const longestMs = 300_000;
+const vitest = "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache";
+
+export function byVitest(mutant: Mutant, filters: readonly string[], place: Place): Promise<Verdict> {
+  const args = [...vitest.split(" "), "--reporter=verbose", ...filters];
+  const env = { TEST_DATABASE_URL: place.serverUrl };
+  return inMutatedTree(mutant, place, () => place.workbench.node(args, env, longestMs));
+}
+
+/** A program that exits with 1 where it found something. */
+export function byProgram(mutant: Mutant, program: readonly string[], place: Place): Promise<Verdict> {
+  const args = ["--conditions=layover-source", ...program, "--database", place.serverUrl];
+  return inMutatedTree(mutant, place, () => place.workbench.node(args, {}, longestMs));
+}
+
+async function inMutatedTree(mutant: Mutant, place: Place, act: () => Promise<Ended>): Promise<Verdict> {
+  const { workbench } = place;
+  workbench.write(mutant.file, mutant.mutated);
+  try {
+    const { code, output } = await act();
+    if (code === 0) return { kind: "survived" };
+    return { kind: code === null ? "hung" : "killed", why: failureIn(output) };
+  } finally {
+    // That of the tree as it is stays: others may be copying it.
+    if (mutant.file.endsWith(".sql") && templateOf(place) !== templateName(migrationSql())) await dropTemplate(place);
+    workbench.putBack(mutant.file);
+  }
+}
+
+function failureIn(output: string): string {
+  return /^ *(?:×|FAIL) .*$/m.exec(output)?.[0].trim() ?? output.slice(-400);
+}
+
+/** Each state of the SQL has made a database of its own to copy from (fresh-database.ts). */
+async function dropTemplate(place: Place): Promise<void> {
+  const server = new Client(place.serverUrl);
+  await server.connect();
+  try {
+    await server.query(`drop database if exists ${templateOf(place)} with (force)`);
+  } finally {
+    await server.end();
+  }
+}
+
+function templateOf({ workbench }: Place): string {
+  return templateName(migrationSql({ folder: pathToFileURL(`${workbench.folder}/src/postgres/`) }));
+}
+
+function templateName(sql: string): string {
+  return `layover_template_${createHash("sha256").update(sql).digest("hex").slice(0, 16)}`;
+}

@@ -1,0 +1,5 @@
+/** What became of a mutant under one killer. `invalid`: it cannot run, so it proves nothing about the tests. */
+export interface Verdict {
+  readonly kind: "killed" | "hung" | "invalid" | "survived";
+  readonly why?: string;
+}

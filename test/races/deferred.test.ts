@@ -1,0 +1,66 @@
+/** A finish that saw less than there is by now: its run is ready again, and as if that turn had never had any trouble. */
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aParkedRun, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres(
+  "a finish that is deferred",
+  (database) => {
+    const stage = stageOn(database);
+    /** A continuation is under way that has not seen the record of the branch. */
+    const aRunToDefer = async (): Promise<Run> => {
+      const run = await aParkedRun(stage, [...branches(["a"]), aWaitFor("address", { ordinal: 2 })]);
+      await run.claimBranch(stage.onlooker, "a", { token: "a" });
+      await run.signal(stage.onlooker, "address");
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await run.finishBranch(stage.onlooker, "a", { token: "a" });
+      return run;
+    };
+    const finish = (run: Run, token = "second", armed = [soon]) =>
+      run.finish(stage.onlooker, { token, position: 0, armed });
+
+    test("ends the turn: its lone claims count no longer", async () => {
+      const run = await aRunToDefer();
+      await stage.clock.advance(2 * minute);
+      const again = { token: "third", turn: 2, alone: true };
+      expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed", claims: 1 });
+      expect(await finish(run, "third")).toMatchObject({ outcome: "deferred", turn: 3 });
+      expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, isReady: true });
+    });
+
+    describe("has the scheduler look", () => {
+      const late = noon + 60 * minute;
+
+      test("as soon as it was armed for", async () => {
+        const run = await aRunToDefer();
+        await stage.onlooker.query("update layover.run_state set due_at = $1", [new Date(late)]);
+        await finish(run);
+        expect(await run.state()).toMatchObject({ dueAt: soon });
+      });
+
+      test("no later than before", async () => {
+        const run = await aRunToDefer();
+        await finish(run, "second", [late]);
+        expect(await run.state()).toMatchObject({ dueAt: soon });
+      });
+    });
+
+    test("settles what it saw, of its own run alone", async () => {
+      const [run, other] = [await aRunToDefer(), await aRunToDefer()];
+      await finish(run);
+      expect(await other.pending()).toMatchObject({ a: { position: 1 } });
+      await run.claim(stage.onlooker, { token: "third", turn: 3 });
+      await run.finish(stage.onlooker, { token: "third", position: 1, demands: branches(["b", "c"]) });
+      for (const path of ["b", "c"]) await run.claimBranch(stage.onlooker, path, { token: path });
+      await run.finishBranch(stage.onlooker, "b", { token: "b" });
+      await run.claim(stage.onlooker, { token: "fourth", turn: 4 });
+      await run.finishBranch(stage.onlooker, "c", { token: "c" });
+      const deferred = await run.finish(stage.onlooker, { token: "fourth", position: 2 });
+      expect(deferred).toMatchObject({ outcome: "deferred" });
+      expect(Object.keys(await run.pending()).toSorted()).toEqual(["address", "c"]);
+      expect(await other.pending()).toMatchObject({ a: { position: 1 } });
+    });
+  },
+  { perTest: true },
+);

@@ -1,0 +1,91 @@
+/** The slots of a map: none is lost and none is given twice, also where a race in the map is decided, or a finish deferred. */
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aFanOut, aMap, aParkedRun, branches, type Run } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres(
+  "of a map with slots",
+  (database) => {
+    const stage = stageOn(database);
+    const queued = async (run: Run) =>
+      Object.entries(await run.pending()).flatMap(([path, { isQueued }]) => (isQueued ? [path] : []));
+    const slots = async (run: Run) =>
+      (await stage.look("select slots, counted from layover.map where run_id = $1", [run.id]))[0];
+    /** Its continuation is under way. */
+    const goOn = async (run: Run) => {
+      await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    };
+
+    describe("where a race is decided", () => {
+      const race = [0, 1, 2].map((place) => `all/race[${place}]`);
+      const decide = (run: Run, position = 1) => {
+        const released = [{ prefix: "all/race[", position: 1 }];
+        return run.finish(stage.onlooker, { token: "second", position, released });
+      };
+
+      test("the slot of a loser at work goes to the first in the queue", async () => {
+        const run = await aMap(stage, [...race.slice(0, 2), "all/x", "all/y"], { slots: 2 });
+        await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+        await goOn(run);
+        expect(await decide(run)).toMatchObject({ branches: [{ path: "all/y" }] });
+        expect(await queued(run)).toEqual([]);
+        expect(await slots(run)).toEqual({ slots: 0, counted: 2 });
+      });
+
+      test("a loser that queued has none to give", async () => {
+        const run = await aMap(stage, [...race, "all/x", "all/y"], { slots: 1 });
+        await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+        await goOn(run);
+        expect(await decide(run)).toMatchObject({ branches: [{ path: "all/x" }] });
+        expect(await queued(run)).toEqual(["all/y"]);
+        expect(await slots(run)).toEqual({ slots: 0, counted: 2 });
+      });
+
+      test("by a finish that is deferred, the same", async () => {
+        const run = await aMap(stage, [...race, "all/x", "all/y"], { slots: 2 });
+        await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+        await goOn(run);
+        await run.claimBranch(stage.onlooker, "all/race[2]", { token: "all/race[2]" });
+        await run.finishBranch(stage.onlooker, "all/race[2]", { token: "all/race[2]" });
+        const answer = await decide(run);
+        expect(answer).toMatchObject({ outcome: "deferred", branches: [{ path: "all/y" }] });
+        expect(await queued(run)).toEqual([]);
+      });
+    });
+
+    test("that a deferred finish asks for, as many items begin as it has; what is asked from later on is dropped", async () => {
+      const run = await aFanOut(stage, ["first"]);
+      await goOn(run);
+      await run.finishBranch(stage.onlooker, "first", { token: "first" });
+      const items = branches(["all/a", "all/b", "all/c"], { path: "all", slots: 2, failsFast: false });
+      const later = branches(["late/a"], { path: "late", slots: 1, failsFast: false });
+      const demands = [...items, ...later.map((demand) => ({ ...demand, demandedAfter: 1 }))];
+      const answer = await run.finish(stage.onlooker, { token: "second", position: 0, demands });
+      expect(answer).toMatchObject({ outcome: "deferred", branches: [{ path: "all/a" }, { path: "all/b" }] });
+      expect(await queued(run)).toEqual(["all/c"]);
+      expect(await stage.look("select path, slots, counted from layover.map")).toEqual([
+        { path: "all", slots: 0, counted: 3 },
+      ]);
+    });
+
+    test("of another run, of the same name, none is given or taken", async () => {
+      const paths = ["all/a", "all/b", "all/c"];
+      const run = await aMap(stage, paths, { slots: 1 });
+      const other = await aMap(stage, paths, { slots: 1 });
+      const before = [await slots(other), await other.pending()];
+      const answer = await run.finishBranch(stage.onlooker, "all/a", { token: "all/a" });
+      expect(answer).toMatchObject({ branches: [{ path: "all/b" }] });
+      expect([await slots(other), await other.pending()]).toEqual(before);
+      expect(await slots(run)).toEqual({ slots: 0, counted: 2 });
+    });
+
+    test("demanded without, all begin", async () => {
+      const run = await aParkedRun(stage, branches(["all/a", "all/b"], { path: "all", slots: null, failsFast: false }));
+      expect(await queued(run)).toEqual([]);
+      expect(await slots(run)).toEqual({ slots: null, counted: 2 });
+    });
+  },
+  { perTest: true },
+);

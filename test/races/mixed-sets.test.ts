@@ -1,0 +1,50 @@
+/** One call for turns of several kinds: where a part of it is done again, what was said before counts no longer. */
+import { expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, terms, tokenOf } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+/** In the order in which they are locked. */
+const ids = {
+  first: "00000000-0000-7000-8000-000000000001",
+  second: "00000000-0000-7000-8000-000000000002",
+  third: "00000000-0000-7000-8000-000000000003",
+};
+
+describeEachPostgres(
+  "in a call of several kinds",
+  (database) => {
+    const stage = stageOn(database);
+    const paths = ["a", "b"];
+
+    test("branches are leased that were claimed ahead of runs which had to be claimed one by one", async () => {
+      const run = await aParkedRun(stage, branches(paths), { runId: ids.first });
+      const [here, elsewhere] = [await aRun(stage, { runId: ids.second }), await aRun(stage, { runId: ids.third })];
+      await stage.onlooker.query("update layover.run set version = 2 where id = $1", [elsewhere.id]);
+      const turns = [
+        ...paths.map((path) => ({ ...run.toClaim({ token: path }), ...at(path) })),
+        ...[here, elsewhere].map((one) => one.toClaim({ token: "first" })),
+      ];
+      const { turns: answers } = await stage.onlooker.call("claim_turns", { ...terms, turns });
+      expect(answers.map(({ outcome }) => outcome)).toEqual(["claimed", "claimed", "claimed", "not_here"]);
+      expect(await run.pending()).toMatchObject({ a: { token: tokenOf("a") }, b: { token: tokenOf("b") } });
+    });
+
+    test("branches are recorded whose results came ahead of runs which had to be finished one by one", async () => {
+      const run = await aFanOut(stage, paths, { runId: ids.first });
+      const others = [await aRunAtWork(stage, { runId: ids.second }), await aRunAtWork(stage, { runId: ids.third })];
+      const bad = [{ ...aRecord("step", "bad"), attempts: 40_000 }];
+      const turns = [
+        ...paths.map((path) => run.toFinishBranch(path, { token: path })),
+        ...others.map((other, index) =>
+          other.toFinish({ token: "first", next: "ready", records: index === 0 ? [aRecord("step", "good")] : bad }),
+        ),
+      ];
+      const { turns: answers } = await stage.onlooker.call("finish_turns", { ...terms, turns });
+      expect(answers.map(({ outcome }) => outcome)).toEqual(["finished", "finished", "finished", "raised"]);
+      expect((await run.history()).toSorted()).toEqual(paths);
+      expect(await Promise.all(others.map((other) => other.history()))).toEqual([["good"], []]);
+    });
+  },
+  { perTest: true },
+);

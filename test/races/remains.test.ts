@@ -1,0 +1,55 @@
+/** A run that is pruned takes all of its own rows along, and no others. */
+import { expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aDemand, aRecord, aStart, at, branches, minute, noon, Run, terms } from "./runs.ts";
+import { type Stage, stageOn } from "./stage.ts";
+
+const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag"];
+
+/** With rows in every table. */
+async function aRunOfAllKinds(stage: Stage): Promise<Run> {
+  await stage.onlooker.call("adopt_environment", terms);
+  const start = { ...aStart(), tags: { colour: "red" } };
+  await stage.onlooker.call("start_run", start);
+  const run = new Run(stage, start.runId);
+  await run.claim(stage.onlooker, { token: "first" });
+  const map = { path: "all", slots: null, failsFast: false };
+  const demands = [...branches(["all/a", "all/b"], map), aDemand("callback", "approval", { ordinal: 3 })];
+  const attempt = { ...at("charge"), number: 1, beganAt: noon, endedAt: noon, error: "0null", demandedAfter: 0 };
+  await run.finish(stage.onlooker, { token: "first", records: [aRecord("step", "charge")], attempt, demands });
+  await run.signal(stage.onlooker, "address");
+  await run.answer(stage.onlooker, "approval");
+  return run;
+}
+
+describeEachPostgres(
+  "the pruning of a run",
+  (database) => {
+    const stage = stageOn(database);
+
+    test("leaves nothing of it, and all of the others", async () => {
+      const run = await aRunOfAllKinds(stage);
+      const other = await aRunOfAllKinds(stage);
+      const rowsOf = async ({ id }: Run) => {
+        const counts = tables.map((table) => {
+          const key = table === "run" ? "id" : "run_id";
+          return `(select count(*)::integer from layover.${table} where ${key} = $1) as ${table}`;
+        });
+        return (await stage.look(`select ${counts.join(", ")}`, [id]))[0];
+      };
+      const before = await rowsOf(other);
+      expect(Object.values(before ?? {}).every((count) => Number(count) > 0)).toBe(true);
+      expect(await rowsOf(run)).toEqual(before);
+      await stage.onlooker.query(
+        "update layover.run_state set status = 'completed', ended_at = $2, ready_at = null, due_at = null where run_id = $1",
+        [run.id, new Date(noon)],
+      );
+      await stage.clock.advance(minute);
+      const call = { keepMs: minute, keepFailedMs: minute, limit: 10 };
+      expect(await stage.onlooker.call("prune_runs", call)).toEqual({ pruned: 1 });
+      expect(await rowsOf(run)).toEqual(Object.fromEntries(tables.map((table) => [table, 0])));
+      expect(await rowsOf(other)).toEqual(before);
+    });
+  },
+  { perTest: true },
+);
