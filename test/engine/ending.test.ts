@@ -253,6 +253,25 @@ describe("a run's timeout", () => {
     expect(refused).toMatchObject(Array.from({ length: 2 }, () => ({ name: "CancelledError", reason: "timeout" })));
   });
 
+  test("refuses answers from then on, since nobody would take them", async () => {
+    const tokens: string[] = [];
+    const world = await World.begin(database, {
+      workflows: [
+        contract.handler(async ({ step }) => {
+          const callback = step.createCallback("ok");
+          tokens.push(callback.token);
+          await callback.wait().catch(() => {});
+          await step.sleep("a moment", "10 minutes");
+        }),
+      ],
+    });
+    const run = await world.start(contract);
+    await world.pass("61 minutes");
+    const late = world.ask((client) => client.resolveCallback(tokens[0] ?? "", "late", { contract }));
+    await expect(late).rejects.toMatchObject({ code: "callback_expired" });
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { code: "run_timeout" } });
+  });
+
   test("blocks a run whose code takes no refusal", async () => {
     const { view } = await playBounded(() => async ({ step }) => {
       for (;;) await step.waitForSignal("go").catch(() => {});

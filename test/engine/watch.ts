@@ -29,6 +29,8 @@ export interface Outlook {
   readonly now: number;
   /** Each instant has an alarm of its own; otherwise the next tick arms what follows it. */
   readonly isExact: boolean;
+  /** How much later than two minutes an alarm may ring. Default: 0. */
+  readonly graceMs?: number;
 }
 
 export class Watch {
@@ -58,13 +60,15 @@ export class Watch {
 /** Why W does not hold for a run. */
 export function objection(
   { due, need, dispatches }: RunInMotion,
-  outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now">,
+  outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,
 ): string | undefined {
-  const { alarms, isExact, since, now } = outlook;
+  const { alarms, isExact, since, now, graceMs = 0 } = outlook;
   if (due === null) {
     return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
   }
-  const stands = alarms.some(({ at, isUnarmed }) => (at <= due + twoMinutes || isUnarmed) && (at >= due || !isExact));
+  const stands = alarms.some(
+    ({ at, isUnarmed }) => (at <= due + twoMinutes + graceMs || isUnarmed) && (at >= due || !isExact),
+  );
   if (!stands) {
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }

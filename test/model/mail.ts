@@ -98,7 +98,8 @@ export function answerCallback(world: World, namespace: string, call: CallbackCa
     const told = first.outcome === "expired" ? "expired" : isSame ? "answered" : "conflict";
     return { answer: { outcome: told }, hasEffect: false };
   }
-  if (isOver(run) || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
+  const waitsNoMore = isOver(run) || run.cancelledPosition !== undefined;
+  if (waitsNoMore || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
   const wait = run.rows.find((row) => row.kind === "callback" && !row.isReleased && isSamePlace(row, call));
   const mayTimeOut = run.status === "running" ? now : now - 1; // a turn under way may be recording the timeout
   if (wait?.until !== undefined && wait.until <= mayTimeOut)

@@ -13,7 +13,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
   end if;
-  select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked into s
+  select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked, t.cancelled_position into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return json_build_object('outcome', 'unknown');
@@ -24,7 +24,8 @@ begin
   if found then
     return json_build_object('outcome', case when k.outcome = 'expired' then 'expired'
       when k.outcome = p->>'outcome' and layover.is_same(k.value, k.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
-  elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer then
+  elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer
+      or s.cancelled_position is not null then -- and will wait for nobody any more
     return json_build_object('outcome', 'over');
   end if;
   v_now := layover.now();
