@@ -124,7 +124,7 @@ export class Minutes {
   /** A clock that is further off than a message may be under way is made up for. */
   #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
     const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
-    return Math.abs(offMs) <= slackMs ? arm : arm.map((minute) => minuteOf(minute * minuteMs + offMs));
+    return Math.abs(offMs) <= slackMs ? arm : arm.map((minute) => minuteOf(ringsAt(minute) + offMs));
   }
 
   /**

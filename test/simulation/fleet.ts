@@ -5,8 +5,7 @@
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
 import { Process } from "../engine/process.ts";
-import type { Bells } from "./outside/bells.ts";
-import type { RuledOutside } from "./outside/platforms.ts";
+import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { playing } from "./programs/program.ts";
@@ -20,7 +19,7 @@ export interface FleetOptions {
   readonly chance: Chance;
   /** The world's. */
   readonly time: () => number;
-  readonly outside: () => RuledOutside;
+  readonly outside: () => Outside;
   readonly world: ProgramWorld;
   readonly note: (line: () => string) => void;
 }
@@ -94,13 +93,19 @@ export class Fleet implements Source {
   }
 
   /** One pass of the scheduler, as the platforms of clouds have it. */
-  async tick(process: Process): Promise<void> {
-    if (this.#isOne) return void (await process.engine.tick());
-    const deployment = `deployment ${this.#deployments}`;
-    const { isNew, triedThrough } = await process.engine.tick({ deployment });
+  async tick(process: Process): Promise<number> {
+    if (this.#isOne) return (await process.engine.tick()).due;
+    const { deployment } = this;
+    const { due, isNew, triedThrough } = await process.engine.tick({ deployment });
     if (isNew || triedThrough !== undefined)
       await process.calls.noteDeployment({ environment, deployment, triedThrough });
     this.#settle(deployment);
+    return due;
+  }
+
+  /** What the live deployment is called. */
+  get deployment(): string {
+    return `deployment ${this.#deployments}`;
   }
 
   end(): void {
@@ -130,12 +135,11 @@ export class Fleet implements Source {
     }
     this.isBeginning ||= this.#isOne;
     this.#processes = Array.from({ length: count }, (_, index) => this.#beget(index));
-    const { bells } = this.#options.outside();
-    if (!this.#isOne && isArmed(bells)) bells.ringOnce();
+    this.#options.outside().deployed();
   }
 
   #settle(deployment: string): void {
-    if (!this.isNew || deployment !== `deployment ${this.#deployments}`) return;
+    if (!this.isNew || deployment !== this.deployment) return;
     this.isNew = false;
     this.settledAt = this.#options.time();
   }
@@ -143,7 +147,6 @@ export class Fleet implements Source {
   #beget(index: number): Process {
     const { site, scenario, contracts, chance, time, outside, world } = this.#options;
     const { query } = site;
-    const { dispatch, alarm, isBeat } = outside();
     const process: Process = new Process({
       name: `process ${++this.#born}`,
       workflows: scenario.runs.flatMap(({ program }, number) => {
@@ -152,9 +155,7 @@ export class Fleet implements Source {
       }),
       namespace,
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
-      dispatch,
-      alarm,
-      isBeat,
+      ports: outside().ports,
       time,
       skewMs: scenario.skewsMs[index],
       warmRuns: scenario.warmRuns,
@@ -171,7 +172,7 @@ export class Fleet implements Source {
   /** What died with the last process is armed and dispatched anew. */
   #begin(process: Process): void {
     const isExclusive = this.#options.scenario.platform === "embedded";
-    const deployment = `deployment ${this.#deployments}`;
+    const { deployment } = this;
     process.isBeginning = true;
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
@@ -189,10 +190,6 @@ export class Fleet implements Source {
       );
     again();
   }
-}
-
-function isArmed(bells: RuledOutside["bells"]): bells is Bells {
-  return "ringOnce" in bells;
 }
 
 function deploymentInWords({ without }: { readonly without: number | undefined }): string {

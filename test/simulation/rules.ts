@@ -6,7 +6,7 @@ import type { Outlook } from "../engine/watch.ts";
 import { objection } from "../engine/watch.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
 
-export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now"> {
+export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs"> {
   /** Whether some deployment carries the workflow's version. */
   readonly carries: (run: RunRows) => boolean;
   /** The leases were voided: whoever has the database for itself took over. */

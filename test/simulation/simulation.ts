@@ -12,7 +12,8 @@ import { atWork } from "../engine/process.ts";
 import { describeCall } from "./describe.ts";
 import { type Fate, Faults, harmful } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
-import { outsideOf, type RuledOutside } from "./outside/platforms.ts";
+import type { Outside } from "./outside/outside.ts";
+import { outsideOf } from "./outside/platforms.ts";
 import { Passage } from "./passage.ts";
 import { People } from "./people.ts";
 import { programOf } from "./programs/contract.ts";
@@ -58,7 +59,7 @@ class Simulation {
   readonly #course: Course;
   readonly #fleet: Fleet;
   readonly #faults: Faults;
-  readonly #outside: RuledOutside;
+  readonly #outside: Outside;
   readonly #passage: Passage;
   readonly #people: People;
   readonly #rules = new Rules();
@@ -96,6 +97,7 @@ class Simulation {
       processes: () => this.#fleet.takers,
       tick: (process) => this.#fleet.tick(process),
       dueAt: () => this.#dueAt(),
+      deployment: () => this.#fleet.deployment,
     });
     this.#passage = new Passage({
       course: () => this.#course,
@@ -225,7 +227,8 @@ class Simulation {
     this.#wrongs.push(
       ...this.#rules.check(this.#snapshot, {
         alarms: this.#outside.standing(),
-        isExact: platform === "cloudflare" || platform === "aws",
+        isExact: this.#outside.isExact,
+        graceMs: this.#outside.graceMs,
         since: isNew ? now : beginning + settledAt,
         now,
         carries: ({ version }) => this.#fleet.carries(version),

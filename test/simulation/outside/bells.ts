@@ -38,6 +38,10 @@ export class Bells implements Source {
     this.#ground = ground;
   }
 
+  get areInMemory(): boolean {
+    return this.#rules.areInMemory;
+  }
+
   readonly alarm: Alarm = async (instants) => {
     const { roundMs, isNamed } = this.#rules;
     for (const { at } of instants) {

@@ -1,18 +1,21 @@
 /** What stands outside of every process: what was dispatched, and the alarms. Each platform has rules of its own. */
-import type { Alarm, Dispatch } from "../../../src/core/ports.ts";
 import type { Source } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
-import type { Process } from "../../engine/process.ts";
+import type { Ports, Process, Within } from "../../engine/process.ts";
 
 export interface Outside extends Source {
-  readonly dispatch: Dispatch;
-  readonly alarm: Alarm;
-  /** The alarm rings at a pace of its own, whatever is armed. */
-  readonly isBeat: boolean;
+  /** How the processes of this platform reach it. */
+  readonly ports: (within: Within) => Ports;
+  /** Each instant has an alarm of its own; otherwise the next tick arms what follows it. */
+  readonly isExact: boolean;
+  /** How much later than two minutes after its instant an alarm may ring, where clocks are off. */
+  readonly graceMs: number;
   /** The alarms that W may count on. */
   standing(): readonly StandingAlarm[];
   /** A process died: what becomes of what it was about. */
   lose(process: Process): void;
+  /** New code was deployed: it is to look at everything once. */
+  deployed(): void;
 }
 
 /** What the rules need of the world. Times are epoch milliseconds. */
@@ -23,8 +26,10 @@ export interface Ground {
   readonly below: (bound: number) => number;
   /** The processes that may take something now. */
   readonly processes: () => readonly Process[];
-  /** One pass of the scheduler, by this process. */
-  readonly tick: (process: Process) => Promise<unknown>;
+  /** One pass of the scheduler, by this process; answers how much was due. */
+  readonly tick: (process: Process) => Promise<number>;
+  /** What the live deployment is called. */
+  readonly deployment: () => string;
   /** The earliest instant at which a scheduler would find anything. */
   readonly dueAt: () => number | undefined;
 }

@@ -1,7 +1,7 @@
 /** The delivery rules of each platform, as its documents state them (links beside each). */
-import type { TurnRef } from "../../../src/core/ports.ts";
-import type { Process } from "../../engine/process.ts";
+import { bare, type Process } from "../../engine/process.ts";
 import { type BellRules, Bells } from "./bells.ts";
+import { Cloudflare } from "./cloudflare.ts";
 import { Cron } from "./cron.ts";
 import { Deliveries, type DeliveryRules } from "./deliveries.ts";
 import type { Ground, Outside } from "./outside.ts";
@@ -12,14 +12,6 @@ export type PlatformName = (typeof platforms)[number];
 const minuteMs = 60_000;
 const sixHoursMs = 6 * 3_600_000;
 
-const queue: DeliveryRules = {
-  // https://developers.cloudflare.com/queues/reference/delivery-guarantees/ and …/configuration/batching-retries/
-  batch: 10,
-  twice: 5,
-  late: 10,
-  lateMs: 60_000,
-  againMs: [0, 10_000, 30_000],
-};
 const invoke: DeliveryRules = {
   // https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
   batch: null,
@@ -32,16 +24,6 @@ const invoke: DeliveryRules = {
 const request: DeliveryRules = { batch: null, twice: 0, late: 5, lateMs: 2_000, againMs: [] };
 const inProcess: DeliveryRules = { batch: 100, twice: 0, late: 0, lateMs: 0, againMs: [] };
 
-const durableObject: BellRules = {
-  // https://developers.cloudflare.com/durable-objects/api/alarms/: at least once, six retries from 2 s on, doubling.
-  // What it gave up stays in the object's storage, and the cron, which asks the object each minute, finds it there.
-  roundMs: minuteMs,
-  lateMs: 30_000,
-  againMs: [2_000, 4_000, 8_000, 16_000, 32_000, 64_000],
-  isNamed: false,
-  areInMemory: false,
-  sweepMs: minuteMs,
-};
 const oneShots: BellRules = {
   // https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html: within 60 s; then an asynchronous invoke.
   roundMs: minuteMs,
@@ -60,10 +42,10 @@ const timers: BellRules = {
   sweepMs: sixHoursMs,
 };
 
-export function outsideOf(platform: PlatformName, ground: Ground): RuledOutside {
+export function outsideOf(platform: PlatformName, ground: Ground): Outside {
   switch (platform) {
     case "cloudflare":
-      return new RuledOutside(new Deliveries(queue, ground), new Bells(durableObject, ground));
+      return new Cloudflare(ground);
     case "aws":
       return new RuledOutside(new Deliveries(invoke, ground), new Bells(oneShots, ground));
     case "cron":
@@ -75,7 +57,7 @@ export function outsideOf(platform: PlatformName, ground: Ground): RuledOutside 
 }
 
 /** Dispatches and alarms of one platform. */
-export class RuledOutside implements Outside {
+class RuledOutside implements Outside {
   readonly deliveries: Deliveries;
   readonly bells: Bells | Cron;
 
@@ -84,11 +66,21 @@ export class RuledOutside implements Outside {
     this.bells = bells;
   }
 
-  readonly dispatch = (turns: readonly TurnRef[], delayMs: number) => this.deliveries.dispatch(turns, delayMs);
-  readonly alarm: Outside["alarm"] = (instants) => this.bells.alarm(instants);
+  readonly ports: Outside["ports"] = (within) => {
+    const { dispatch } = this.deliveries;
+    const { alarm } = this.bells;
+    return bare({ dispatch, alarm, isBeat: this.bells instanceof Cron })(within);
+  };
 
-  get isBeat(): boolean {
-    return this.bells instanceof Cron;
+  readonly graceMs = 0;
+
+  get isExact(): boolean {
+    return this.bells instanceof Bells && !this.bells.areInMemory;
+  }
+
+  deployed(): void {
+    // A process that has its alarms in memory begins with a tick, and a cron rings soon.
+    if (this.isExact && this.bells instanceof Bells) this.bells.ringOnce();
   }
 
   happenings() {
