@@ -11,7 +11,7 @@ interface Request {
 
 /** Answers an id, the same for the same idempotency key. */
 export async function perform(kind: string, { idempotencyKey, details }: Request): Promise<string> {
-  const url = typeof process === "undefined" ? undefined : process.env["EFFECTS_URL"]; // a Worker has none
+  const url = typeof process === "undefined" ? undefined : process.env["EFFECTS_URL"]; // a Worker has one with nodejs_compat only
   if (url !== undefined) {
     const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey };
     const response = await fetch(`${url}/${kind}`, { method: "POST", headers, body: JSON.stringify(details) });

@@ -1,43 +1,69 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
-const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith("layover-demo-"));
-
-async function demo(interruptedAt?: RegExp): Promise<{ output: string; code: number | null }> {
-  const child = spawn(process.execPath, ["--conditions=layover-source", join(import.meta.dirname, "demo.ts")], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-      if (interruptedAt?.test(output)) child.kill("SIGINT");
-    });
-  }
-  await once(child, "close");
-  return { output, code: child.exitCode };
+interface Told {
+  readonly output: string;
+  readonly code: number | null;
+  /** What it has left among the temporary files. */
+  readonly left: readonly string[];
 }
 
-test("the demo ends as it is told, and leaves nothing behind", { timeout: 90_000 }, async () => {
-  const before = folders();
-  const { output, code } = await demo();
+async function demo(args: readonly string[], interruptedAt?: RegExp): Promise<Told> {
+  const folder = mkdtempSync(join(tmpdir(), "layover-demo-test-"));
+  chmodSync(folder, 0o755); // Postgres may run as somebody else
+  try {
+    const main = join(import.meta.dirname, "demo.ts");
+    const child = spawn(process.execPath, ["--conditions=layover-source", main, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, TMPDIR: folder },
+    });
+    onTestFinished(() => void child.kill("SIGTERM"));
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        if (interruptedAt?.test(output)) child.kill("SIGINT");
+      });
+    }
+    await once(child, "close");
+    // Binaries of Postgres are kept for the next time, where it may not run those of the checkout.
+    const left = readdirSync(folder).filter((name) => !name.endsWith("-binaries"));
+    return { output, code: child.exitCode, left };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test.each([
+  ["node", []],
+  ["cloudflare", ["--on", "cloudflare"]],
+])("the demo on %s ends as it is told, and leaves nothing behind", { timeout: 90_000 }, async (_, args) => {
+  const { output, code, left } = await demo(args);
   expect(output).toMatch(/charge +asked 2 times, done 1 time\n/);
   expect(output).toContain("nothing was lost, nothing was done twice");
-  expect(code).toBe(0);
-  expect(folders()).toEqual(before);
+  expect([code, left]).toEqual([0, []]);
 });
 
 test.each([
-  ["while a server starts", /layover dev/],
-  ["while a server runs", /charge: the payment/],
-])("the demo that is interrupted %s leaves nothing behind", { timeout: 60_000 }, async (_, when) => {
-  const before = folders();
-  const { output, code } = await demo(when);
+  ["on node while a server starts", [], /layover dev/],
+  ["on node while a server runs", [], /charge: the payment/],
+  ["on cloudflare while Postgres starts", ["--on", "cloudflare"], /layover migrate/],
+  ["on cloudflare while a Worker runs", ["--on", "cloudflare"], /charge: the payment/],
+])("the demo that is interrupted %s leaves nothing behind", { timeout: 60_000 }, async (_, args, when) => {
+  const { output, code, left } = await demo(args, when);
   expect(output).not.toContain("not as told");
-  expect(code).toBe(130);
-  expect(folders()).toEqual(before);
+  expect([code, left]).toEqual([130, []]);
+});
+
+test.each([
+  [["--on", "aws"], '--on takes node or cloudflare, not "aws".'],
+  [["--at", "once"], "It takes --on."],
+])("the demo that is told %j says what it takes", async (args, sentence) => {
+  const { output, code } = await demo(args);
+  expect(output).toContain(sentence);
+  expect(code).toBe(1);
 });

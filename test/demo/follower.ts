@@ -1,7 +1,7 @@
 /** Follows a run from outside, by the API alone: tells each record of its history once, as it comes. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
-import type { DevServer } from "../platform/dev-server.ts";
+import type { Host } from "./host.ts";
 import { paint, type Screen } from "./screen.ts";
 
 const Instant = z.coerce.date().transform((date) => date.getTime());
@@ -25,19 +25,21 @@ export type Look = z.infer<typeof History> & z.infer<typeof Run>;
 
 export class Follower {
   readonly #screen: Screen;
+  readonly #host: Host;
   readonly #runId: string;
   #told = 0;
 
-  constructor(screen: Screen, runId: string) {
+  constructor(screen: Screen, host: Host, runId: string) {
     this.#screen = screen;
+    this.#host = host;
     this.#runId = runId;
   }
 
   /** Looks again and again, and tells what is new, until it looks as it should. */
-  async until(server: DevServer, what: string, isSo: (look: Look) => boolean, withinMs = 15_000): Promise<Look> {
+  async until(what: string, isSo: (look: Look) => boolean, withinMs = 15_000): Promise<Look> {
     const givenUpAt = Date.now() + withinMs;
     for (;;) {
-      const look = await this.look(server);
+      const look = await this.look();
       this.#tell(look);
       if (isSo(look)) return look;
       if (Date.now() > givenUpAt) throw new Error(`${what}: not so after ${withinMs / 1_000} s, but ${look.status}`);
@@ -45,10 +47,17 @@ export class Follower {
     }
   }
 
-  async look(server: DevServer): Promise<Look> {
-    const run = await server.api("GET", `/v1/runs/${this.#runId}`);
-    const history = await server.api("GET", `/v1/runs/${this.#runId}/history`);
-    return { ...History.parse(history.body), ...Run.parse(run.body) };
+  /** Its instants are on the clock of this machine. */
+  async look(): Promise<Look> {
+    const run = Run.parse((await this.#host.api("GET", `/v1/runs/${this.#runId}`)).body);
+    const history = History.parse((await this.#host.api("GET", `/v1/runs/${this.#runId}/history`)).body);
+    const wallTime = (at: number) => this.#host.wallTime(at);
+    const records = history.records.map(({ beganAt, recordedAt, ...record }) => ({
+      ...record,
+      ...(beganAt !== undefined && { beganAt: wallTime(beganAt) }),
+      recordedAt: wallTime(recordedAt),
+    }));
+    return { ...history, ...run, records, createdAt: wallTime(run.createdAt) };
   }
 
   #tell({ records, createdAt }: Look): void {
