@@ -4,6 +4,7 @@
  *   --seeds N       how many (1,000), from --from S (1) on
  *   --minutes M     ... and on, until so much time has passed
  *   --program V     only scenarios with this verb: map, race, callback, poison …
+ *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded
  *   --trace         prints what happens; for one seed or a few
  *   --jobs N        threads (the machine's cores)
  *   --all           does not stop at the first failure
@@ -14,6 +15,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startPostgres } from "../postgres/server.ts";
+import { platforms } from "./outside/platforms.ts";
 import { playSeed } from "./seeds.ts";
 import { openSite } from "./site.ts";
 import { describeTally, nothing, sum, type Tally } from "./tally.ts";
@@ -25,6 +27,7 @@ const { values: options } = parseArgs({
     from: { type: "string", default: "1" },
     minutes: { type: "string", default: "0" },
     program: { type: "string" },
+    on: { type: "string" },
     trace: { type: "boolean", default: false },
     jobs: { type: "string", default: String(availableParallelism()) },
     all: { type: "boolean", default: false },
@@ -34,7 +37,11 @@ const { values: options } = parseArgs({
 const from = Number(options.from);
 const count = Number(options.seeds);
 const until = performance.now() + Number(options.minutes) * 60_000;
-const verb = options.program;
+const only = { verb: options.program, platform: platforms.find((platform) => platform === options.on) };
+if (options.on !== undefined && only.platform === undefined) {
+  console.error(`--on takes one of ${platforms.join(", ")}, not "${options.on}".`);
+  process.exit(1);
+}
 const beganAt = performance.now();
 
 const settings = { synchronous_commit: "off" };
@@ -53,7 +60,7 @@ async function trace(): Promise<void> {
   const site = await openSite(serverUrl);
   for (let seed = from; seed < from + count; seed += 1) {
     console.log(`\nSeed ${seed}`);
-    const { wrongs } = await playSeed(site, seed, { verb, onLine: (line) => console.log(line) });
+    const { wrongs } = await playSeed(site, seed, { ...only, onLine: (line) => console.log(line) });
     failed ||= wrongs.length > 0;
   }
   await site.close();
@@ -63,7 +70,7 @@ async function playAll(): Promise<number> {
   let next = from;
   let tally: Tally = nothing;
   const isLeft = () => (next < from + count || performance.now() < until) && (options.all || tally.failed === 0);
-  const orders: WorkerOrders = { serverUrl, verb };
+  const orders: WorkerOrders = { serverUrl, only };
   await Promise.all(
     Array.from({ length: Number(options.jobs) }, async () => {
       const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData: orders });

@@ -1,5 +1,6 @@
 /** Plays seeds: one seed is one scenario and all that happens in it, always the same. A failing one is shrunk. */
 import fc from "fast-check";
+import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { type Report, simulate } from "./simulation.ts";
@@ -8,6 +9,8 @@ import type { Site } from "./site.ts";
 export interface SeedOptions {
   /** Only scenarios in which some run's program has this verb. */
   readonly verb?: string | undefined;
+  /** Only on this platform. */
+  readonly platform?: PlatformName | undefined;
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
@@ -73,9 +76,10 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
   ].join("\n");
 }
 
-function scenarioWith({ verb }: SeedOptions): fc.Arbitrary<Scenario> {
-  if (verb === undefined) return scenario;
-  return scenario.filter(({ runs }) => runs.some(({ program }) => partsOf(program).some(({ kind }) => kind === verb)));
+function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
+  const all = platform === undefined ? scenario : scenario.map((drawn) => ({ ...drawn, platform }));
+  if (verb === undefined) return all;
+  return all.filter(({ runs }) => runs.some(({ program }) => partsOf(program).some(({ kind }) => kind === verb)));
 }
 
 function seconds(ms: number): string {

@@ -1,12 +1,12 @@
 /** One thread that plays seeds as it is told to. */
 import { parentPort, workerData } from "node:worker_threads";
-import { describeScenario, type Failure, playSeed, shrinkSeed } from "./seeds.ts";
+import { describeScenario, type Failure, playSeed, type SeedOptions, shrinkSeed } from "./seeds.ts";
 import { openSite, type Site } from "./site.ts";
 import { type Tally, tallied } from "./tally.ts";
 
 export interface WorkerOrders {
   readonly serverUrl: string;
-  readonly verb: string | undefined;
+  readonly only: Pick<SeedOptions, "verb" | "platform">;
 }
 
 export interface Told {
@@ -17,7 +17,7 @@ export interface Told {
 /** A database in which much was deleted grows slow. */
 const seedsPerSite = 500;
 
-const { serverUrl, verb }: WorkerOrders = workerData;
+const { serverUrl, only }: WorkerOrders = workerData;
 let site: Site | undefined;
 let played = 0;
 
@@ -28,10 +28,10 @@ async function play(seed: number): Promise<Told> {
   }
   played += 1;
   site ??= await openSite(serverUrl);
-  const report = await playSeed(site, seed, { verb });
+  const report = await playSeed(site, seed, only);
   const tally = tallied(report);
   if (report.wrongs.length === 0) return { tally };
-  const failure = await shrinkSeed(site, seed, { verb });
+  const failure = await shrinkSeed(site, seed, only);
   if (failure === undefined) {
     const wrongs = [...report.wrongs, "played again it did not fail: something in it is not always the same"];
     return { tally, failure: { seed, wrongs, scenario: "", lines: [] } };

@@ -33,7 +33,7 @@ import { step } from "./step.ts";
 import { thrownOf } from "./thrown.ts";
 import { lambda } from "./words.ts";
 
-export type { Answered, CallbackPlan, Facts, Program, ProgramWorld } from "./part.ts";
+export type { Answered, Facts, Program, ProgramWorld } from "./part.ts";
 
 /** What is simple comes first: failing programs shrink towards it. */
 const leaves = [step, sleep, signal, callback, drawn, fail];
