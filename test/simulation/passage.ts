@@ -3,7 +3,7 @@
  * comes late or twice, its process dies, or it is held between its execution and its COMMIT, so that others run and wait
  * for its locks.
  */
-import { type Query, QueryError } from "../../src/core/ports.ts";
+import { type Query, QueryError, type Row } from "../../src/core/ports.ts";
 import type { Chance } from "../engine/chance.ts";
 import { type Course, earliest, type Happening, type Source } from "../engine/course.ts";
 import type { Process, Waiting } from "../engine/process.ts";
@@ -20,7 +20,9 @@ export interface PassageOptions {
   /** Looks at the rows, since something may have changed them. */
   readonly look: () => Promise<void>;
   readonly note: (line: () => string) => void;
+  readonly query: Query;
   readonly describe: (call: Waiting) => string;
+  readonly describeAnswer: (rows: readonly Row[]) => string | undefined;
 }
 
 /** From execution to COMMIT no more than this may pass (DESIGN.md §4, 7). */
@@ -151,19 +153,40 @@ export class Passage implements Source {
     if (chance.below(2) === 0) await course().turnTo(course().time + chance.below(longestLatencyMs));
     const isHeld = (fate === "is held" || fate === "is cut") && !sessions.areLent;
     if (!isHeld && !sessions.isAnyLent) {
-      const tell = await call.act();
+      const listening = this.#listen(this.#options.query);
+      const tell = await call.act(listening.query);
+      listening.note();
       if (!reading.has(call.what)) await look();
       return this.#tell(owner, call, fate, tell);
     }
     const session = await sessions.lend();
     if (isHeld) await session.begin();
-    const flight = session.fly((via) => call.act(via));
+    const listening = this.#listen(session.query);
+    const flight = session.fly(() => call.act(listening.query));
     await this.#progress(flight, async () => {
+      listening.note();
       if (isHeld) return this.#hold(owner, call, fate, session, flight.answer);
       sessions.giveBack(session);
       await look();
       this.#tell(owner, call, fate, flight.answer);
     });
+  }
+
+  /** Hears what is answered, so that it can be noted when its turn comes. */
+  #listen(query: Query): { readonly query: Query; readonly note: () => void } {
+    const { note, describeAnswer } = this.#options;
+    let answer: string | undefined;
+    const heard = async (...statement: Parameters<Query>) => {
+      const rows = await query(...statement);
+      answer = describeAnswer(rows);
+      return rows;
+    };
+    return {
+      query: Object.assign(heard, { endpoint: query.endpoint }),
+      note: () => {
+        if (answer !== undefined) note(() => `  → ${answer}`);
+      },
+    };
   }
 
   #hold(owner: Process, call: Waiting, fate: Fate, session: Session, tell: () => void): void {

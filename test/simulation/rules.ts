@@ -35,11 +35,11 @@ export class Rules {
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
       if (w !== undefined) wrong.push(`W does not hold: ${w}`);
-      found.push(...wrong.map((sentence) => `of run ${run.runId}: ${sentence}`));
+      found.push(...wrong.map((sentence) => `of ${run.runId}: ${sentence}`));
       this.#before.set(run.runId, run);
     }
     const gone = [...this.#before.keys()].filter((runId) => !runs.some((run) => run.runId === runId));
-    found.push(...gone.map((runId) => `run ${runId} is gone`));
+    found.push(...gone.map((runId) => `${runId} is gone`));
     return found;
   }
 

@@ -9,7 +9,7 @@
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
 import { atWork } from "../engine/process.ts";
-import { describeCall } from "./describe.ts";
+import { describeAnswer, describeCall } from "./describe.ts";
 import { type Fate, Faults, harmful } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
 import type { Outside } from "./outside/outside.ts";
@@ -108,7 +108,9 @@ class Simulation {
       crash: (process) => this.#fleet.crash(process),
       look: () => this.#look(),
       note,
+      query: site.query,
       describe: describeCall,
+      describeAnswer,
     });
     this.#people = new People({
       time,
@@ -172,7 +174,7 @@ class Simulation {
         answers: { answered: this.#people.answersTo(runId), crashes },
         bodies: this.#bodies.get(runId)?.size ?? 0,
       });
-      wrongs.push(...found.map((wrong) => `of run ${runId}: ${wrong}`));
+      wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
     }
   }
 
@@ -240,8 +242,13 @@ class Simulation {
 
   #note(line: () => string): void {
     if (this.#onLine === undefined) return;
-    this.#onLine(`${new Date(this.#now).toISOString().slice(8, 23).replace("T", " ")}  ${line()}`);
+    this.#onLine(`${new Date(this.#now).toISOString().slice(8, 23).replace("T", " ")}  ${named(line())}`);
   }
+}
+
+/** Runs by their numbers. */
+function named(line: string): string {
+  return line.replace(/0{7}(\d)-0000-7000-8000-0{12}/g, "run $1");
 }
 
 function runIdOf(index: number): string {

@@ -45,8 +45,11 @@ const stepsHere = 10;
 
 export class Cloudflare implements Outside {
   readonly isExact = true;
-  /** Two clocks that are off each round up to a minute of their own, and give 2 s. */
-  readonly graceMs = 4_000;
+  /**
+   * Two clocks that are off each round up to a minute of their own, and give 2 s. And what a process believes to be the
+   * database's time is late by how long its last answer was under way, up to the 30 s that a COMMIT may take.
+   */
+  readonly graceMs = 34_000;
   readonly #ground: Ground;
   readonly #object = new PlayedObject();
   readonly #offMs: number;
