@@ -1,16 +1,18 @@
-/** Calls in words: for whoever reads what happened. */
+/** Calls, their answers and what became of the rows, in words: for whoever reads what happened. */
 import type { Row } from "../../src/core/ports.ts";
 import type { Waiting } from "../engine/process.ts";
+import { isOver, type RunRows } from "./snapshot.ts";
 
-/** The fields of a call that tell it from others. */
-const telling = ["runId", "turn", "path", "occurrence", "next", "name", "position", "alone", "outcome"];
-const times = new Set(["now", "notAfter", "armed"]);
+/** The fields of a call that tell it from others, in the order in which they are told. */
+const telling = ["runId", "turn", "path", "occurrence", "name", "outcome", "position", "records", "demands", "next"];
 
 export function describeCall({ port, what, parameter }: Waiting): string {
   if (port === "dispatch") return `dispatches ${what}`;
   if (port === "alarm") return `arms ${what}`;
   if (parameter === undefined) return `${what}()`;
-  return `${what}(${inWords(JSON.parse(parameter))})`;
+  const call = JSON.parse(parameter);
+  const items: readonly unknown[] = call.turns ?? call.moves ?? [call];
+  return `${what}(${items.map((item) => itemInWords(Object(item))).join(" | ")})`;
 }
 
 /** What a call was answered. Undefined: nothing worth telling. */
@@ -22,17 +24,37 @@ export function describeAnswer(rows: readonly Row[]): string | undefined {
   return outcomes.length === 0 ? undefined : outcomes.join(", ");
 }
 
-function inWords(value: unknown): string {
-  if (Array.isArray(value)) return value.map((item) => inWords(item)).join(" | ");
-  if (typeof value !== "object" || value === null) return String(value);
-  const fields = Object.entries(value).flatMap(([name, field]) => {
-    if (name === "turns" || name === "moves") return [inWords(field)];
-    if (name === "records" && Array.isArray(field)) return [`records ${field.map(({ path }) => path).join(", ")}`];
-    if (name === "demands" && Array.isArray(field)) return [`demands ${field.map(({ path }) => path).join(", ")}`];
-    if (name === "claim") return [`and claims (${inWords(field)})`];
+/** How a run stands. */
+export function describeRun(run: RunRows): string {
+  const { runId, status, turn, blocked, readyAt, leasedUntil, due, lastPosition, pending, signals, answers } = run;
+  if (isOver(run)) return `${runId} is ${status}, ${lastPosition} records`;
+  const waits = pending.map(({ kind, place, position }) => `${kind} ${place}${position === null ? "" : " (recorded)"}`);
+  const mail = [
+    ...signals.flatMap(({ name, position }) => (position === null ? [`signal ${name}`] : [])),
+    ...answers.flatMap(({ place, position }) => (position === null ? [`answer to ${place}`] : [])),
+  ];
+  return [
+    `${runId} is ${blocked === null ? status : "blocked"}, turn ${turn}, ${lastPosition} records`,
+    status === "running" ? `leased until ${time(leasedUntil)}` : `ready at ${time(readyAt)}`,
+    `due at ${time(due)}`,
+    ...(waits.length > 0 ? [`waits for ${waits.join(", ")}`] : []),
+    ...(mail.length > 0 ? [`not taken: ${mail.join(", ")}`] : []),
+  ].join("; ");
+}
+
+function itemInWords(item: Readonly<Record<string, unknown>>): string {
+  const fields = telling.flatMap((name) => {
+    const field = item[name];
+    if (field === undefined || field === null) return [];
     if (name === "runId") return [String(field)];
-    if (name === "alone") return field === true ? ["alone"] : [];
-    return telling.includes(name) && !times.has(name) ? [`${name} ${String(field)}`] : [];
+    if (name === "position") return [`saw ${field}`];
+    return [`${name} ${Array.isArray(field) ? field.map(({ path }) => path).join(", ") : field}`];
   });
+  if (item["alone"] === true) fields.push("alone");
+  if (item["claim"] !== undefined) fields.push(`and claims (${itemInWords(Object(item["claim"]))})`);
   return fields.join(" ");
+}
+
+function time(ms: number | null): string {
+  return ms === null ? "never" : new Date(ms).toISOString().slice(11, 23);
 }

@@ -100,7 +100,7 @@ async function answerOf(worker: Worker): Promise<Told> {
 function report({ seed, wrongs, scenario, lines }: NonNullable<Told["failure"]>): void {
   console.log(`\n✗ Seed ${seed} fails; what follows is the smallest scenario found that does.\n\n${scenario}\n`);
   for (const line of lines) console.log(line);
-  for (const wrong of wrongs) console.log(`✗ ${wrong}`);
+  if (lines.length === 0) for (const wrong of wrongs) console.log(`✗ ${wrong}`);
   console.log(`\nAll of it as it was drawn: npm run simulate -- --from ${seed} --seeds 1 --trace\n`);
 }
 

@@ -33,6 +33,8 @@ const passing = new Set(["database_unavailable", "too_late", "internal", "unreac
 export class People implements Source {
   readonly #options: PeopleOptions;
   readonly #timers: Timers;
+  /** What they wait to do, in order of time. */
+  #errands: { readonly at: number; readonly what: string }[] = [];
   readonly #letters = new Map<string, Facts["signals"]>();
   readonly #answers = new Map<string, Facts["answered"]>();
   readonly #started = new Set<string>();
@@ -50,11 +52,16 @@ export class People implements Source {
   happenings() {
     const next = this.#timers.next;
     if (next === undefined || next > this.#options.time()) return [];
-    return [{ what: () => "somebody goes on", act: () => this.#timers.fire() }];
+    return [{ what: () => this.#nextErrand(), act: () => this.#timers.fire() }];
   }
 
   next(): number | undefined {
     return this.#timers.next;
+  }
+
+  #nextErrand(): string {
+    const [first] = this.#errands.toSorted((one, other) => one.at - other.at);
+    return `somebody ${first?.what ?? "goes on"}`;
   }
 
   hasStarted(runId: string): boolean {
@@ -73,7 +80,7 @@ export class People implements Source {
   /** Starts it, and writes its letters. */
   start(contract: ProgramContract, runId: string, plan: PlannedRun): void {
     this.#act(async () => {
-      await this.#pause(plan.startAtMs);
+      await this.#pause(plan.startAtMs, `starts ${runId}`);
       const options = { runId, id: `the id of ${runId}` };
       switch (plan.by) {
         case "client":
@@ -99,7 +106,7 @@ export class People implements Source {
     if (plan.answer === "never" || this.#invited.has(token)) return;
     this.#invited.add(token);
     this.#act(async () => {
-      await this.#pause(plan.afterMs);
+      await this.#pause(plan.afterMs, `answers the callback of ${plan.value}`);
       const answered = await this.#insist((client) =>
         plan.answer === "resolve"
           ? client.resolveCallback(token, plan.value, { contract })
@@ -108,7 +115,7 @@ export class People implements Source {
       const answer = { value: plan.value, isAccepted: "answer" in answered };
       this.#answers.set(runId, [...this.answersTo(runId), answer]);
       if (!plan.twice) return;
-      await this.#pause(this.#options.chance.below(60_000));
+      await this.#pause(this.#options.chance.below(60_000), `answers the callback of ${plan.value} otherwise`);
       const again = await this.#insist((client) => client.resolveCallback(token, `not ${plan.value}`, { contract }));
       if ("answer" in again) this.wrongs.push(`a second, other answer to the callback of ${plan.value} was taken`);
     });
@@ -117,14 +124,14 @@ export class People implements Source {
   async #send(contract: ProgramContract, runId: string, letter: Letter): Promise<void> {
     const { name, payload, atMs, isTwice, insists } = letter;
     const signalId = this.#options.chance.uuid();
-    await this.#pause(atMs);
+    await this.#pause(atMs, `sends ${name} ${payload} to ${runId}`);
     const send = () =>
       this.#insist((client) => client.signal(runId, name, payload, { contract, signalId }), { insists });
     const sent = await send();
     if (!("answer" in sent)) return;
     this.#letters.set(runId, [...this.sentTo(runId), { name, payload }]);
     if (!isTwice) return;
-    await this.#pause(this.#options.chance.below(300_000));
+    await this.#pause(this.#options.chance.below(300_000), `sends ${name} ${payload} to ${runId} again`);
     await send();
   }
 
@@ -138,7 +145,7 @@ export class People implements Source {
       const process = await this.#anyone();
       let session: Session | undefined;
       while (session === undefined) {
-        if (sessions.areLent) await this.#pause(againMs);
+        if (sessions.areLent) await this.#pause(againMs, "asks again");
         else
           session = await passage.happen("somebody begins a transaction", async () => {
             const lent = await sessions.lend();
@@ -176,10 +183,10 @@ export class People implements Source {
       ]);
       if (outcome !== "started") {
         await end("rollback");
-        await this.#pause(againMs);
+        await this.#pause(againMs, "asks again");
         continue;
       }
-      await this.#pause(chance.below(20_000));
+      await this.#pause(chance.below(20_000), `ends the transaction of ${options.runId}`);
       if (process.isDead) {
         await end("rollback"); // its connection broke
         continue;
@@ -211,7 +218,7 @@ export class People implements Source {
       const outcome = await Promise.race([asked, process.gone]);
       if (outcome !== undefined && !("refused" in outcome && passing.has(outcome.refused))) return outcome;
       if (!insists) return { refused: "nobody asked again" };
-      await this.#pause(againMs);
+      await this.#pause(againMs, "asks again");
     }
   }
 
@@ -220,7 +227,7 @@ export class People implements Source {
       const processes = this.#options.processes();
       const process = processes[this.#options.chance.below(Math.max(1, processes.length))];
       if (process !== undefined) return process;
-      await this.#pause(againMs);
+      await this.#pause(againMs, "asks again");
     }
   }
 
@@ -235,8 +242,12 @@ export class People implements Source {
     );
   }
 
-  async #pause(ms: number): Promise<void> {
+  async #pause(ms: number, what: string): Promise<void> {
+    const at = this.#options.time() + ms;
+    const errand = { at, what };
+    this.#errands.push(errand);
     await pause(this.#timers, ms);
+    this.#errands = this.#errands.filter((other) => other !== errand);
   }
 }
 

@@ -9,7 +9,7 @@
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
 import { atWork } from "../engine/process.ts";
-import { describeAnswer, describeCall } from "./describe.ts";
+import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, harmful } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
 import type { Outside } from "./outside/outside.ts";
@@ -218,8 +218,18 @@ class Simulation {
 
   /** Something may have changed the rows. */
   async #look(): Promise<void> {
+    const before = this.#snapshot;
     this.#snapshot = await takeSnapshot(this.#site.pool);
+    if (this.#onLine !== undefined) this.#noteChanges(before);
     this.#check();
+  }
+
+  #noteChanges(before: Snapshot): void {
+    for (const run of this.#snapshot.runs) {
+      const old = before.runs.find(({ runId }) => runId === run.runId);
+      const words = describeRun(run);
+      if (old === undefined || describeRun(old) !== words) this.#note(() => `  ${words}`);
+    }
   }
 
   #check(): void {
@@ -242,7 +252,7 @@ class Simulation {
 
   #note(line: () => string): void {
     if (this.#onLine === undefined) return;
-    this.#onLine(`${new Date(this.#now).toISOString().slice(8, 23).replace("T", " ")}  ${named(line())}`);
+    this.#onLine(`${new Date(this.#now).toISOString().slice(5, 23).replace("T", " ")}  ${named(line())}`);
   }
 }
 
