@@ -160,12 +160,13 @@ export class Passage implements Source {
       return this.#tell(owner, call, fate, tell);
     }
     const session = await sessions.lend();
-    if (isHeld) await session.begin();
+    await session.begin(); // so that statements which were freed together commit one after the other
     const listening = this.#listen(session.query);
     const flight = session.fly(() => call.act(listening.query));
     await this.#progress(flight, async () => {
       listening.note();
       if (isHeld) return this.#hold(owner, call, fate, session, flight.answer);
+      await session.end("commit");
       sessions.giveBack(session);
       await look();
       this.#tell(owner, call, fate, flight.answer);
@@ -238,8 +239,10 @@ export class Passage implements Source {
     const { sessions, look } = this.#options;
     this.statements += 1;
     const session = await sessions.lend();
+    await session.begin();
     const flight = session.fly((via) => call.act(via));
     await this.#progress(flight, async () => {
+      await session.end("commit");
       sessions.giveBack(session);
       await look();
     });

@@ -36,7 +36,7 @@ select json_build_object(
         'timesAscend', h.times_ascend,
         'pending', coalesce(p.rows, '[]'::json),
         'signals', coalesce(g.rows, '[]'::json),
-        'answers', coalesce(c.rows, '[]'::json)))
+        'answers', coalesce(c.rows, '[]'::json)) order by s.run_id)
       from layover.run_state s
       join layover.run r on r.id = s.run_id
       cross join lateral (
@@ -56,7 +56,7 @@ select json_build_object(
                  'place', q.path || '#' || q.occurrence, 'kind', q.kind, 'signal', q.signal, 'isTimed', q.until is not null,
                  'isReleased', q.is_released,
                  'turn', q.turn, 'token', q.token, 'finishedToken', q.finished_token,
-                 'leasedUntil', layover.to_ms(q.leased_until)::float8, 'position', q.position)) as rows
+                 'leasedUntil', layover.to_ms(q.leased_until)::float8, 'position', q.position) order by q.ordinal, q.path) as rows
           from layover.pending q where q.run_id = s.run_id) as p on true
       left join lateral (
         select json_agg(json_build_object('name', q.name, 'payload', q.payload, 'position', q.position,
@@ -65,6 +65,6 @@ select json_build_object(
           left join layover.record d on d.run_id = q.run_id and d.epoch = s.epoch and d.position = q.position
          where q.run_id = s.run_id) as g on true
       left join lateral (
-        select json_agg(json_build_object('place', q.path || '#' || q.occurrence, 'outcome', q.outcome, 'position', q.position)) as rows
+        select json_agg(json_build_object('place', q.path || '#' || q.occurrence, 'outcome', q.outcome, 'position', q.position) order by q.path, q.occurrence) as rows
           from layover.callback q where q.run_id = s.run_id) as c on true
      where s.namespace = 'simulation'), '[]'::json)) as snapshot
