@@ -2,13 +2,22 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+export const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+
+/** What tests type, each block by a text that it alone holds. */
+export const typed = ["init --on node", "--sql prints it", "wrangler login"] as const;
 
 /** The block of shell that holds this text. */
-export function shellWith(text: string): string {
+export function shellWith(text: (typeof typed)[number]): string {
   const block = blocksIn("sh").find((code) => code.includes(text));
   if (block === undefined) throw new Error(`the README has no shell block with ${text}`);
   return block;
+}
+
+/** Its commands, one by one and without remarks. A line goes on as long as a quote is open. */
+export function commandsIn(block: string): readonly string[] {
+  const commands = block.replace(/ +# .*$/gm, "").match(/('[^']*'|[^'\n&])+/g) ?? [];
+  return commands.map((command) => command.trim()).filter((command) => command !== "");
 }
 
 /** Writes each block whose first line is a comment with its path. Answers the paths. */
@@ -24,7 +33,7 @@ export function writeFiles(folder: string, { except }: { except: readonly string
   return files.map(({ path }) => path);
 }
 
-function blocksIn(language: "sh" | "ts"): readonly string[] {
+export function blocksIn(language: "sh" | "ts"): readonly string[] {
   const blocks = readme.matchAll(/^```(\w+)\n(.*?)^```$/gms);
   return [...blocks].flatMap(([, itsLanguage, code = ""]) => (itsLanguage === language ? [code] : []));
 }

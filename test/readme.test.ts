@@ -1,31 +1,45 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, test } from "vitest";
-import { DevServer } from "./platform/dev-server.ts";
-import { shellWith } from "./readme-blocks.ts";
+/** Whatever the README has its reader type is there: test/pack types it, and the rest are scripts of this repository. */
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { blocksIn, commandsIn, readme, typed } from "./readme-blocks.ts";
 
-test("the README's lines of curl carry an order to its end, as they stand", { timeout: 90_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "layover-readme-"));
-  const server = new DevServer({ data: join(folder, "data") });
-  try {
-    await server.listening();
-    const script = shellWith("RUN=").replace("http://127.0.0.1:3000", server.url);
-    const [before = "", after = ""] = script.split(/^(?=curl -s "\$URL")/m);
-    const settings = before.slice(0, before.indexOf("RUN="));
-    const sh = (lines: string, env: Record<string, string> = {}) =>
-      execFileSync("sh", ["-ec", lines], { encoding: "utf8", env: { ...process.env, KEY: server.key, ...env } });
-    const [, runId = ""] = /ran (\S+)$/.exec(sh(`${before}echo; echo ran $RUN`).trim()) ?? [];
-    const [url = ""] = await server.untilSaid(/http:\S+\/callbacks\/[\w.-]+/);
-    const ending = sh(settings + after, { RUN: runId, URL: url });
-    expect(JSON.parse(ending.slice(ending.indexOf('{"runId"')))).toMatchObject({
-      runId,
-      status: "completed",
-      result: { parcels: [expect.any(String), expect.any(String)], address: { city: "Turin" } },
-    });
-  } finally {
-    await server.kill();
-    rmSync(folder, { recursive: true });
-  }
+const Package = z.object({ scripts: z.record(z.string(), z.string()) });
+const { scripts } = Package.parse(JSON.parse(readFileSync("package.json", "utf8")));
+
+/** Where nothing is but this repository. */
+const own = blocksIn("sh")
+  .filter((block) => !typed.some((text) => block.includes(text)))
+  .flatMap(commandsIn);
+
+/** What stands within a sentence. */
+const inline = [...readme.replace(/^```.*?^```$/gms, "").matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+
+/** The file that a script runs, and what stands in its first lines. */
+function headOf(script: string): string {
+  const [file = ""] = /\S+\.ts$/.exec(scripts[script] ?? "") ?? [];
+  return readFileSync(file, "utf8").split(" */")[0] ?? "";
+}
+
+describe("the README's commands", () => {
+  test.each(typed)("are typed by a test, in the one block with: %s", (text) => {
+    expect(blocksIn("sh").filter((block) => block.includes(text))).toHaveLength(1);
+  });
+
+  test("otherwise are this repository's scripts, with flags that their files tell of", () => {
+    expect(own.length).toBeGreaterThan(5);
+    for (const command of own) {
+      const [, script, flags = ""] = /^npm (?:run )?([\w:]+)(?: -- (.+))?$/.exec(command) ?? [];
+      expect(script === "ci" || Object.hasOwn(scripts, script ?? ""), `no test knows: ${command}`).toBe(true);
+      for (const flag of flags.match(/--\w+/g) ?? []) expect(headOf(script ?? ""), command).toContain(flag);
+    }
+  });
+
+  test("within sentences are scripts, of this repository or of a project's, and commands that layover has", () => {
+    const named = inline.flatMap((code) => /^npm run ([\w:]+)$/.exec(code)?.[1] ?? []);
+    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
+    const verbs = inline.flatMap((code) => /^(?:npx )?layover (\w+)/.exec(code)?.[1] ?? []);
+    expect(verbs).toContain("doctor");
+    expect(verbs.filter((verb) => !existsSync(`src/cli/${verb}.ts`))).toEqual([]);
+  });
 });

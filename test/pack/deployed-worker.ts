@@ -11,6 +11,8 @@ export interface DeployedWorker {
   readonly url: string;
   /** What it has logged, once it has logged this. */
   readonly untilSaid: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** All that it has logged so far. */
+  readonly said: () => string;
   /** The cron trigger rings. Answers how that went. */
   readonly ring: () => Promise<string>;
 }
@@ -41,14 +43,15 @@ export async function deploy({ folder, secrets, databaseUrl }: DeployOptions): P
   for (const [name, value] of Object.entries(quiet)) vi.stubEnv(name, value);
   const config = join(folder, "wrangler.toml");
   const { workerOptions } = unstable_getMiniflareWorkerOptions(config);
+  const { name = "", vars } = unstable_readConfig({ config });
   let logged = "";
   const miniflare = new Miniflare({
     ...workerOptions,
-    name: unstable_readConfig({ config }).name ?? "",
+    name,
     modules: [
       { type: "ESModule", path: "worker.js", contents: readFileSync(join(folder, "bundle", "worker.js"), "utf8") },
     ],
-    bindings: { ...workerOptions["bindings"], ...secrets, DATABASE_URL: neonUrl.href },
+    bindings: { ...vars, ...secrets, DATABASE_URL: neonUrl.href }, // those of .dev.vars stay on this machine
     outboundService: async (request: Request) => {
       const headers = [...request.headers].filter(([name]) => name.startsWith("neon-"));
       const body = await request.text();
@@ -67,6 +70,7 @@ export async function deploy({ folder, secrets, databaseUrl }: DeployOptions): P
 
   return {
     url,
+    said: () => logged,
     untilSaid: async (pattern) =>
       await vi.waitFor(
         () => {

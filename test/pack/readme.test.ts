@@ -4,30 +4,13 @@ import { expect, test, vi } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { shellWith, writeFiles } from "../readme-blocks.ts";
 import { deploy } from "./deployed-worker.ts";
-import { packed } from "./packed.ts";
-import { emptyFolder, secretsIn, serve } from "./project.ts";
-import { run } from "./run.ts";
+import { secretsIn, serve } from "./project.ts";
+import { aTerminal, type Terminal } from "./terminal.ts";
 
 const database = testDatabase({ isEmpty: true, perTest: true });
 
 /** The last line of a block, where it is one that serves: what comes before it ends by itself. */
 const serving = /^npm (run dev|start)\b.*\n$/m;
-
-/** A terminal in the folder of the project, where npm has the package of this tree. */
-interface Terminal {
-  readonly folder: string;
-  /** Answers what these lines write. */
-  type(lines: string, env?: Readonly<Record<string, string>>): Promise<string>;
-}
-
-async function aTerminal(): Promise<Terminal> {
-  const folder = emptyFolder();
-  const { npmEnv } = await packed();
-  return {
-    folder,
-    type: async (lines, env) => await run("sh", ["-ec", lines], { cwd: folder, env: { ...npmEnv, ...env } }),
-  };
-}
 
 interface Access {
   readonly key: string;
@@ -38,7 +21,7 @@ interface Access {
 /** Migrates, and makes a key, which is told to what asks later on. */
 async function setUpDatabase({ folder, type }: Terminal, envFile: string): Promise<Access> {
   appendFileSync(join(folder, envFile), `DATABASE_URL=${database.url}\n`);
-  const written = await type(shellWith("layover migrate").replace(serving, ""));
+  const written = await type(shellWith("--sql prints it").replace(serving, ""));
   const key = written.trim().split("\n").at(-1) ?? "";
   expect(key).toMatch(/^lok_/);
   appendFileSync(join(folder, envFile), `LAYOVER_KEY=${key}\n`);
@@ -52,8 +35,8 @@ interface Deployment {
 
 /** Starts an order by the README's start.ts, approves it, and lets its hour pass. Answers how to ask for its result. */
 async function untilTheHourIsOver({ type }: Terminal, { url, untilSaid }: Deployment, { key, envFile }: Access) {
-  const [runId] = (await type(`node --env-file=${envFile} start.ts`, { LAYOVER_URL: url })).split(" ");
-  expect(await type("npx layover runs --json", { LAYOVER_URL: url })).toContain(runId);
+  const [runId] = (await type(`node --env-file=${envFile} start.ts`, { env: { LAYOVER_URL: url } })).split(" ");
+  expect(await type("npx layover runs --json", { env: { LAYOVER_URL: url } })).toContain(runId);
   const [callback] = await untilSaid(/\/callbacks\/[\w.-]+/);
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const approved = await fetch(url + callback, { method: "POST", headers, body: '{"ok": true}' });
@@ -73,7 +56,7 @@ test("the README's lines and files, as they stand, are a project on Node that ca
 }, async () => {
   const terminal = await aTerminal();
   const { folder, type } = terminal;
-  await type(shellWith("layover init").replace(serving, ""));
+  await type(shellWith("init --on node").replace(serving, ""));
   expect(writeFiles(folder, { except: ["functions/worker.ts"] })).toContain("functions/node.ts");
   await type("npm run typecheck");
 
@@ -90,13 +73,14 @@ test("the README's lines and files, as they stand, are a Worker that carries an 
 }, async () => {
   const terminal = await aTerminal();
   const { folder, type } = terminal;
-  await type(shellWith("layover init").replace(serving, "").replace("--on node", "--on cloudflare"));
+  await type(shellWith("init --on node").replace(serving, "").replace("--on node", "--on cloudflare"));
   expect(writeFiles(folder, { except: ["functions/node.ts"] })).toContain("functions/worker.ts");
   await type("npm run typecheck");
 
   const access = await setUpDatabase(terminal, ".dev.vars");
   const worker = await deploy({ folder, secrets: secretsIn(folder, ".dev.vars"), databaseUrl: database.url });
   const result = await untilTheHourIsOver(terminal, worker, access);
-  await worker.ring();
+  expect(await worker.ring()).toBe("ok");
+  expect(worker.said()).not.toMatch(/no `(queue|alarm)`/); // it would tell, at its first tick, what that costs
   expect(await result(worker.url)).toMatchObject(completed);
 });
