@@ -23,7 +23,7 @@ const aheadMs = 15_000;
 const mostRemembered = 10_000;
 
 /** An object that moves to another machine, or gets new code, refuses or drops what is under way. */
-const pausesMs = [100, 400, 1_600];
+const pausesMs = [100, 400, 1_600, 4_000];
 
 export class AlarmShards {
   readonly #options: AlarmShardsOptions;
@@ -42,7 +42,7 @@ export class AlarmShards {
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
     const missing = [...minutes].filter((minute) => !armed.has(minute));
     const asked = [...Map.groupBy(missing, (minute) => minute % shards)];
-    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, { arm, sentAt: now })));
+    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, () => ({ arm, sentAt: this.#now() }))));
     for (const minute of missing) armed.add(minute);
   };
 
@@ -51,7 +51,7 @@ export class AlarmShards {
     const shards = Array.from({ length: this.#options.shards }, (_, shard) => shard);
     return await Promise.all(
       shards.map(async (shard) => {
-        const look = await this.#ask(shard, { look: true });
+        const look = await this.#ask(shard, () => ({ look: true }));
         if (look === null) throw new Error("a Durable Object answered what it was not asked");
         return look;
       }),
@@ -59,18 +59,19 @@ export class AlarmShards {
   }
 
   async note(shard: number, note: AlarmNote): Promise<void> {
-    await this.#ask(shard, { note });
+    await this.#ask(shard, () => ({ note }));
   }
 
-  async #ask(shard: number, message: AlarmMessage): Promise<AlarmLook | null> {
+  /** Each try says when it was sent: what it waited before is not the clocks' difference. */
+  async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmLook | null> {
     const { ask, host = hostClock } = this.#options;
     for (const pauseMs of pausesMs) {
       try {
-        return await ask(shard, message);
+        return await ask(shard, message());
       } catch {
         await pause(host, pauseMs);
       }
     }
-    return await ask(shard, message);
+    return await ask(shard, message());
   }
 }

@@ -24,7 +24,7 @@ export interface CloudflareOptions<Env> extends Settings {
   /**
    * A queue that this Worker sends to and is the consumer of (`queue` of what `serve` answers): the way by which it asks
    * itself to carry out turns. What it could not deliver again and again goes to its dead-letter queue; name that
-   * `…-dead` and consume it too, and the log tells what became of each run.
+   * `…-dead` and consume it too, and the log tells what became of each run. (The queue itself has another name, then.)
    */
   readonly queue?: ((env: Env) => QueueProducer | undefined) | undefined;
   /**
@@ -32,7 +32,10 @@ export interface CloudflareOptions<Env> extends Settings {
    * the database. Default: the cron trigger asks it each time, and keeps it awake.
    */
   readonly alarm?: ((env: Env) => AlarmNamespace | undefined) | undefined;
-  /** How many of these objects share the minutes: one takes some 500 new waits a second. Default: 1. */
+  /**
+   * How many of these objects share the minutes: one takes some 500 new waits a second. Default: 1. Where it becomes less,
+   * the cron trigger no longer looks after the others: they still ring, but what they drop is found by the sweep.
+   */
   readonly alarmShards?: number | undefined;
   /**
    * With `alarm`: how often the cron trigger has the database looked through nevertheless, in case an alarm was lost or

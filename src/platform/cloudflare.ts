@@ -31,7 +31,7 @@ import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledContro
 import { beginVisit, type Visit, type VisitOptions, type VisitSettings } from "./cloudflare-visit.ts";
 import { isOfDeadLetters, tellDeadLetters } from "./dead-letters.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
-import { ringsWith } from "./layover-alarm.ts";
+import { deploymentOf, ringsWith, tickAll } from "./layover-alarm.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 import { deliver, retryLater } from "./queue-delivery.ts";
 import { watch } from "./watch.ts";
@@ -136,15 +136,17 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   };
 
   if (options.alarm !== undefined) {
-    ringsWith(async (bindings) => {
-      try {
-        // A Durable Object has the bindings of its script, which are this Worker's.
-        await tickAt(bindings as Env);
-        return true;
-      } catch (error) {
-        onError(error, "ticking");
-        return false;
-      }
+    // A Durable Object has the bindings of its script, which are this Worker's.
+    ringsWith({
+      tick: async (bindings) => {
+        try {
+          return await tickAt(bindings as Env);
+        } catch (error) {
+          onError(error, "ticking");
+          throw error;
+        }
+      },
+      deploymentOf: (bindings) => isolateOf(bindings as Env).deployment,
     });
   }
 
@@ -162,9 +164,9 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     scheduled: async (_controller, env) => {
       try {
         const shards = alarmsOf(settingsOf(env), env);
-        const { deployment } = isolateOf(env);
-        const tick = () => tickAt(env);
-        await (shards ? watch({ shards, deployment, sweepMs, tick, onError }) : tick());
+        const tick = () => tickAll(env);
+        const watching = shards && { shards, deployment: deploymentOf(env), sweepMs, tick, onError };
+        await (watching ? watch(watching) : tickAt(env));
       } catch (error) {
         onError(error, "ticking");
         throw error; // so that Cloudflare counts it as failed
@@ -180,7 +182,11 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
           await deliver(messages, {
             carryOut: (turns) => engine.carryOut(turns),
             settled: () => dispatcher.settled(),
-            sendAnew: (turns) => dispatcher.dispatch(turns, 0),
+            sendAnew: async (turns) => {
+              await dispatcher.dispatch(turns, 0);
+              await dispatcher.settled();
+              return dispatcher.isWhole;
+            },
             isOpen: () => Date.now() < until,
             onError,
           });

@@ -10,14 +10,38 @@
 import type { AlarmNamespace } from "./cloudflare-options.ts";
 import { type AlarmLook, type AlarmMessage, type MinuteStorage, Minutes } from "./minutes.ts";
 
-/** Has a Worker tick, with the script's bindings. False: that has failed, and was reported. */
-type Ring = (env: object) => Promise<boolean>;
+export interface Ticked {
+  readonly due: number;
+  readonly isWhole: boolean;
+}
 
-const rings = new Set<Ring>();
+/** What `serve` makes, by the script's bindings. */
+export interface Rung {
+  /** Rejects where it has not ended well, which it has reported. */
+  readonly tick: (env: object) => Promise<Ticked>;
+  readonly deploymentOf: (env: object) => string;
+}
 
-/** What `serve` makes ticks when an alarm of this script rings. */
-export function ringsWith(ring: Ring): void {
-  rings.add(ring);
+const rungs = new Set<Rung>();
+
+/** It ticks when an alarm of this script rings. */
+export function ringsWith(rung: Rung): void {
+  rungs.add(rung);
+}
+
+/** Of all that this script serves: they share the minutes, so whoever ticks for one of them ticks for each. */
+export async function tickAll(env: object): Promise<Ticked> {
+  if (rungs.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
+  const ends = await Promise.allSettled([...rungs].map((rung) => rung.tick(env)));
+  const ticks = ends.map((end) => {
+    if (end.status === "rejected") throw end.reason;
+    return end.value;
+  });
+  return { due: ticks.reduce((sum, { due }) => sum + due, 0), isWhole: ticks.every(({ isWhole }) => isWhole) };
+}
+
+export function deploymentOf(env: object): string {
+  return [...rungs].map((rung) => rung.deploymentOf(env)).join("\n");
 }
 
 /** As the runtime makes it. */
@@ -28,7 +52,12 @@ export class LayoverAlarm {
     this.#minutes = new Minutes({
       storage: state.storage,
       now: Date.now,
-      ring: () => ringAll(env),
+      ring: async (noted) => {
+        await tickAll(env);
+        // It may run the code of before a deploy for five minutes more, or as long as a gradual one lasts, and finds no run
+        // that only newer code carries. Then its minute stays, and is the cron trigger's, which runs that code.
+        return noted === undefined || noted === deploymentOf(env);
+      },
       onError: (error) => console.error("error while an alarm rang:", error),
     });
   }
@@ -53,9 +82,4 @@ export async function askAlarm(
   const response = await namespace.getByName(`layover-${shard}`).fetch("https://layover.internal/", request);
   if (!response.ok) throw new Error(`the Durable Object of alarms answered ${response.status}`);
   return (await response.json()) as AlarmLook | null;
-}
-
-async function ringAll(env: object): Promise<boolean> {
-  if (rings.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
-  return (await Promise.all([...rings].map((ring) => ring(env)))).every((isDone) => isDone);
 }

@@ -55,8 +55,8 @@ export interface MinutesOptions {
   readonly storage: MinuteStorage;
   /** The host's wall clock, in epoch milliseconds. */
   readonly now: () => number;
-  /** Has a tick happen. False: it has not ended well, and another one is to come. */
-  readonly ring: () => Promise<boolean>;
+  /** Has a tick happen. False: it has not ended well, and another one is to come. `noted`: which deployment it should be. */
+  readonly ring: (noted: string | undefined) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -113,7 +113,7 @@ export class Minutes {
     let isDone = false;
     try {
       const rung = await this.#through(now());
-      isDone = rung.length === 0 || (await ring());
+      isDone = rung.length === 0 || (await ring(await this.#deployment()));
       if (isDone) await this.#remove(rung);
     } catch (error) {
       onError(error);
@@ -147,14 +147,12 @@ export class Minutes {
     const { storage } = this.#options;
     const now = this.#options.now();
     const first = (await this.#first()) ?? Number.POSITIVE_INFINITY;
-    const known = await storage.get(["deployment", "sweptAt"]);
-    const deployment = known.get("deployment");
-    const sweptAt = known.get("sweptAt");
+    const sweptAt = (await storage.get(["sweptAt"])).get("sweptAt");
     return {
       now,
       isOverdue: first + overdueMs <= now,
       isQuiet: first > now + quietMs,
-      deployment: typeof deployment === "string" ? deployment : null,
+      deployment: (await this.#deployment()) ?? null,
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
     };
   }
@@ -172,6 +170,11 @@ export class Minutes {
     if (at === undefined) return;
     const standing = await storage.getAlarm();
     if (standing === null || standing > at) await storage.setAlarm(at);
+  }
+
+  async #deployment(): Promise<string | undefined> {
+    const deployment = (await this.#options.storage.get(["deployment"])).get("deployment");
+    return typeof deployment === "string" ? deployment : undefined;
   }
 
   /** When the earliest minute rings, or should have. */

@@ -24,8 +24,8 @@ export interface DeliveryOptions {
   readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
   /** Resolves when nothing of what follows from them is at work any more. */
   readonly settled: () => Promise<void>;
-  /** Has turns delivered as messages of their own. Where that fails, their runs' alarms stand. */
-  readonly sendAnew: (turns: readonly TurnRef[]) => Promise<void>;
+  /** Has turns delivered as messages of their own. Answers whether the queue took them. */
+  readonly sendAnew: (turns: readonly TurnRef[]) => Promise<boolean>;
   /** Whether there is time to begin another turn that goes alone. */
   readonly isOpen: () => boolean;
   readonly onError: (error: unknown, doing: string) => void;
@@ -61,8 +61,12 @@ export async function deliver(messages: readonly QueuedMessage[], options: Deliv
     if (isRepeated || !isOpen()) later.push(letter);
     else await carry([letter]);
   }
-  if (later.length > 0) await sendAnew(later.map(({ turn }) => turn));
-  for (const { message } of later) message.ack();
+  if (later.length === 0) return;
+  const isSent = await sendAnew(later.map(({ turn }) => turn));
+  for (const { message } of later) {
+    if (isSent) message.ack();
+    else retryLater(message);
+  }
 }
 
 /** What is none of ours is acknowledged, since it would be none the next time either. */
@@ -83,14 +87,38 @@ export function retryLater(message: QueuedMessage): void {
   message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (message.attempts - 1), longestRetrySeconds) });
 }
 
-/** The queue is the Worker's own, so this tells our messages from those of somebody else's program, not from forged ones. */
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * One turn that Postgres cannot read would fail the claim of all. The queue is the Worker's own, so this tells our messages
+ * from those of somebody else's program, not from forged ones.
+ */
 function isTurn(body: unknown): body is TurnRef {
   return (
     typeof body === "object" &&
     body !== null &&
     "runId" in body &&
     typeof body.runId === "string" &&
+    uuid.test(body.runId) &&
     "turn" in body &&
-    Number.isInteger(body.turn)
+    isInteger(body.turn) &&
+    (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
   );
+}
+
+function isBranch(branch: unknown): boolean {
+  return (
+    typeof branch === "object" &&
+    branch !== null &&
+    "path" in branch &&
+    typeof branch.path === "string" &&
+    !branch.path.includes("\u0000") &&
+    "occurrence" in branch &&
+    isInteger(branch.occurrence)
+  );
+}
+
+/** As Postgres has them. */
+function isInteger(value: unknown): boolean {
+  return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
 }

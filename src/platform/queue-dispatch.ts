@@ -51,6 +51,9 @@ const mostMessages = 100;
 const mostBytes = 200_000;
 const addedBytes = 100;
 
+/** A queue that refuses for a moment costs no run its minutes. What it takes twice is carried out once. */
+const pausesMs = [200, 1_000];
+
 const utf8 = new TextEncoder();
 
 export class QueueDispatch {
@@ -115,11 +118,20 @@ export class QueueDispatch {
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
+    const { queue, host = hostClock, onError } = this.#options;
+    for (const pauseMs of pausesMs) {
+      try {
+        await queue.sendBatch(messages);
+        return;
+      } catch {
+        await pause(host, pauseMs);
+      }
+    }
     try {
-      await this.#options.queue.sendBatch(messages);
+      await queue.sendBatch(messages);
     } catch (error) {
       this.#isWhole = false;
-      this.#options.onError(error);
+      onError(error);
     }
   }
 

@@ -8,6 +8,8 @@ class Delivery {
   readonly errors: string[] = [];
   /** Turns of these runs cannot be claimed, as the database fails. */
   readonly failing = new Set<string>();
+  /** The queue takes nothing. */
+  isRefusing = false;
   readonly #messages: { body: unknown; attempts: number; ack: () => void; retry: (o?: object) => void }[] = [];
 
   with(body: unknown, attempts = 1): this {
@@ -23,10 +25,13 @@ class Delivery {
     await deliver(this.#messages, {
       carryOut: async (turns) => {
         this.events.push(`carry out ${turns.map(nameOf).join(" and ")}`);
-        return !turns.some(({ runId }) => this.failing.has(runId));
+        return !turns.some((each) => this.failing.has(nameOf(each)));
       },
       settled: async () => void this.events.push("settled"),
-      sendAnew: async (turns) => void this.events.push(`send ${turns.map(nameOf).join(" and ")}`),
+      sendAnew: async (turns) => {
+        this.events.push(`send ${turns.map(nameOf).join(" and ")}`);
+        return !this.isRefusing;
+      },
       isOpen: () => isOpen,
       onError: (error, doing) => this.errors.push(`${doing}: ${String(error)}`),
     });
@@ -34,11 +39,16 @@ class Delivery {
   }
 }
 
-const turn = (runId: string): TurnRef => ({ runId, turn: 1 });
-const lone = (runId: string): TurnRef => ({ runId, turn: 1, alone: true });
+const names = ["a", "b", "c", "a1", "a2", "a3", "a9"];
+/** Runs have names here. */
+const idOf = (name: string) => `00000000-0000-7000-8000-${String(names.indexOf(name)).padStart(12, "0")}`;
+const turn = (name: string): TurnRef => ({ runId: idOf(name), turn: 1 });
+const lone = (name: string): TurnRef => ({ runId: idOf(name), turn: 1, alone: true });
 
 function nameOf(body: unknown): string {
-  return typeof body === "object" && body !== null && "runId" in body ? String(body.runId) : "?";
+  return typeof body === "object" && body !== null && "runId" in body
+    ? (names.find((name) => idOf(name) === body.runId) ?? String(body.runId))
+    : "?";
 }
 
 test("the turns of a delivery are claimed together, and each message is acknowledged when they are carried out", async () => {
@@ -96,4 +106,22 @@ test("a message of somebody else's is reported, and keeps nothing from the other
   expect(await delivery.come()).toEqual(["ack ?", "ack 5", "ack ?", "carry out a", "ack a"]);
   expect(delivery.errors).toHaveLength(3);
   expect(delivery.errors[0]).toBe('delivering: Error: a message of the queue names no turn: "hello"');
+});
+
+test("what goes alone and cannot be sent anew comes again", async () => {
+  const delivery = new Delivery().with(lone("a"), 2).with(turn("b"));
+  delivery.isRefusing = true;
+  expect((await delivery.come()).slice(-2)).toEqual(["send a", "retry a in 20"]);
+});
+
+test.each([
+  ["a run's id that is none", { runId: "hello", turn: 1 }],
+  ["a turn beyond all numbers", { runId: idOf("b"), turn: 2 ** 40 }],
+  ["a branch of which there cannot be so many", { runId: idOf("b"), turn: 1, branch: { path: "x", occurrence: "y" } }],
+  ["a path that Postgres cannot read", { runId: idOf("b"), turn: 1, branch: { path: "\u0000", occurrence: 1 } }],
+])("%s keeps nothing from the others", async (_, body) => {
+  const delivery = new Delivery().with(turn("a")).with(body);
+  const events = await delivery.come();
+  expect(events.filter((event) => event.endsWith(" a"))).toEqual(["carry out a", "ack a"]);
+  expect(delivery.errors).toHaveLength(1);
 });

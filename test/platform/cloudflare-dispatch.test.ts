@@ -90,11 +90,25 @@ test("a queue that refuses is reported, and what was sent to it is known to be l
   const sent = new Sent();
   sent.isRefusing = true;
   await sent.dispatch.dispatch(many(101), 0);
-  await sent.moment();
+  const settled = sent.dispatch.settled();
+  await vi.advanceTimersByTimeAsync(2_000);
+  await settled;
   expect([sent.errors, sent.dispatch.isWhole]).toEqual([
     ["Error: Too Many Requests", "Error: Too Many Requests"],
     false,
   ]);
+});
+
+test("a queue that refuses for a moment is asked again", async () => {
+  const sent = new Sent();
+  sent.isRefusing = true;
+  await sent.dispatch.dispatch(turns("a"), 0);
+  const settled = sent.dispatch.settled();
+  await vi.advanceTimersByTimeAsync(500);
+  sent.isRefusing = false;
+  await vi.advanceTimersByTimeAsync(1_000);
+  await settled;
+  expect([sent.runs, sent.errors, sent.dispatch.isWhole]).toEqual([[["a"]], [], true]);
 });
 
 test("a delivery carries out what follows, as many steps as it has left, and sends the rest", async () => {

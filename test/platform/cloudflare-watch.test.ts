@@ -104,10 +104,10 @@ describe("arming", () => {
   });
 
   test("is tried again where an object refuses, and rejects where it goes on to", async () => {
-    refusals = 3;
+    refusals = 4;
     await arm(60_000);
     expect(armed.size).toBe(1);
-    refusals = 4;
+    refusals = 5;
     await expect(arm(180_000)).rejects.toThrow("its code was updated");
     expect(armed.size).toBe(1); // so it is asked for anew
     await arm(180_000);

@@ -19,7 +19,7 @@ export interface BundleSize {
  * In bytes. The aim for our own was 25,000. It holds what is there: 6,000 are the sentences that errors speak, and of the
  * code no part stands out. What is written twice costs nothing once it is gzipped, so only less of it would help.
  */
-export const limits = { own: 39_500, all: 100_000 };
+export const limits = { own: 40_000, all: 100_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 

@@ -191,7 +191,11 @@ export class Cloudflare implements Outside {
       await deliver(letters, {
         carryOut: (turns) => process.carryOut(turns),
         settled: () => dispatcher.settled(),
-        sendAnew: (turns) => dispatcher.dispatch(turns, 0),
+        sendAnew: async (turns) => {
+          await dispatcher.dispatch(turns, 0);
+          await dispatcher.settled();
+          return dispatcher.isWhole;
+        },
         isOpen: () => true,
         onError: () => {},
       });
@@ -235,15 +239,15 @@ export class Cloudflare implements Outside {
   }
 
   #objectOf(process?: Process): Minutes {
-    const { now, tick } = this.#ground;
+    const { now, tick, deployment } = this.#ground;
     return new Minutes({
       storage: this.#object,
       now: () => now() + this.#offMs,
-      ring: async () => {
+      ring: async (noted) => {
         if (process === undefined) return false;
         try {
           await tick(process);
-          return true;
+          return noted === undefined || noted === deployment();
         } catch {
           return false;
         }

@@ -1,0 +1,87 @@
+/** An object that still runs the code of before a deploy rings for runs that only the new code carries. */
+import { workflow } from "layover";
+import { v7 } from "uuid";
+import { expect, test } from "vitest";
+import { Engine } from "../../src/engine/engine.ts";
+import { AlarmShards } from "../../src/platform/alarm-shards.ts";
+import { Minutes } from "../../src/platform/minutes.ts";
+import { watch } from "../../src/platform/watch.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { PlayedObject } from "./minute-storage.ts";
+
+const database = testDatabase();
+const first = workflow({ name: "first", version: 1 }).handler(async () => {});
+const second = workflow({ name: "second", version: 1 }).handler(async () => {});
+const deployments = { old: [first], new: [first, second] };
+
+test("keeps their minutes, and the cron trigger finds them", async () => {
+  const clock = await database.turnClock();
+  let now = await clock.now();
+  const pass = async (ms: number) => {
+    now = await clock.advance(ms);
+  };
+  const host = {
+    monotonic: () => now,
+    after: (_: number, act: () => void) => {
+      act();
+      return () => {};
+    },
+  };
+  const object = new PlayedObject();
+  const dispatched: string[] = [];
+  let codeOfObject: keyof typeof deployments = "old";
+  const shards = () =>
+    new AlarmShards({
+      shards: 1,
+      armed: new Set(),
+      now: () => now,
+      host,
+      ask: (_, message) => minutes.answer(message),
+    });
+  const code = (deployment: keyof typeof deployments) => {
+    const calls = new Calls({ query: database.query, namespace: "default", alarm: shards().alarm, host });
+    const dispatch = async (turns: readonly { readonly runId: string }[]) =>
+      void dispatched.push(...turns.map(({ runId }) => runId));
+    const engine = new Engine({ calls, workflows: deployments[deployment], dispatch, host });
+    const tick = async () => {
+      const { due, isNew } = await engine.tick({ deployment });
+      if (isNew) await calls.noteDeployment({ environment: "default", deployment, triedThrough: undefined });
+      return { due, isWhole: true };
+    };
+    return { calls, tick };
+  };
+  const minutes: Minutes = new Minutes({
+    storage: object,
+    now: () => now,
+    ring: async (noted) => {
+      await code(codeOfObject).tick();
+      return noted === undefined || noted === codeOfObject;
+    },
+    onError: (error) => expect.fail(String(error)),
+  });
+  const cron = (deployment: keyof typeof deployments) =>
+    watch({ shards: shards(), deployment, sweepMs: undefined, tick: code(deployment).tick, onError: () => {} });
+
+  await cron("old");
+  await pass(60_000);
+  await cron("new");
+  const runId = v7();
+  await code("new").calls.startRun({
+    runId,
+    workflow: "second",
+    version: 1,
+    encodedInput: "0{}",
+    delayMs: 180_000,
+  });
+  for (let half = 1; half <= 20; half += 1) {
+    await pass(30_000);
+    if (object.alarmAt !== null && object.alarmAt <= now) {
+      object.alarmAt = null;
+      await minutes.ring();
+    }
+    if (half === 18) codeOfObject = "new";
+    if (half % 2 === 0) await cron("new");
+    if (half === 12) expect(dispatched).toContain(runId); // three minutes after it was due
+  }
+});

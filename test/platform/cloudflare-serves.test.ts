@@ -1,0 +1,53 @@
+/** Two Workers' worth of workflows in one script, which share its Durable Object. */
+import { workflow } from "layover";
+import { type AlarmNamespace, LayoverAlarm, type QueueProducer, serve } from "layover/cloudflare";
+import { expect, test } from "vitest";
+import { PlayedObject } from "./minute-storage.ts";
+
+interface Env {
+  ALARM?: AlarmNamespace;
+  readonly QUEUE: QueueProducer;
+}
+
+/** Postgres, as far as a tick asks it; and who ticked. */
+function served(name: string, ticked: string[]) {
+  let noted: string | undefined;
+  const query = async (text: string, [parameter]: readonly unknown[] = []) => {
+    const call = parameter === undefined ? {} : JSON.parse(String(parameter));
+    if (text.includes("note_deployment")) noted = call.deployment;
+    if (!text.includes("list_due")) return [{ answer: { now: Date.now(), pruned: 0 } }];
+    ticked.push(name);
+    const isNew = noted !== call.deployment;
+    return [{ answer: { now: Date.now(), isOurs: true, isNew, runs: [], nextDueAt: null } }];
+  };
+  return serve<Env>({
+    workflows: [workflow({ name, version: 1 }).handler(async () => {})],
+    namespace: name,
+    database: () => Object.assign(query, { endpoint: "localhost/test" }),
+    publicUrl: () => "https://example.com",
+    secrets: () => ["a root secret of at least 32 bytes, for tests"],
+    queue: (env) => env.QUEUE,
+    alarm: (env) => env.ALARM,
+  });
+}
+
+test("they tick together, each once for a deployment, and once for a minute that nobody rang", async () => {
+  const ticked: string[] = [];
+  const object = new PlayedObject();
+  const env: Env = { QUEUE: { sendBatch: async () => {} } };
+  const alarm = new LayoverAlarm({ storage: object }, env);
+  env.ALARM = { getByName: () => ({ fetch: (url, request) => alarm.fetch(new Request(url, request)) }) };
+  const workers = [served("a", ticked), served("b", ticked)];
+  const cron = async () => {
+    for (const worker of workers) await worker.scheduled({ scheduledTime: 0, cron: "* * * * *" }, env);
+  };
+
+  for (let minute = 0; minute < 5; minute += 1) await cron();
+  expect(ticked.toSorted()).toEqual(["a", "b"]);
+
+  ticked.length = 0;
+  const longAgo = Math.floor(Date.now() / 60_000) - 3;
+  await object.put({ [`minute/${String(longAgo).padStart(10, "0")}`]: 1 });
+  await cron();
+  expect(ticked.toSorted()).toEqual(["a", "b"]);
+});
