@@ -32,6 +32,8 @@ export interface Offers {
   readonly answers: readonly OfferedAnswer[];
   /** Whether the database knows this wait. */
   readonly isRecorded: (demand: Demand) => boolean;
+  /** When it ends. */
+  readonly untilOf: (demand: Demand) => number | undefined;
   /** The database's time of the claim. */
   readonly claimedAt: number;
   /** The database's time now. */
@@ -69,7 +71,8 @@ export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer
 
 function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, number>): Offer | undefined {
   const { wanted } = demand;
-  const ended = (until: number | undefined): Offer | undefined =>
+  const until = offers.untilOf(demand);
+  const ended = (): Offer | undefined =>
     until !== undefined && until <= passed
       ? { demand, value: null, isFailure: false, signal: undefined, at: until }
       : undefined;
@@ -77,12 +80,12 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
     case "step":
       return undefined;
     case "sleep":
-      return ended(wanted.until);
+      return ended();
     case "callback": {
       const answer = offers.answers.find(
         ({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence,
       );
-      if (answer === undefined) return offers.isRecorded(demand) ? ended(wanted.until) : undefined;
+      if (answer === undefined) return offers.isRecorded(demand) ? ended() : undefined;
       return {
         demand,
         value: answer.value,
@@ -95,8 +98,8 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const named = offers.signals.filter(({ name }) => name === wanted.name);
       const index = used.get(wanted.name) ?? 0;
       const signal = named[index];
-      if (signal === undefined) return offers.cutShort.has(wanted.name) ? undefined : ended(wanted.until);
-      if (isAfter(signal.receivedAt, wanted.until)) return ended(wanted.until);
+      if (signal === undefined) return offers.cutShort.has(wanted.name) ? undefined : ended();
+      if (isAfter(signal.receivedAt, until)) return ended();
       used.set(wanted.name, index + 1);
       return { demand, value: signal.payload, isFailure: signal.isFailure, signal, at: signal.receivedAt };
     }

@@ -21,8 +21,8 @@ export class Flight {
   readonly workflow: Workflow;
   readonly execution: Execution;
   readonly createdAt: number;
-  /** Places whose pending row stands, of those demanded up to `rowsThrough`. */
-  readonly rows = new Set<string>();
+  /** Places whose pending row stands, of those demanded up to `rowsThrough`; and until when each of them waits. */
+  readonly rows = new Map<string, number | undefined>();
   /** -1: none is known, as after the replay for a branch. */
   rowsThrough = -1;
   /** How many attempts of the inline step failed. */

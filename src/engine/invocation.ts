@@ -164,7 +164,7 @@ class Invocation {
         flight.execution.outcome === undefined &&
         flight.execution.divergence === undefined
       ) {
-        for (const demand of plan.demands ?? []) flight.rows.add(placeName(demand));
+        for (const demand of plan.demands ?? []) flight.rows.set(placeName(demand), demand.until);
         if (again !== undefined && answer.claim?.outcome === "claimed") {
           claimed = answer.claim;
           claim = again;

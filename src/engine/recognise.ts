@@ -14,7 +14,7 @@ export function recognise(flight: Flight, { pending }: ClaimedRun): void {
   for (const row of pending ?? []) {
     const place = placeName(row);
     if (row.kind === "retry") failedAttempts.set(place, row.attempts);
-    else if (row.position === null) rows.add(place);
+    else if (row.position === null) rows.set(place, row.until ?? undefined);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
     if (!isAskedFor(flight, row))
       execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;

@@ -97,6 +97,7 @@ export class RunTurn {
       cutShort: this.#cutShort,
       answers: this.#answers,
       isRecorded: (demand: Demand) => this.#flight.rows.has(placeName(demand)),
+      untilOf: (demand: Demand) => this.#untilOf(demand),
       claimedAt: this.#claimed.now,
       now: this.#options.now(),
     };
@@ -171,11 +172,20 @@ export class RunTurn {
 
   #park(): Plan {
     const { execution, rows } = this.#flight;
-    const waits = execution.pending.flatMap(({ wanted }) =>
-      wanted.kind === "step" || wanted.until === undefined ? [] : [wanted.until],
-    );
+    const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
     const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
     return this.#end("parked", { ...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });
+  }
+
+  /**
+   * As it was recorded when it was demanded: new code may say otherwise, and so may a handler that reckons from
+   * `Date.now()`, at each replay. If that counted, a run whose row is ready would be claimed again and again.
+   */
+  #untilOf(demand: Demand): number | undefined {
+    const { rows } = this.#flight;
+    const place = placeName(demand);
+    if (rows.has(place)) return rows.get(place);
+    return demand.wanted.kind === "step" ? undefined : demand.wanted.until;
   }
 
   #deadlines(instants: readonly number[]): readonly number[] {

@@ -1,0 +1,55 @@
+/** Turns that come late, or where the database's clock went back: nobody waits longer for it, and time never does. */
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { tested, worldOf } from "./playing.ts";
+import type { World } from "./world.ts";
+
+const database = testDatabase();
+
+describe("a turn whose process died", () => {
+  test("is carried out alone as soon as a dispatch of it comes that does not know, though the tick is not due", async () => {
+    let bodies = 0;
+    const world: World = await worldOf(
+      database,
+      ({ step }) => step.run("deadly", () => (++bodies === 1 ? world.die() : bodies)),
+      { leaseMs: 10_000 },
+    );
+    const run = await world.start(tested);
+    await world.pass("11s");
+    expect(bodies).toBe(1);
+    await world.platform.dispatch([{ runId: run.runId, turn: 1 }], 0);
+    await world.pass("1s");
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 2 });
+  });
+});
+
+describe("where the database's clock went back by hours", () => {
+  test.each([0, 10])("a record is never before the one ahead of it, whatever is kept warm (%i)", async (warmRuns) => {
+    const world = await worldOf(
+      database,
+      async ({ step }) => {
+        await step.run("a", () => 1);
+        const before = step.now();
+        await step.waitForSignal("go");
+        await step.run("b", () => 2);
+        return step.now() >= before;
+      },
+      { warmRuns },
+    );
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    for (const [table, column] of [
+      ["record", "recorded_at"],
+      ["run_state", "last_record_at"],
+    ]) {
+      const text = `update layover.${table} set ${column} = ${column} + interval '5 h' where run_id = $1`;
+      await world.database.pool.query(text, [run.runId]);
+    }
+    await world.signal(run, tested, "go", null);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: true });
+    const { records } = await world.history(run);
+    const times = records.map(({ recordedAt }) => recordedAt.getTime());
+    expect(times).toEqual(times.toSorted((one, other) => one - other));
+    expect(records.map(({ path }) => path)).toEqual(["a", "go", "b"]);
+  });
+});
