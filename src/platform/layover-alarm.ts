@@ -44,7 +44,11 @@ export function deploymentOf(env: object): string {
   return [...rungs].map((rung) => rung.deploymentOf(env)).join("\n");
 }
 
-/** As the runtime makes it. */
+/**
+ * The class of the Durable Objects that ring. The runtime makes them: export it from the Worker's module, and bind it.
+ *
+ * @example export { LayoverAlarm } from "layover/cloudflare";
+ */
 export class LayoverAlarm {
   readonly #minutes: Minutes;
 

@@ -2,6 +2,8 @@
  * Mutants that nobody finds out, and why each of them changes nothing that anybody relies on. An explanation whose mutant
  * is gone, or is found out after all, is an error: `main.ts` says so.
  */
+import { ofFinishes } from "./explained-finishes.ts";
+import { ofOthers } from "./explained-others.ts";
 
 export interface Explanation {
   readonly why: string;
@@ -9,6 +11,8 @@ export interface Explanation {
 }
 
 export const explained: readonly Explanation[] = [
+  ...ofFinishes,
+  ...ofOthers,
   {
     why: "Costs time only: what the set leaves out is done alone, in its place.",
     mutants: [

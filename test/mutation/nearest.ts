@@ -4,29 +4,45 @@
  */
 
 const nearest: readonly (readonly [RegExp, string])[] = [
-  [/^(create_key|revoke_key|list_keys|check_key)$/, "postgres/keys races/keys http/revocation"],
-  [/^engine$/, "engine/tick-alarms engine/alarms engine/leases engine/warm-flights"],
-  [/^diagnose$/, "cli/doctor"],
-  [/^(describe|get_run|list_runs|get_history|has_status|run_status)$/, "client http/runs"],
-  [/^read_callback$/, "http/callbacks"],
-  [/^(start_run|is_same|refuse_late_commit|find_run)$/, "races/starts races/namespaces client/start"],
-  [/^(send_signal|has_answer|take_mail|read_signals)$/, "races/signals races/answers races/stillness"],
+  [/^(create_key|revoke_key|list_keys|check_key)$/, "postgres/revoking postgres/keys races/keys http/revocation"],
+  [/^engine$/, "engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
+  [/^diagnose$/, "postgres/diagnosis cli/doctor"],
+  [/^(has_status|run_status)$/, "postgres/statuses"],
+  [/^list_runs$/, "postgres/listing postgres/keys"],
+  [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
+  [/^describe$/, "client http/runs"],
+  [/^read_callback$/, "postgres/callback-pages http/callbacks"],
+  [
+    /^(start_run|is_same|refuse_late_commit|find_run)$/,
+    "races/first-comers races/starts races/namespaces client/start",
+  ],
+  [
+    /^(send_signal|has_answer|take_mail|read_signals)$/,
+    "races/first-comers races/places races/dues races/signals races/answers races/stillness",
+  ],
   [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks"],
-  [/^(list_due|move_due)$/, "races/looks races/ticks"],
+  [/^(list_due|move_due)$/, "races/due-runs races/moves races/looks races/ticks postgres/list-due"],
   [/^(note_deployment|adopt_environment|is_our_environment)$/, "races/namespaces races/looks engine/first-ticks"],
-  [/^(prune_runs|delete_rows)$/, "races/remains races/prunes"],
-  [/^(renew_leases|void_leases)$/, "races/namespaces races/refusals"],
-  [/^(claim|finish)_(runs|branches)$/, "races/claim-sets races/branch-claims races/losers races/looks races/sets"],
+  [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
+  [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],
+  [
+    /^(claim|finish)_(runs|branches)$/,
+    "races/claim-sets races/branch-claims races/branch-finishes races/losers races/looks races/sets",
+  ],
   [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order"],
   [/^claim_branch/, "races/branch-claims races/losers races/branches"],
   [
     /^(finish_branch|defer_run)/,
-    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branches",
+    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches",
   ],
-  [/^(claim|reclaim|describe)_/, "races/claim-sets races/namespaces races/claims"],
-  [/^(finish|park)_/, "races/stillness races/finishes"],
-  [/queued|freed|losers|demands|pending/, "races/map-slots races/losers races/branches"],
-  [/^lock_run$/, "races/lock-order"],
+  [/^(claim|reclaim|describe)_/, "races/dues races/claim-sets races/namespaces races/claims"],
+  [/^(finish|park)_/, "races/dues races/places races/stillness races/finishes races/sets races/map-slots"],
+  [
+    /queued|freed|losers|demands|pending/,
+    "races/decisions races/places races/strangers races/map-slots races/losers races/branches",
+  ],
+  [/^in_stretches$/, "races/twice races/mixed-sets races/sets"],
+  [/^lock_run$/, "races/strangers races/lock-order"],
 ];
 
 /** Filters of vitest. */

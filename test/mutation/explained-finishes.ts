@@ -1,0 +1,121 @@
+/** What nobody finds out about finishes, and about what is read (see explained.ts). */
+import type { Explanation } from "./explained.ts";
+
+export const ofFinishes: readonly Explanation[] = [
+  {
+    why: "Costs time only: a column that must not be null, or a check of the table, refuses the row, and the set is done again item by item.",
+    mutants: [
+      "finish_branches: not found → false",
+      "finish_branches: coalesce((t.turn->>'bytes')::integer, 0) → coalesce((t.turn->>'bytes')::integer)",
+      "finish_branches: i.count > 0 → true",
+      "finish_branches: i.count > 0 ), → i.count >= 0 ),",
+      "finish_branches: token = null, → nothing",
+      "finish_branches: , leased_until = null → nothing",
+      "finish_runs: coalesce((i.turn->>'bytes')::integer, 0) → coalesce((i.turn->>'bytes')::integer)",
+      "finish_runs: status = case when i.is_over then i.next when i.claim_token is not null then 'running' else 'park... → nothing",
+      "finish_runs: i.is_over → true",
+      "finish_runs: i.is_over → false",
+      "finish_runs: coalesce(layover.from_ms((i.records->-1->>'at')::bigint), t.last_record_at) → coalesce(layover.from_ms((i.records->-1->>'at')::bigint))",
+      "finish_runs: not i.is_over → true",
+      "finish_runs: not i.is_over → true (2)",
+      "finish_runs: , ended_at = case when i.is_over then v_now end → nothing",
+      "finish_runs: i.is_over → true (2)",
+      "finish_runs: i.is_over → false (2)",
+      "finish_runs: , error = case when i.next in ('failed', 'cancelled') then i.value end → nothing",
+      "finish_runs: i.next in ('failed', 'cancelled') → false",
+      "finish_runs: coalesce((r.item->>'attempts')::integer, 1) → coalesce((r.item->>'attempts')::integer)",
+      "finish_runs: coalesce((r.item->>'isFailure')::boolean, false) → coalesce((r.item->>'isFailure')::boolean)",
+    ],
+  },
+  {
+    why: "Costs time only: the set raises, and is done again item by item.",
+    mutants: [
+      "finish_runs: layover.may_run(t, v_now) → false",
+      "finish_runs: ; if v_count < cardinality(turns → ; if v_count <= cardinality(turns",
+    ],
+  },
+  {
+    why: "Only a failure has an error and only a result a value: a check of the table refuses both for any other end, and a turn that goes on carries none.",
+    mutants: ["finish_runs: i.next = 'completed' → true", "finish_runs: i.next in ('failed', 'cancelled') → true"],
+  },
+  {
+    why: "What blocks a run under its turn is a branch of it, and a run with a pending row is done alone.",
+    mutants: [
+      "finish_runs: , blocked = case when not i.is_over then t.blocked end → nothing",
+      "finish_runs: not i.is_over → true (3)",
+      "finish_runs: not i.is_over → false (2)",
+    ],
+  },
+  {
+    why: "Only the holder of the token adds pending rows, and without one only it appends records: what the look without the lock saw stands for as long as the token does.",
+    mutants: ["finish_runs: t.last_position = i.position → true", "finish_runs: not t.has_pending → true"],
+  },
+  {
+    why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
+    mutants: ["finish_branches: b.path = i.path → true"],
+  },
+  {
+    why: "What belongs to no map joins with no map.",
+    mutants: ["finish_branches: i.map is not null → true"],
+  },
+  {
+    why: "What is not found has no token.",
+    mutants: ["finish_branch: not found → false (2)"],
+  },
+  {
+    why: "A result comes without a next attempt: there is no time until it, and it does not come soon.",
+    mutants: [
+      "finish_branch: v_is_over → false (2)",
+      "finish_branch: not v_is_over → true",
+      "finish_branch: v_is_over → false (7)",
+    ],
+  },
+  {
+    why: "An attempt comes without a record, whose failure and time are null then: null continues nothing, and `greatest` leaves it out.",
+    mutants: [
+      "finish_branch: v_is_over → true (2)",
+      "finish_branch: coalesce(v_continues, false) → coalesce(v_continues)",
+      "finish_branch: v_is_over → true (4)",
+    ],
+  },
+  {
+    why: "Early, never late: the first branches that a run demands may keep an earlier look.",
+    mutants: ["finish_run: f ? 'demands' → false"],
+  },
+  {
+    why: "Costs time only: looks for what is not there.",
+    mutants: [
+      "finish_run: s.has_pending → true",
+      "finish_run: s.has_mail → true",
+      "finish_run: f->'records' @> '[{\"kind\": \"callback\"}]' → true",
+      "finish_run: f ? 'demands' → true",
+      "finish_run: f ? 'released' → true",
+    ],
+  },
+  {
+    why: "A last attempt is not made again: it leaves no row behind.",
+    mutants: ["finish_run: f ? 'attempt' → false (3)"],
+  },
+  {
+    why: "The same finish again is told the same.",
+    mutants: ["finish_turns: v_answers[v_part.places[v_number]] is not null → false"],
+  },
+  {
+    why: "Locks more than it needs, in the one order all the same.",
+    mutants: ["finish_turns: v_turn->>'runId' = any (v_branching) → true", "finish_turns: v_turn ? 'released' → true"],
+  },
+  {
+    why: "Costs time only: what raised is done again.",
+    mutants: ["finish_turns: v_try = 1 → false"],
+  },
+  {
+    why: "No wait for a signal lacks its name, and nothing else has one: a check of the table says so.",
+    mutants: ["has_answer: b.kind = 'signal' → true"],
+  },
+  {
+    why: "Nothing comes after null, and nothing after the greatest number.",
+    mutants: [
+      "describe_claimed: coalesce((have->>'rowsThrough')::integer, 2147483647) → coalesce((have->>'rowsThrough')::integer)",
+    ],
+  },
+];

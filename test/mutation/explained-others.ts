@@ -1,0 +1,202 @@
+/**
+ * Explanations of mutants of all that neither claims nor finishes: the scheduler, waits and races, starts, signals, leases,
+ * what is read.
+ */
+import type { Explanation } from "./explained.ts";
+
+export const ofOthers: readonly Explanation[] = [
+  {
+    why: "Costs time only: what the fast paths leave alone is done by the slow ones, which ask for the same under the lock.",
+    mutants: [
+      "may_run: t.cancelled_position is not null → false",
+      "may_run: (t.cancel_requested_at is null and (t.timeout_at is null or t.timeout_at > at)) → false",
+      "may_run: t.timeout_at is null → false",
+      "may_run: t.timeout_at > at → false",
+      "in_stretches: not are_sets → true",
+      "in_stretches: s.ready_at <= v_now and not → s.ready_at < v_now and not",
+      "in_stretches: set := case when v_last > v_first then v_sets[v_first] end; → null;",
+      "in_stretches: v_last > v_first → false",
+      "in_stretches: v_keys[v_last + 1] <> → v_keys[v_last ] <>",
+    ],
+  },
+  {
+    why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A set of one is done as one alone is.",
+    mutants: [
+      "in_stretches: layover.goes_on(s, v_now) → true",
+      "in_stretches: not s.has_pending → true",
+      "in_stretches: layover.may_run(s, v_now) → true",
+      "in_stretches: v_last > v_first → true",
+      "in_stretches: case when v_last > v_first then v_sets → case when v_last >= v_first then v_sets",
+    ],
+  },
+  {
+    why: "Costs time only: it looks where there is nothing to find. What it finds is asked for exactly afterwards.",
+    mutants: [
+      "park_run: g.run_id = run → true",
+      "park_run: g.position is null → true",
+      "park_run: k.run_id = run → true",
+      "park_run: k.position is null → true",
+      "park_run: v_mail → true",
+      "park_run: , has_mail = v_mail → nothing",
+      "release_losers: cardinality(v_prefixes) = 0 → false",
+      "move_due: s.has_pending → true",
+      "move_due: s.has_pending → true (2)",
+      "move_due: s.has_pending → true (3)",
+      "list_due: s.has_pending → true",
+      "diagnose: s.has_pending → true",
+      "is_our_environment: not found → true",
+      "park_run: (*) > 0 into v_ready → (*) >= 0 into v_ready",
+    ],
+  },
+  {
+    why: "Costs time only: says to an index or to the planner what the other conditions, or what is taken of the rows, say already.",
+    mutants: [
+      "list_due: s.due_at >= coalesce(v_after, '-infinity') → true",
+      "list_due: limit v_limit → nothing",
+      "list_due: limit v_limit → nothing (2)",
+      "list_runs: limit 1 → nothing",
+      "list_runs: t.value = v_tag.value → true",
+      "start_run: limit 1 → nothing",
+      "has_status: s.ended_at is null → true",
+      "pick_due: jsonb_array_length(armed) = 1 → false",
+    ],
+  },
+  {
+    why: "Costs time only: no key is asked for, and none was revoked that has no id.",
+    mutants: [
+      "send_signal: p ? 'keyId' → true",
+      "start_run: p ? 'keyId' → true",
+      "list_runs: p ? 'keyId' → true",
+      "get_run: p ? 'keyId' → true",
+      "get_history: p ? 'keyId' → true",
+    ],
+  },
+  {
+    why: "Nothing in, nothing out: an array of none and no array are the same to what follows.",
+    mutants: [
+      "release_losers: coalesce(races, '[]') → coalesce(races)",
+      "settle_pending: coalesce(records, '[]') → coalesce(records)",
+      "take_mail: coalesce(records, '[]') → coalesce(records)",
+      "take_mail: coalesce(records, '[]') → coalesce(records) (2)",
+      "start_run: coalesce(p->'tags', '{}') → coalesce(p->'tags')",
+      "list_runs: coalesce(p->'tags', '{}') → coalesce(p->'tags')",
+      "record_demands: map is not null → true",
+      "release_losers: b.map is not null → true",
+    ],
+  },
+  {
+    why: "Every caller says whether it claims alone, whether it is new, and what it has dispatched.",
+    mutants: [
+      "reclaim_run: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)",
+      "move_due: coalesce((p->>'isNew')::boolean, false) → coalesce((p->>'isNew')::boolean)",
+      "move_due: coalesce((m->>'isDispatched')::boolean, false) → coalesce((m->>'isDispatched')::boolean)",
+    ],
+  },
+  {
+    why: "Locks more of its own run, or more runs, than it needs, in the one order all the same.",
+    mutants: [
+      "release_losers: exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix)) → true",
+      "release_losers: starts_with(b.path, x.prefix) → true",
+      "move_due: b.path || '#' || b.occurrence = any (v_item.branches) → true",
+      "void_leases: (t.leased_until > v_now or (t.has_pending and exists ( select from layover.pending b where b.run_... → true",
+      "void_leases: t.leased_until > v_now or ( → t.leased_until >= v_now or (",
+      "void_leases: t.has_pending → true",
+      "void_leases: exists ( select from layover.pending b where b.run_id = t.run_id and b.leased_until > v_now) → true",
+      "void_leases: b.run_id = t.run_id → true",
+      "void_leases: b.leased_until > v_now)) → b.leased_until >= v_now))",
+    ],
+  },
+  {
+    why: "What ends now already is made to end now.",
+    mutants: [
+      "void_leases: t.leased_until > v_now; update → t.leased_until >= v_now; update",
+      "void_leases: b.leased_until > v_now; end → b.leased_until >= v_now; end",
+    ],
+  },
+  {
+    why: "A branch has no instant until which it waits; and one that is recorded has neither a lease nor an instant at which it is ready.",
+    mutants: [
+      "park_run: b.kind <> 'branch' → true",
+      "park_run: b.position is null → true",
+      "list_due: b.position is null → true",
+      "list_due: c.position is null → true",
+      "move_due: b.position is null → true",
+      "run_status: b.position is null → true",
+    ],
+  },
+  {
+    why: "Where a branch that is recorded keeps its row, its run is ready, or another branch of its map is not recorded.",
+    mutants: ["run_status: b.position is null → true (2)"],
+  },
+  {
+    why: "The instant of a step's next attempt is that of its run, and of what is no branch only such a step has one.",
+    mutants: ["list_due: b.kind = 'branch' → true", "run_status: b.kind = 'branch' → true"],
+  },
+  {
+    why: "Only branches are claimed and dispatched by themselves: all others have counted nothing.",
+    mutants: ["diagnose: q.kind = 'branch' → true"],
+  },
+  {
+    why: "Early, never late: the scheduler looks when it need not.",
+    mutants: [
+      "park_run: b.kind = 'branch' → true",
+      "park_run: t.cancelled_position is null → true (2)",
+      "send_signal: v_ready → true (2)",
+    ],
+  },
+  {
+    why: "Whoever parks as anything else is blocked, which the next condition says.",
+    mutants: ["park_run: next in ('ready', 'parked') → true"],
+  },
+  {
+    why: "A place belongs to one kind: names are counted over all kinds.",
+    mutants: [
+      "has_answer: b.kind = 'callback' → true",
+      "read_callback: b.kind = 'callback' → true",
+      "take_mail: h.item->>'kind' = 'callback' → true",
+    ],
+  },
+  {
+    why: "The number of a signal is drawn for the whole table; and a record that takes none has none.",
+    mutants: ["take_mail: h.item ? 'signal' → true", "take_mail: g.run_id = run → true"],
+  },
+  {
+    why: "A callback that timed out was not answered, and expire_callbacks writes that position down as well.",
+    mutants: ["take_mail: h.item ? 'value' → true"],
+  },
+  {
+    why: "A turn's records stand at places of its own: none of them is that of a branch that is recorded.",
+    mutants: ["settle_pending: b.position is null → true"],
+  },
+  {
+    why: "What has just lost its lease goes with the next claim of its run (read_pending); until then it may record, as what is late may.",
+    mutants: ["release_losers: b.leased_until <= v_now) and → b.leased_until < v_now) and"],
+  },
+  {
+    why: "A branch with a lease does not queue: the table refuses it.",
+    mutants: ["release_losers: , is_queued = false → nothing"],
+  },
+  {
+    why: "It was ready when it was demanded, which is not later.",
+    mutants: [
+      "ready_freed: , ready_at = v_now → nothing",
+      "ready_queued: , ready_at = ready_queued.ready_at → nothing",
+    ],
+  },
+  {
+    why: "Second line: PL/pgSQL itself makes the target of `into` null where there is no row.",
+    mutants: ["renew_leases: v_until := null; → null;"],
+  },
+  {
+    why: "What is due now is due soon as well.",
+    mutants: ["list_due: not v_is_new → false"],
+  },
+  {
+    why: "While a branch is pending the due instant stays where finish_run has put it, which is the first one that was armed.",
+    mutants: ["park_run: min(coalesce(b.leased_until, b.ready_at)) → max(…)"],
+  },
+  {
+    why: "`greatest` leaves out what is null.",
+    mutants: ["start_run: coalesce((p->>'delayMs')::bigint, 0) → coalesce((p->>'delayMs')::bigint)"],
+  },
+];

@@ -1,0 +1,202 @@
+/** What the doctor is told of a namespace: which runs do not get on, by what keeps them, and whose database this is. */
+import { describe, expect, test } from "vitest";
+import { Calls } from "../../src/postgres/calls.ts";
+import { aFanOut, aMap, aRun, aRunAtWork, aStart, minute, noon, Run, second, terms } from "../races/runs.ts";
+import { stageOn } from "../races/stage.ts";
+import { describeEachPostgres } from "./database.ts";
+
+const hour = 60 * minute;
+
+describeEachPostgres(
+  "the diagnosis",
+  (database) => {
+    const stage = stageOn(database);
+    const diagnose = async (namespace = "default") =>
+      await new Calls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
+    const set = (run: Run, assignments: string) =>
+      stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    const setBranch = (run: Run, path: string, assignments: string) =>
+      stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
+    const aRunOf = async (workflow: string, version = 1) => {
+      const start = { ...aStart(), workflow, version };
+      await stage.onlooker.call("start_run", start);
+      return new Run(stage, start.runId);
+    };
+    const dueAt = (run: Run, at: number) =>
+      stage.onlooker.query("update layover.run_state set due_at = layover.from_ms($2) where run_id = $1", [run.id, at]);
+    const troubles = async () => (await diagnose()).troubles;
+    const kept = async () => (await troubles()).map(({ keptBy }) => keptBy);
+
+    describe("of runs that get on", () => {
+      test.each([
+        ["ready", aRun],
+        ["at work", aRunAtWork],
+        ["at work with branches", () => aFanOut(stage, ["a", "b"])],
+      ])("finds nothing: %s", async (_, make) => {
+        await make(stage);
+        expect(await troubles()).toEqual([]);
+      });
+
+      test.each([
+        ["was claimed once", "claims = 1"],
+        ["was dispatched twice", "dispatches = 2"],
+        ["has been due for two minutes", "due_at = layover.now() - interval '2 minutes'"],
+        ["is due much later, whatever it was like", "dispatches = 9, due_at = layover.now() + interval '7 hours'"],
+      ])("finds nothing about one that %s", async (_, assignments) => {
+        await set(await aRun(stage), assignments);
+        expect(await troubles()).toEqual([]);
+      });
+    });
+
+    describe("names what keeps a run", () => {
+      test.each([
+        ["crashes", "claims = 2"],
+        ["crashes", "claims = 2, dispatches = 9, due_at = layover.now() - interval '1 hour'"],
+        ["unclaimed", "dispatches = 3"],
+        ["unclaimed", "dispatches = 3, due_at = layover.now() + interval '6 hours'"],
+        ["unclaimed", "dispatches = 3, due_at = layover.now() - interval '1 hour'"],
+        ["overdue", "due_at = layover.now() - interval '2 minutes 1 millisecond'"],
+        ["blocked", "blocked = 'by other code', due_at = null"],
+      ])("%s: %s", async (keptBy, assignments) => {
+        await set(await aRun(stage), assignments);
+        expect(await kept()).toEqual([keptBy]);
+      });
+
+      test.each([
+        ["crashes", "claims = 2"],
+        ["unclaimed", "dispatches = 3"],
+      ])("%s, of the worst of its branches: %s", async (keptBy, assignments) => {
+        const run = await aFanOut(stage, ["a", "b", "c"]);
+        await aFanOut(stage, ["a", "b", "c"]);
+        await setBranch(run, "b", assignments);
+        expect(await troubles()).toMatchObject([{ keptBy, runs: 1, example: run.id }]);
+      });
+
+      test("but not what kept a branch that is recorded", async () => {
+        const run = await aMap(stage, ["a", "b"]);
+        await run.finishBranch(stage.onlooker, "a", { token: "a" });
+        await setBranch(run, "a", "claims = 9, dispatches = 9");
+        expect(await troubles()).toEqual([]);
+      });
+
+      test("by its own figures, whatever those of its branches", async () => {
+        const run = await aFanOut(stage, ["a"]);
+        await set(run, "claims = 4, dispatches = 7");
+        await setBranch(run, "a", "claims = 3, dispatches = 8");
+        expect(await troubles()).toMatchObject([{ keptBy: "crashes", claims: 4, dispatches: 8 }]);
+      });
+
+      test("in its own namespace", async () => {
+        await set(await aRun(stage), "namespace = 'elsewhere', blocked = 'by other code', due_at = null");
+        await set(await aRun(stage), "namespace = 'elsewhere', claims = 9");
+        expect(await troubles()).toEqual([]);
+      });
+    });
+
+    test("puts together what is kept alike, with the worst of it, and an example that has waited longest", async () => {
+      const [one, two, three] = [await aRunOf("mail"), await aRunOf("mail"), await aRunOf("mail")];
+      await set(one, "dispatches = 5");
+      await set(two, "dispatches = 9");
+      await set(three, "dispatches = 3");
+      await dueAt(one, noon + 3 * second);
+      await dueAt(two, noon + 2 * second);
+      await dueAt(three, noon + 4 * second);
+      expect(await troubles()).toEqual([
+        {
+          keptBy: "unclaimed",
+          workflow: "mail",
+          version: 1,
+          reason: null,
+          runs: 3,
+          since: noon + 2 * second,
+          dispatches: 9,
+          claims: 0,
+          example: two.id,
+        },
+      ]);
+      for (const run of [one, two]) await set(run, "dispatches = 0");
+      await set(one, "claims = 2");
+      await set(three, "claims = 6, dispatches = 0");
+      expect(await troubles()).toMatchObject([{ keptBy: "crashes", runs: 2, claims: 6, example: one.id }]);
+    });
+
+    test("tells apart versions, workflows and reasons, the most of them first", async () => {
+      const block = async (workflow: string, version: number, reason: string) =>
+        await set(await aRunOf(workflow, version), `blocked = '${reason}', due_at = null`);
+      await block("mail", 2, "one");
+      await block("mail", 1, "one");
+      await block("film", 1, "one");
+      await block("film", 1, "other");
+      await block("film", 1, "other");
+      await set(await aRunOf("order"), "claims = 2");
+      const seen = (await troubles()).map(({ keptBy, workflow, version, reason, runs }) =>
+        [keptBy, workflow, version, reason, runs].join(" "),
+      );
+      expect(seen).toEqual([
+        "blocked film 1 other 2",
+        "blocked film 1 one 1",
+        "blocked mail 1 one 1",
+        "blocked mail 2 one 1",
+        "crashes order 1  1",
+      ]);
+    });
+
+    test("looks at the first 10,000 by when they are due, and at 1,000 that are blocked", async () => {
+      const fill = (count: number, more: string, value: string) =>
+        stage.look(`with run as (
+            insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+              select layover.new_id(), 'default', 'many', 1, '0{}', true, layover.now() from generate_series(1, ${count})
+              returning id)
+          insert into layover.run_state (run_id, namespace, status, last_record_at, ${more})
+            select id, 'default', 'parked', layover.now(), ${value} from run`);
+      await fill(9_999, "due_at", "layover.now()");
+      const first = await aRunOf("first");
+      await set(first, "claims = 2, due_at = layover.now() - interval '1 second'");
+      const last = await aRunOf("last");
+      expect(await diagnose()).toMatchObject({ isCut: true, troubles: [{ workflow: "first" }] });
+      await set(last, "claims = 2, due_at = layover.now() + interval '1 second'");
+      expect(await troubles()).toMatchObject([{ workflow: "first" }]);
+      await set(first, "claims = 0");
+      expect(await troubles()).toEqual([]);
+      await fill(1_001, "blocked", "'by other code'");
+      expect(await troubles()).toMatchObject([{ keptBy: "blocked", workflow: "many", runs: 1_000 }]);
+    });
+
+    test("tells when a turn ended last, of the runs that had one", async () => {
+      expect((await diagnose()).lastTurnAt).toBeNull();
+      const at = (run: Run, minutes: number, more = "handed_position = 0") =>
+        set(run, `last_record_at = layover.now() + interval '${minutes} minutes', ${more}`);
+      await at(await aRun(stage), 9, "handed_position = -1");
+      await at(await aRun(stage), 3);
+      await at(await aRun(stage), 2, "handed_position = 1");
+      expect((await diagnose()).lastTurnAt).toBe(noon + 3 * minute);
+      const over = (minutes: number) =>
+        `status = 'completed', result = '0null', ready_at = null, due_at = null, ended_at = layover.now() + interval '${minutes} minutes'`;
+      await set(await aRun(stage), over(5));
+      await set(await aRun(stage), over(4));
+      await set(await aRun(stage), `${over(8)}, namespace = 'elsewhere'`);
+      expect((await diagnose()).lastTurnAt).toBe(noon + 5 * minute);
+      await at(await aRun(stage), 6);
+      expect((await diagnose()).lastTurnAt).toBe(noon + 6 * minute);
+    });
+
+    test("knows whose database it is, and who else has something there", async () => {
+      expect(await diagnose()).toMatchObject({ environment: null, otherNamespaces: [], hasRuns: false, isCut: false });
+      for (const namespace of ["default", ...Array.from({ length: 11 }, (_, n) => `shop ${10 + n}`)])
+        await stage.onlooker.call("adopt_environment", { ...terms, environment: `of ${namespace}`, namespace });
+      await stage.onlooker.call("start_run", { ...aStart(), namespace: "shop 10" });
+      expect(await diagnose()).toMatchObject({
+        environment: { name: "of default", endpoint: "here", adoptedAt: noon },
+        otherNamespaces: Array.from({ length: 10 }, (_, n) => `shop ${10 + n}`),
+        hasRuns: false,
+      });
+      expect(await diagnose("shop 10")).toMatchObject({ environment: { name: "of shop 10" }, hasRuns: true });
+    });
+
+    test("is of the same hour that the database has", async () => {
+      await stage.clock.advance(hour);
+      expect((await diagnose()).now).toBe(noon + hour);
+    });
+  },
+  { perTest: true },
+);

@@ -1,0 +1,103 @@
+/** What people see of a run: one word, derived from its row and from what it waits for, and the same one it is listed under. */
+import { expect, test } from "vitest";
+import {
+  aDemand,
+  aFanOut,
+  aParkedRun,
+  aRun,
+  aRunAtWork,
+  at,
+  aWaitFor,
+  branches,
+  minute,
+  noon,
+  type Run,
+  second,
+} from "../races/runs.ts";
+import { type Stage, stageOn } from "../races/stage.ts";
+import { describeEachPostgres } from "./database.ts";
+
+type Make = (stage: Stage) => Promise<Run>;
+
+const failed = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs: second };
+
+function made(make: Make, assignments: string): Make {
+  return async (stage) => {
+    const run = await make(stage);
+    await stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
+    return run;
+  };
+}
+
+const over = "ended_at = layover.now(), ready_at = null, due_at = null";
+
+const cases: readonly (readonly [seen: string, how: string, make: Make])[] = [
+  ["queued", "is ready", aRun],
+  ["queued", "has a branch that is ready", (stage) => aParkedRun(stage, branches(["a"]))],
+  ["queued", "was run on, and waits for nothing", (stage) => aParkedRun(stage, [])],
+  ["running", "is at work", aRunAtWork],
+  ["running", "has a branch at work", (stage) => aFanOut(stage, ["a"])],
+  [
+    "running",
+    "has a branch at work, and waits for a signal too",
+    async (stage) => {
+      const run = await aParkedRun(stage, [...branches(["a"]), aWaitFor("address", { ordinal: 2 })]);
+      await run.claimBranch(stage.onlooker, "a", { token: "a" });
+      return run;
+    },
+  ],
+  [
+    "retrying",
+    "has a step that failed",
+    async (stage) => {
+      const run = await aRunAtWork(stage);
+      await run.finish(stage.onlooker, { token: "first", attempt: { ...failed, ...at("charge"), demandedAfter: 0 } });
+      return run;
+    },
+  ],
+  [
+    "retrying",
+    "has a branch that failed",
+    async (stage) => {
+      const run = await aFanOut(stage, ["a"]);
+      await run.finishBranch(stage.onlooker, "a", { token: "a", attempt: failed });
+      return run;
+    },
+  ],
+  ["waiting", "waits for a signal", (stage) => aParkedRun(stage, [aWaitFor("address")])],
+  ["waiting", "waits for an answer", (stage) => aParkedRun(stage, [aDemand("callback", "approval")])],
+  ["sleeping", "sleeps", (stage) => aParkedRun(stage, [aDemand("sleep", "nap", { until: noon + minute })])],
+  ["sleeping", "is to begin later", (stage) => aRun(stage, { delayMs: minute })],
+  ["paused", "was paused", made(aRun, "paused_at = layover.now(), due_at = null")],
+  ["blocked", "does not fit the code", made(aRun, "blocked = 'by other code', due_at = null")],
+  ["cancelling", "is to be cancelled", made(aRunAtWork, "cancel_requested_at = layover.now()")],
+  ["cancelling", "cleans up", made(aRunAtWork, "cancelled_position = 1, last_position = 1")],
+  ["completed", "has a result", made(aRun, `status = 'completed', result = '0null', ${over}`)],
+  ["failed", "has failed", made(aRun, `status = 'failed', error = '0null', ${over}`)],
+  ["cancelled", "was cancelled", made(aRun, `status = 'cancelled', error = '0null', ${over}`)],
+];
+
+describeEachPostgres(
+  "a run",
+  (database) => {
+    const stage = stageOn(database);
+
+    test.each(cases)("is seen as %s that %s", async (seen, _, make) => {
+      const run = await make(stage);
+      expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({ status: seen });
+    });
+
+    test("is listed under what it is seen as, among runs of all kinds, and under nothing else", async () => {
+      const listed = async (status?: string) => {
+        const { runs } = await stage.onlooker.call("list_runs", { limit: 100, status });
+        return runs.map(({ runId }) => runId).toSorted();
+      };
+      const runs = new Map<string, string[]>();
+      for (const [seen, , make] of cases) runs.set(seen, [...(runs.get(seen) ?? []), (await make(stage)).id]);
+      for (const [seen, ids] of runs) expect([seen, await listed(seen)]).toEqual([seen, ids.toSorted()]);
+      expect(await listed()).toEqual([...runs.values()].flat().toSorted());
+      expect(await listed("lost")).toEqual([]);
+    });
+  },
+  { perTest: true },
+);

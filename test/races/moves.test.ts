@@ -1,0 +1,83 @@
+/** Where the scheduler moves a run's due instant: never beyond what has to be looked at before. */
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aFanOut, aParkedRun, aRun, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+const hour = 60 * minute;
+
+describeEachPostgres(
+  "the scheduler moves a run",
+  (database) => {
+    const stage = stageOn(database);
+    const move = (run: Run, more: object = {}, call: object = {}) => {
+      const one = { runId: run.id, seenDueAt: soon, dueAt: noon + hour, isDispatched: true, branches: [], ...more };
+      return stage.onlooker.call("move_due", { moves: [one], ...call });
+    };
+    const setBranch = (run: Run, path: string, assignments: string) =>
+      stage.onlooker.query(`update layover.pending set ${assignments} where run_id = $1 and path = $2`, [run.id, path]);
+    const moved = { moved: 1, left: 0 };
+    const left = { moved: 0, left: 1 };
+
+    test("that is ready only where it is dispatched", async () => {
+      const run = await aRun(stage);
+      expect(await move(run, { isDispatched: false })).toMatchObject(left);
+      expect(await move(run)).toMatchObject(moved);
+      expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 1 });
+    });
+
+    test("to nowhere, where there is nothing to look for, and nowhere else", async () => {
+      const waiting = await aParkedRun(stage, [aWaitFor("address")]);
+      await stage.onlooker.query("update layover.run_state set due_at = $1", [new Date(soon)]);
+      expect(await move(waiting, { dueAt: null, isDispatched: false })).toMatchObject(moved);
+      expect(await waiting.state()).toMatchObject({ dueAt: null, dispatches: 0 });
+      const sleeping = await aParkedRun(stage, [aWaitFor("address", { until: noon + 3 * minute })]);
+      expect(await move(sleeping, { dueAt: null, isDispatched: false })).toMatchObject(left);
+      expect(await move(sleeping, { dueAt: null, isDispatched: false }, { soonAt: soon + minute })).toMatchObject(
+        moved,
+      );
+      expect(await sleeping.state()).toMatchObject({ dueAt: soon + minute });
+    });
+
+    describe("no further than", () => {
+      const waiting = { isDispatched: false, branches: [] };
+
+      test("the first of its branches is at work", async () => {
+        const run = await aFanOut(stage, ["a", "b", "c"]);
+        await setBranch(run, "b", "leased_until = layover.now() + interval '3 minutes'");
+        await setBranch(run, "c", "leased_until = layover.now() + interval '2 hours'");
+        expect(await move(run, { ...waiting, dueAt: noon + minute + 1 })).toMatchObject(left);
+        expect(await move(run, { ...waiting, dueAt: noon + minute })).toMatchObject(moved);
+      });
+
+      test("a branch waits for its next attempt", async () => {
+        const run = await aParkedRun(stage, branches(["a", "b"]));
+        await setBranch(run, "a", "ready_at = layover.now() + interval '3 minutes'");
+        const dispatched = { isDispatched: false, branches: [at("b")] };
+        expect(await move(run, dispatched)).toMatchObject(left);
+        expect(await move(run, { ...dispatched, dueAt: noon + 3 * minute })).toMatchObject(moved);
+        expect(await run.pending()).toMatchObject({ a: { dispatches: 0 }, b: { dispatches: 1 } });
+      });
+
+      test("a branch is ready that is not dispatched", async () => {
+        const run = await aParkedRun(stage, branches(["a", "b"]));
+        const dispatched = { isDispatched: false, branches: [at("b")] };
+        expect(await move(run, dispatched)).toMatchObject(left);
+        expect(await move(run, { ...dispatched, branches: ["a", "b"].map(at) })).toMatchObject(moved);
+        expect(await run.pending()).toMatchObject({ a: { dispatches: 1 }, b: { dispatches: 1 } });
+      });
+    });
+
+    test("and counts the dispatches of a new deployment from the beginning", async () => {
+      const run = await aParkedRun(stage, branches(["a"]));
+      await stage.onlooker.query("update layover.run_state set dispatches = 7, ready_at = layover.now()");
+      await setBranch(run, "a", "dispatches = 9");
+      expect(await move(run, { branches: [at("a")] }, { isNew: true })).toMatchObject(moved);
+      expect(await run.state()).toMatchObject({ dispatches: 1 });
+      expect(await run.pending()).toMatchObject({ a: { dispatches: 1 } });
+      expect(await move(run, { seenDueAt: noon + hour, branches: [at("a")] }, { isNew: false })).toMatchObject(moved);
+      expect([await run.state(), (await run.pending())["a"]]).toMatchObject([{ dispatches: 2 }, { dispatches: 2 }]);
+    });
+  },
+  { perTest: true },
+);

@@ -1,0 +1,124 @@
+/** What a turn's end settles, takes and lets begin: what stands at its own place, in the order in which it was demanded. */
+import { expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import {
+  aDemand,
+  aMap,
+  aParkedRun,
+  aRecord,
+  aRunAtWork,
+  aWaitFor,
+  branches,
+  minute,
+  noon,
+  type Run,
+  soon,
+} from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres(
+  "the end of a turn",
+  (database) => {
+    const stage = stageOn(database);
+    const makeReady = (run: Run) =>
+      stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
+    const goOn = async (run: Run, turn: number, token: string) => {
+      await makeReady(run);
+      return await run.claim(stage.onlooker, { token, turn });
+    };
+    const mapsOf = (run: Run) =>
+      stage.look("select path, slots, counted from layover.map where run_id = $1 order by path", [run.id]);
+    const callbacks = (run: Run) =>
+      stage.look(
+        `select path, occurrence, outcome, position from layover.callback where run_id = $1
+          order by path, occurrence`,
+        [run.id],
+      );
+
+    test("settles the one of a name that it has recorded, and not the next one", async () => {
+      const naps = [1, 2].map((n) => aDemand("sleep", "nap", { occurrence: n, ordinal: n, until: noon + n * minute }));
+      const run = await aParkedRun(stage, naps);
+      await goOn(run, 2, "second");
+      await run.finish(stage.onlooker, { token: "second", records: [aRecord("sleep", "nap")] });
+      expect(await stage.look("select path, occurrence from layover.pending")).toEqual([
+        { path: "nap", occurrence: 2 },
+      ]);
+      expect(await run.state()).toMatchObject({ readyAt: noon + 2 * minute });
+    });
+
+    test("takes the answer that it has recorded, and no other one", async () => {
+      const places = [
+        { path: "approval", occurrence: 1 },
+        { path: "approval", occurrence: 2 },
+        { path: "other", occurrence: 2 },
+      ];
+      const waits = places.map((place, index) => aDemand("callback", place.path, { ...place, ordinal: index + 1 }));
+      const run = await aParkedRun(stage, waits);
+      for (const place of places) await run.answer(stage.onlooker, place.path, { armed: [soon], ...place });
+      await goOn(run, 2, "second");
+      const records = [aRecord("step", "charge"), aRecord("callback", "approval", { occurrence: 2, value: "0true" })];
+      await run.finish(stage.onlooker, { token: "second", records });
+      const resolved = { outcome: "resolved", position: null };
+      expect(await callbacks(run)).toEqual([
+        { path: "approval", occurrence: 1, ...resolved },
+        { path: "approval", occurrence: 2, ...resolved, position: 2 },
+        { path: "other", occurrence: 2, ...resolved },
+      ]);
+      expect(await run.state()).toMatchObject({ isReady: true });
+    });
+
+    test("waits on where all that it waits for was taken already, whatever else came", async () => {
+      const run = await aParkedRun(stage, [aWaitFor("address"), aDemand("callback", "approval", { ordinal: 2 })]);
+      await run.signal(stage.onlooker, "address");
+      await run.answer(stage.onlooker, "approval");
+      const [signal] = await stage.look("select number::integer from layover.signal");
+      await run.signal(stage.onlooker, "unrelated");
+      await run.answer(stage.onlooker, "later");
+      await goOn(run, 2, "second");
+      const records = [
+        aRecord("signal", "address", { signal: Number(signal?.["number"]) }),
+        aRecord("callback", "approval", { value: "0true" }),
+      ];
+      // As if both were waited for once more, at the same places.
+      const demands = [aWaitFor("address", { path: "again" }), aDemand("callback", "approval", { ordinal: 2 })];
+      const answer = await run.finish(stage.onlooker, { token: "second", records, demands });
+      expect(answer).toMatchObject({ outcome: "finished", isReady: false, readyAt: null });
+    });
+
+    test("leaves nothing of a map that all have seen the end of", async () => {
+      const run = await aMap(stage, ["all/a", "all/b"]);
+      for (const path of ["all/a", "all/b"]) await run.finishBranch(stage.onlooker, path, { token: path });
+      await goOn(run, 2, "second");
+      await run.finish(stage.onlooker, { token: "second", position: 2 });
+      expect(await mapsOf(run)).toEqual([]);
+      expect(await run.pending()).toEqual({});
+    });
+
+    test("lets begin what it demands in the order of the demands, whatever the paths", async () => {
+      const run = await aRunAtWork(stage);
+      const demands = ["c", "a", "b"].flatMap((path, index) =>
+        branches([path]).map((one) => ({ ...one, ordinal: index })),
+      );
+      const answer = await run.finish(stage.onlooker, { token: "first", demands: demands.toReversed() });
+      expect(answer).toMatchObject({ branches: [{ path: "c" }, { path: "a" }, { path: "b" }] });
+    });
+
+    test("tells the next turn what is waited for in that order", async () => {
+      const waits = ["c", "a", "b"].map((path, index) => aWaitFor("address", { path, ordinal: index + 1 }));
+      const run = await aParkedRun(stage, waits.toReversed());
+      const claimed = await goOn(run, 2, "second");
+      expect(claimed).toMatchObject({ pending: [{ path: "c" }, { path: "a" }, { path: "b" }] });
+    });
+
+    test("gives a sleep in a map no slot, and the map does not wait for it", async () => {
+      const run = await aRunAtWork(stage);
+      const map = { path: "all", slots: 1, failsFast: false };
+      const nap = aDemand("sleep", "all/nap", { until: noon + minute, map });
+      const items = branches(["all/a", "all/b"], map).map((one) => ({ ...one, ordinal: one.ordinal + 1 }));
+      const answer = await run.finish(stage.onlooker, { token: "first", demands: [nap, ...items] });
+      expect(answer).toMatchObject({ branches: [{ path: "all/a" }] });
+      expect(await mapsOf(run)).toEqual([{ path: "all", slots: 0, counted: 2 }]);
+    });
+  },
+  { perTest: true },
+);
