@@ -60,7 +60,7 @@ language sql stable as $$
 $$;
 
 -- What the rows of these runs may never be, whatever happened: each line is the rule that a row breaks.
-create function layover_test.violations(runs uuid[], was_voided boolean) returns text[]
+create function layover_test.violations(runs uuid[], may_be_late boolean) returns text[]
 language plpgsql volatile as $$
 declare
   v_now  constant timestamptz := layover.now();
@@ -107,7 +107,7 @@ begin
     union all
     select s.run_id, 'due may be early, never late (by more than two minutes)'
       from state s join need n on n.run_id = s.run_id
-     where s.is_live and s.due_at > greatest(n.at, v_soon) and not was_voided
+     where s.is_live and s.due_at > greatest(n.at, v_soon) and not may_be_late
     union all
     select m.run_id, 'a map counts the branches that it waits for' from layover.map m
      where m.run_id = any(runs) and m.counted <> (

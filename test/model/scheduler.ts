@@ -172,7 +172,7 @@ export function voidLeases(world: World, namespace: string): void {
     if (run.namespace !== namespace) continue;
     for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.min(lease.until, world.now);
   }
-  world.wasVoided = true;
+  world.mayBeLate = true;
 }
 
 /** Answers how many runs are gone. */

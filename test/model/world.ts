@@ -161,8 +161,11 @@ export interface World {
   numbers: { token: number; signal: number };
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
-  /** Leases were ended by hand: nobody is armed for that. */
-  wasVoided: boolean;
+  /**
+   * Leases were ended by hand, for which nobody is armed; or what was dispatched in vain, and so is looked at less and less
+   * often, was claimed after all: a claim does not touch the due instant.
+   */
+  mayBeLate: boolean;
 }
 export interface Listed extends Place {
   readonly turn: number;
@@ -201,6 +204,6 @@ export function aWorld(name: string, ids: readonly string[]): World {
     lastSignal: undefined,
     numbers: { token: 0, signal: 0 },
     armed: [],
-    wasVoided: false,
+    mayBeLate: false,
   };
 }
