@@ -99,9 +99,16 @@ export class AWorker {
   }
 
   static async begin(options: WorkerOptions): Promise<AWorker> {
-    const worker = new AWorker(options, await freePort());
-    await worker.#miniflare.ready;
-    return worker;
+    for (let attempt = 1; ; attempt += 1) {
+      const worker = new AWorker(options, await freePort());
+      try {
+        await worker.#miniflare.ready;
+        return worker;
+      } catch (error) {
+        // Between asking for a free port and taking it, somebody else may take it.
+        if (attempt === 5 || Reflect.get(Object(error), "code") !== "ERR_ADDRESS_IN_USE") throw error;
+      }
+    }
   }
 
   /** As a machine that is lost: nothing is said to anybody. */
