@@ -95,7 +95,6 @@ export class AWorker {
     this.url = `http://127.0.0.1:${port}`;
     this.#options = options;
     this.#miniflare = new Miniflare(this.#miniflareOptions(options));
-    onTestFinished(async () => await this.#miniflare.dispose());
   }
 
   static async begin(options: WorkerOptions): Promise<AWorker> {
@@ -103,8 +102,10 @@ export class AWorker {
       const worker = new AWorker(options, await freePort());
       try {
         await worker.#miniflare.ready;
+        onTestFinished(async () => await worker.#miniflare.dispose());
         return worker;
       } catch (error) {
+        await worker.#miniflare.dispose().catch(() => {}); // rejects, as it never began
         // Between asking for a free port and taking it, somebody else may take it.
         if (attempt === 5 || Reflect.get(Object(error), "code") !== "ERR_ADDRESS_IN_USE") throw error;
       }
