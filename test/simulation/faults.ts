@@ -52,8 +52,8 @@ interface Terms {
   readonly platform: string;
 }
 
-export class Faults {
-  readonly met: Record<keyof Chances, number> = {
+export function noneMet(): Record<keyof Chances, number> {
+  return {
     "fails before": 0,
     "fails after": 0,
     "dies before": 0,
@@ -63,6 +63,10 @@ export class Faults {
     "is held": 0,
     "is cut": 0,
   };
+}
+
+export class Faults {
+  readonly met: Record<keyof Chances, number> = noneMet();
   readonly #chances: Chances;
   readonly #chance: Chance;
   #troubles: number;

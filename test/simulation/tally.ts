@@ -1,4 +1,5 @@
 /** What many seeds came to, in sum. */
+import { fates, noneMet } from "./faults.ts";
 import type { Report } from "./simulation.ts";
 
 export type Tally = Omit<Report, "wrongs"> & { readonly seeds: number; readonly failed: number };
@@ -11,16 +12,7 @@ export const nothing: Tally = {
   waits: 0,
   deaths: 0,
   time: 0,
-  faults: {
-    "fails before": 0,
-    "fails after": 0,
-    "dies before": 0,
-    "dies after": 0,
-    "comes late": 0,
-    "comes twice": 0,
-    "is held": 0,
-    "is cut": 0,
-  },
+  faults: noneMet(),
 };
 
 export function tallied({ wrongs, ...report }: Report): Tally {
@@ -29,7 +21,7 @@ export function tallied({ wrongs, ...report }: Report): Tally {
 
 export function sum(one: Tally, other: Tally): Tally {
   const faults = { ...one.faults };
-  for (const fate of Object.keys(faults) as (keyof typeof faults)[]) faults[fate] += other.faults[fate];
+  for (const fate of fates) faults[fate] += other.faults[fate];
   return {
     seeds: one.seeds + other.seeds,
     failed: one.failed + other.failed,
