@@ -63,19 +63,10 @@ export const ofFinishes: readonly Explanation[] = [
     mutants: ["finish_branch: not found → false (2)"],
   },
   {
-    why: "A result comes without a next attempt: there is no time until it, and it does not come soon.",
-    mutants: [
-      "finish_branch: v_is_over → false (2)",
-      "finish_branch: not v_is_over → true",
-      "finish_branch: v_is_over → false (7)",
-    ],
-  },
-  {
-    why: "An attempt comes without a record, whose failure and time are null then: null continues nothing, and `greatest` leaves it out.",
+    why: "An attempt comes without a record, whose failure is null then, and null continues nothing.",
     mutants: [
       "finish_branch: v_is_over → true (2)",
       "finish_branch: coalesce(v_continues, false) → coalesce(v_continues)",
-      "finish_branch: v_is_over → true (4)",
     ],
   },
   {
@@ -91,10 +82,6 @@ export const ofFinishes: readonly Explanation[] = [
       "finish_run: f ? 'demands' → true",
       "finish_run: f ? 'released' → true",
     ],
-  },
-  {
-    why: "A last attempt is not made again: it leaves no row behind.",
-    mutants: ["finish_run: f ? 'attempt' → false (3)"],
   },
   {
     why: "The same finish again is told the same.",

@@ -61,7 +61,7 @@ begin
     v_continues := v_is_over;
   else
     update layover.map m
-       set counted = m.counted - (b.is_counted and (v_is_over or not v_is_soon))::integer,
+       set counted = m.counted - (b.is_counted and not v_is_soon)::integer,
            slots = m.slots + v_is_over::integer
      where m.run_id = v_run and m.path = b.map
      returning m.counted, m.fails_fast and v_is_over and (f->'record'->>'isFailure')::boolean
@@ -75,8 +75,7 @@ begin
 
   update layover.run_state t
      set last_position = t.last_position + v_is_over::integer,
-         last_record_at = case when v_is_over
-           then greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at) else t.last_record_at end,
+         last_record_at = greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          ready_at = case when v_continues then least(t.ready_at, v_now) else t.ready_at end,
          due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
@@ -91,9 +90,8 @@ begin
      set token = null, leased_until = null, claims = 0, turn = q.turn + 1,
          position = case when v_is_over then s.last_position + 1 end,
          attempts = q.attempts + (not v_is_over)::integer,
-         is_counted = q.is_counted and not v_is_over and v_is_soon,
-         ready_at = case when v_is_over then null
-           else v_now + (f->'attempt'->>'retryInMs')::bigint * interval '1 millisecond' end,
+         is_counted = q.is_counted and v_is_soon,
+         ready_at = v_now + (f->'attempt'->>'retryInMs')::bigint * interval '1 millisecond', -- null: it is over
          finished_token = v_token, finished_answer = v_answer::text
    where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
   return v_answer;

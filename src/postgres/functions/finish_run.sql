@@ -76,7 +76,7 @@ begin
     perform layover.record_attempt(s.run_id, s.epoch, f->'attempt');
   end if;
   if v_is_over then
-    if s.has_pending or f ? 'attempt' then
+    if s.has_pending then
       delete from layover.pending b where b.run_id = s.run_id;
       delete from layover.map m where m.run_id = s.run_id;
     end if;
