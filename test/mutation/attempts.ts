@@ -20,6 +20,8 @@ export interface AttemptOptions {
   readonly jobs: number;
   /** How many the model plays. */
   readonly sequences: number;
+  /** Explained: only what is quick is asked whether it knows better. */
+  readonly isExplained: (mutant: Mutant) => boolean;
   readonly onAttempted: (attempted: Attempted) => void;
 }
 
@@ -32,7 +34,8 @@ export async function attempt(mutants: readonly Mutant[], options: AttemptOption
     try {
       const bench = { workbench, model, serverUrl: options.serverUrl };
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        options.onAttempted(await attemptOne(next, options.killers, bench, sound));
+        const asked = options.isExplained(next) ? options.killers.filter(({ isQuick }) => isQuick) : options.killers;
+        options.onAttempted(await attemptOne(next, asked, bench, sound));
       }
     } finally {
       await model.end();

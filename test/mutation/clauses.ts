@@ -53,7 +53,7 @@ function conflictEdits(tokens: readonly Token[], index: number): Edit[] {
 /** Behind the clause that begins here. */
 function clauseEnd(tokens: readonly Token[], index: number): number {
   const depth = tokens[index]?.depth ?? 0;
-  const ends = new Set([";", "for", "returning", "loop", "limit", "rows", "into", ")", "union"]);
+  const ends = new Set([";", "for", "returning", "loop", "limit", "rows", "into", "union"]);
   for (let place = index + 1; place < tokens.length; place += 1) {
     const token = tokens[place];
     if (token === undefined || token.depth < depth) return place;

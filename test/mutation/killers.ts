@@ -16,6 +16,8 @@ export interface Bench extends Place {
 
 export interface Killer {
   readonly name: string;
+  /** Seconds at most: asked also of a mutant that is explained. */
+  readonly isQuick?: boolean;
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
   readonly mayKill: (mutant: Mutant) => boolean;
@@ -38,11 +40,13 @@ export function killers(simulated: readonly string[]): Killer[] {
   return [
     {
       name: "model",
+      isQuick: true,
       mayKill: (mutant) => isOfSql(mutant) && isPlayed(mutant),
       tryOn: (mutant, original, { model }) => model.tryOn(mutant.mutated, original),
     },
     {
       name: "nearest",
+      isQuick: true,
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
       tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),
     },
@@ -62,7 +66,14 @@ export function killers(simulated: readonly string[]): Killer[] {
 
 /** Only these tests: what one asks while writing them. */
 export function onlyTests(filters: readonly string[]): Killer[] {
-  return [{ name: "tests", mayKill: () => true, tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench) }];
+  return [
+    {
+      name: "tests",
+      isQuick: true,
+      mayKill: () => true,
+      tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench),
+    },
+  ];
 }
 
 function functionOf({ id }: Mutant): string {

@@ -8,8 +8,9 @@
  *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
  *
  * `--only`: a part of the id, or a file of src/postgres/functions; may come several times. `--by model,races`: only these
- * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all verdicts; `--again FILE`: only those that survived there.
- * `--sequences N`: of the model. `--seeds N`: of the simulation.
+ * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all
+ * verdicts; `--again FILE`: only those that survived there. `--sequences N`: of the model. `--seeds N`: of the simulation.
+ * `--thorough`: asks the slow killers too about what explained.ts explains.
  *
  * Exits with 1 if a mutant survived that explained.ts does not explain, or if an explanation explains nothing.
  */
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     only: { type: "string", multiple: true, default: [] },
     by: { type: "string" },
     tests: { type: "string", multiple: true, default: [] },
+    thorough: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     jobs: { type: "string", default: "2" },
     json: { type: "string" },
@@ -58,6 +60,7 @@ async function mutate(): Promise<number> {
   const asked = values.tests.length > 0 ? onlyTests(values.tests) : all;
   for (const { name, missing } of asked) if (missing !== undefined) console.log(`without ${name}: ${missing}`);
   const server = await findPostgres(versionsToTest()[0] ?? "15");
+  const known = new Set(explained.flatMap(({ mutants: ids }) => ids));
   const attempted: Attempted[] = [];
   const began = Date.now();
   try {
@@ -66,6 +69,7 @@ async function mutate(): Promise<number> {
       killers: asked.filter(({ missing }) => missing === undefined),
       jobs: Number(values.jobs),
       sequences: Number(values.sequences),
+      isExplained: ({ id }) => !values.thorough && known.has(id),
       onAttempted: (one) => {
         attempted.push(one);
         const minutes = ((Date.now() - began) / 60_000).toFixed(1);
