@@ -77,6 +77,7 @@ export const ofFinishes: readonly Explanation[] = [
     why: "Costs time only: looks for what is not there.",
     mutants: [
       "finish_run: s.has_pending → true",
+      "finish_run: s.has_pending → true (2)",
       "finish_run: s.has_mail → true",
       "finish_run: f->'records' @> '[{\"kind\": \"callback\"}]' → true",
       "finish_run: f ? 'demands' → true",

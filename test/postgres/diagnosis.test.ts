@@ -159,7 +159,12 @@ describeEachPostgres(
       await set(first, "claims = 0");
       expect(await troubles()).toEqual([]);
       await fill(1_001, "blocked", "'by other code'");
-      expect(await troubles()).toMatchObject([{ keptBy: "blocked", workflow: "many", runs: 1_000 }]);
+      const [oldest] = await stage.look(
+        "select min(run_id::text) as id from layover.run_state where blocked is not null",
+      );
+      expect(await troubles()).toMatchObject([
+        { keptBy: "blocked", workflow: "many", runs: 1_000, example: oldest?.id },
+      ]);
     });
 
     test("tells when a turn ended last, of the runs that had one", async () => {

@@ -1,7 +1,7 @@
 /** Where the scheduler moves a run's due instant: never beyond what has to be looked at before. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRun, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { aFanOut, aParkedRun, aRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
@@ -39,8 +39,29 @@ describeEachPostgres(
       expect(await sleeping.state()).toMatchObject({ dueAt: soon + minute });
     });
 
+    test("that is not ready any more, without counting what was dispatched in vain", async () => {
+      const run = await aParkedRun(stage, [aWaitFor("address")]);
+      await stage.onlooker.query("update layover.run_state set due_at = $1, dispatches = 2", [new Date(soon)]);
+      expect(await move(run)).toMatchObject(moved);
+      expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 2 });
+    });
+
+    test("and counts no dispatch of another run's branch at the same place", async () => {
+      const [run, other] = [await aParkedRun(stage, branches(["a"])), await aParkedRun(stage, branches(["a"]))];
+      expect(await move(run, { isDispatched: false, branches: [at("a")] })).toMatchObject(moved);
+      expect(await run.pending()).toMatchObject({ a: { dispatches: 1 } });
+      expect(await other.pending()).toMatchObject({ a: { dispatches: 0 } });
+    });
+
     describe("no further than", () => {
       const waiting = { isDispatched: false, branches: [] };
+
+      test("its lease, where it was claimed since", async () => {
+        const run = await aRunAtWork(stage);
+        expect(await move(run, { dueAt: noon + minute + 1 })).toMatchObject(left);
+        expect(await move(run, { dueAt: noon + minute })).toMatchObject(moved);
+        expect(await run.state()).toMatchObject({ dispatches: 0 });
+      });
 
       test("the first of its branches is at work", async () => {
         const run = await aFanOut(stage, ["a", "b", "c"]);
