@@ -18,10 +18,13 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/first-comers races/places races/dues races/signals races/answers races/stillness",
+    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals",
   ],
-  [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks"],
-  [/^(list_due|move_due)$/, "races/due-runs races/moves races/looks races/ticks postgres/list-due"],
+  [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks races/refusals"],
+  [
+    /^(list_due|move_due)$/,
+    "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals",
+  ],
   [/^(note_deployment|adopt_environment|is_our_environment)$/, "races/namespaces races/looks engine/first-ticks"],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
   [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],

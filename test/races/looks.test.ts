@@ -188,6 +188,7 @@ describeEachPostgres(
       expect(await isNew()).toBe(true);
       await note({});
       expect(await isNew()).toBe(false);
+      expect(await stage.onlooker.call("list_due", { ...terms, limit: 10 })).toMatchObject({ isNew: false });
       await stage.onlooker.call("adopt_environment", terms);
       expect(await isNew()).toBe(true);
       await note({ triedThrough: "00000000-0000-7000-8000-000000000001" });
