@@ -59,10 +59,11 @@ async function attemptOne(
     const verdict = await killer.tryOn(mutant, original, bench);
     if (verdict.kind === "survived") continue;
     // A killer that fails without any mutant kills all of them.
-    const unchanged = sound.get(killer.name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench);
-    sound.set(killer.name, unchanged);
+    const name = [killer.name, ...(killer.testsOf?.(mutant) ?? [])].join(" ");
+    const unchanged = sound.get(name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench);
+    sound.set(name, unchanged);
     const { kind, why } = await unchanged;
-    if (kind !== "survived") throw new Error(`${killer.name} fails without any mutant: ${why}`);
+    if (kind !== "survived") throw new Error(`${name} fails without any mutant: ${why}`);
     return { mutant, verdict, by: killer.name, ms: ms() };
   }
   return { mutant, verdict: { kind: "survived" }, by: undefined, ms: ms() };

@@ -21,6 +21,8 @@ export interface Killer {
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
   readonly mayKill: (mutant: Mutant) => boolean;
+  /** Where not every mutant meets the same tests: which ones this mutant meets. */
+  readonly testsOf?: (mutant: Mutant) => readonly string[];
   readonly tryOn: (mutant: Mutant, original: string, bench: Bench) => Promise<Verdict>;
 }
 
@@ -48,6 +50,7 @@ export function killers(simulated: readonly string[]): Killer[] {
       name: "nearest",
       isQuick: true,
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
+      testsOf: (mutant) => nearestTo(functionOf(mutant)),
       tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),
     },
     suite("engine", () => true, ["test/engine", "test/client"]),

@@ -23,9 +23,12 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks races/refusals"],
   [
     /^(list_due|move_due)$/,
-    "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals",
+    "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
   ],
-  [/^(note_deployment|adopt_environment|is_our_environment)$/, "races/namespaces races/looks engine/first-ticks"],
+  [
+    /^(note_deployment|adopt_environment|is_our_environment)$/,
+    "races/namespaces races/looks races/due-runs engine/first-ticks",
+  ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
   [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],
   [
@@ -42,7 +45,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(finish|park)_/, "races/dues races/places races/stillness races/finishes races/sets races/map-slots"],
   [
     /queued|freed|losers|demands|pending/,
-    "races/decisions races/places races/strangers races/map-slots races/losers races/branches",
+    "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order",
   ],
   [/^in_stretches$/, "races/twice races/mixed-sets races/sets"],
   [/^lock_run$/, "races/strangers races/lock-order"],
