@@ -1,0 +1,63 @@
+/** Ten thousand runs due at one instant on the real workerd: what they take is counted, and how long is printed. */
+import { expect, test } from "vitest";
+import { aStage, patiently } from "../platform/worker-stage.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { answered, type Fate } from "../postgres/neon-endpoint.ts";
+
+const database = testDatabase();
+const stage = aStage(database);
+const runs = 10_000;
+/** Of list_due and move_due, and of a delivery. */
+const page = 500;
+const batch = 10;
+const hourMs = 3_600_000;
+/** A minute rings so long after its instants at most. */
+const ringsWithinMs = 62_000;
+
+async function over(): Promise<unknown> {
+  const { rows } = await database.pool.query(
+    "select count(*)::integer as runs from layover.run_state where status = 'completed'",
+  );
+  return rows[0]?.runs;
+}
+
+test("ten thousand runs due at one instant are claimed in batches", { timeout: 90_000 }, async () => {
+  const clock = await database.turnClock();
+  const worker = await stage.begin({ self: null, bound: { queue: {}, alarm: {} } });
+  await worker.start("still");
+  await expect.poll(over, patiently).toBe(1);
+  expect(await worker.ring()).toBe("ok"); // the first tick of the deployment
+  const startAt = (await clock.now()) + hourMs;
+  await worker.start("still", undefined, { startAt: new Date(startAt) }); // arms the minute of all of them
+  const run = JSON.stringify({ workflow: "still", version: 1, startAt });
+  await database.pool.query("select layover.start_run($1) from generate_series(2, $2)", [run, runs]);
+  stage.statements();
+
+  const arrivals: number[] = [];
+  const noted: Fate = async (exchange) => {
+    arrivals.push(performance.now());
+    await answered(exchange);
+  };
+  stage.endpoint.next(...Array.from({ length: runs }, () => noted));
+  await clock.advance(hourMs + ringsWithinMs);
+  const rungAt = performance.now();
+  await worker.turn(hourMs + ringsWithinMs);
+  await expect.poll(over, { timeout: 60_000 }).toBe(runs + 1);
+
+  const statements = stage.statements();
+  const counts = new Map([...Map.groupBy(statements, (name) => name)].map(([name, calls]) => [name, calls.length]));
+  expect(Object.fromEntries(counts)).toMatchObject({ list_due: runs / page + 1, move_due: runs / page });
+  // A delivery is one claim. Where a batch goes off before the next one is there, it has fewer than ten.
+  for (const name of ["claim_turns", "finish_turns"]) {
+    expect(counts.get(name)).toBeGreaterThanOrEqual(runs / batch);
+    expect(counts.get(name)).toBeLessThanOrEqual((runs / batch) * 1.1);
+  }
+  const secondsTo = (arrival: number | undefined = Number.NaN) => ((arrival - rungAt) / 1_000).toFixed(2);
+  console.log(`of ${runs} runs due at one instant, on workerd:`, {
+    statements: statements.length,
+    deliveries: counts.get("claim_turns"),
+    "s from the ring to the first claim": secondsTo(arrivals[statements.indexOf("claim_turns")]),
+    "... to the last finish": secondsTo(arrivals[statements.lastIndexOf("finish_turns")]),
+  });
+  expect(worker.logged).toEqual([]);
+});
