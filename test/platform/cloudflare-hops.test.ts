@@ -1,33 +1,16 @@
 /** What a step costs by each way from one turn to the next: counted exactly, and timed for whoever reads the output. */
 import { expect, test } from "vitest";
-import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
-import type { AWorker, Bound, Settings } from "./a-worker.ts";
+import { measureHops } from "../toolchain/hop-latency.ts";
+import { describeHops } from "../toolchain/hop-report.ts";
+import type { Settings } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
 import { aStage } from "./worker-stage.ts";
 
 const database = testDatabase({ perTest: true });
 const stage = aStage(database);
 const steps = 20;
-/** As far as requests to oneself reach where each carries out one step. */
-const timedSteps = 10;
 const oneStep: Settings = { invocation: { maxSteps: 1 } };
-const withQueue: Bound = { queue: {}, alarm: {} };
-const Ended = z.object({ status: z.literal("completed"), createdAt: z.coerce.date(), endedAt: z.coerce.date() });
-
-/** How long a run of so many steps takes, in ms a step; a warm isolate's. */
-async function msOf(worker: AWorker): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < 4; round += 1) {
-    const runId = await worker.start("chain", { world: stage.world.url, steps: timedSteps });
-    const run = async () => await worker.run(runId);
-    await expect.poll(run, { timeout: 15_000, interval: 20 }).toMatchObject({ status: "completed" });
-    const { createdAt, endedAt } = Ended.parse(await run());
-    times.push((endedAt.getTime() - createdAt.getTime()) / timedSteps);
-    stage.statements();
-  }
-  return Math.min(...times.slice(1));
-}
 
 /** The statements of a run and the messages that carry it, where a test delivers them. */
 async function countsOf(settings: Settings): Promise<{ statements: number; messages: number }> {
@@ -49,12 +32,8 @@ test("a step is two statements and a message, or one statement where a delivery 
 });
 
 test("how long a step takes by each way is printed", { timeout: 90_000 }, async () => {
-  const ms = {
-    "a message a step": await msOf(await stage.begin({ self: null, bound: withQueue }, oneStep)),
-    "a request to itself a step": await msOf(await stage.begin({}, oneStep)),
-    "ten steps a request to itself": await msOf(await stage.begin({})),
-    "ten steps a message": await msOf(await stage.begin({ self: null, bound: withQueue })),
-  };
-  console.log(`ms a step, of ${timedSteps} in a row:`, ms);
-  for (const each of Object.values(ms)) expect(each).toBeGreaterThan(0);
+  const latencies = await measureHops(database.url, ["layover-source"]);
+  console.log(describeHops(latencies));
+  expect(latencies).toHaveLength(3);
+  for (const { ms } of latencies) expect(ms).toBeGreaterThan(0);
 });
