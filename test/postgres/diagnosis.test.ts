@@ -163,7 +163,7 @@ describeEachPostgres(
         "select min(run_id::text) as id from layover.run_state where blocked is not null",
       );
       expect(await troubles()).toMatchObject([
-        { keptBy: "blocked", workflow: "many", runs: 1_000, example: oldest?.id },
+        { keptBy: "blocked", workflow: "many", runs: 1_000, example: oldest?.["id"] },
       ]);
     });
 
