@@ -14,11 +14,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^read_callback$/, "postgres/callback-pages http/callbacks"],
   [
     /^(start_run|is_same|refuse_late_commit|find_run)$/,
-    "races/first-comers races/starts races/namespaces client/start",
+    "races/first-comers races/starts races/namespaces client/start postgres/keys",
   ],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals",
+    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals postgres/keys",
   ],
   [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks races/refusals"],
   [
