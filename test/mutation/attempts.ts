@@ -32,7 +32,7 @@ export async function attempt(mutants: readonly Mutant[], options: AttemptOption
     const workbench = new Workbench();
     const model = await ModelKiller.begin(options.serverUrl, options.sequences);
     try {
-      const bench = { workbench, model, serverUrl: options.serverUrl };
+      const bench = { workbench, model, serverUrl: options.serverUrl, lastFailed: new Map<string, string>() };
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const asked = options.isExplained(next) ? options.killers.filter(({ isQuick }) => isQuick) : options.killers;
         options.onAttempted(await attemptOne(next, asked, bench, sound));

@@ -33,7 +33,7 @@ const { values } = parseArgs({
     jobs: { type: "string", default: "2" },
     json: { type: "string" },
     again: { type: "string" },
-    sequences: { type: "string", default: "400" },
+    sequences: { type: "string", default: "80" },
     seeds: { type: "string", default: "300" },
   },
 });

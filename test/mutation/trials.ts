@@ -10,16 +10,32 @@ import type { Ended, Workbench } from "./workbench.ts";
 export interface Place {
   readonly workbench: Workbench;
   readonly serverUrl: string;
+  /** The file that has failed last, by the filters it was found with. */
+  readonly lastFailed: Map<string, string>;
 }
 
 /** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
 const longestMs = 300_000;
 const vitest = "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache";
 
+/** What found out the last mutant is asked first: the next one is close to it. */
 export function byVitest(mutant: Mutant, filters: readonly string[], place: Place): Promise<Verdict> {
-  const args = [...vitest.split(" "), "--reporter=verbose", ...filters];
+  const { workbench, lastFailed } = place;
+  const key = filters.join(" ");
   const env = { TEST_DATABASE_URL: place.serverUrl };
-  return inMutatedTree(mutant, place, () => place.workbench.node(args, env, longestMs));
+  const run = async (...more: readonly string[]) =>
+    await workbench.node([...vitest.split(" "), "--reporter=verbose", ...more], env, longestMs);
+  return inMutatedTree(mutant, place, async () => {
+    const first = lastFailed.get(key);
+    if (first !== undefined) {
+      const ended = await run(first);
+      if (ended.code !== 0) return ended;
+    }
+    const ended = await run(...filters, ...(first === undefined ? [] : ["--exclude", first]), "--passWithNoTests");
+    const [failed] = /test\/\S+\.test\.ts/.exec(failureIn(ended.output)) ?? [];
+    if (ended.code !== 0 && failed !== undefined) lastFailed.set(key, failed);
+    return ended;
+  });
 }
 
 /** A program that exits with 1 where it found something. */
