@@ -27,7 +27,11 @@ export interface Killer {
 }
 
 const simulation = "test/simulation/main.ts";
-const others = ["test/http", "test/postgres/keys", "test/postgres/list-due", "test/cli/doctor", "test/cli/runs"];
+const others = [
+  ...["callbacks", "runs", "signals", "revocation", "bad-input"].map((name) => `test/http/${name}`),
+  ...["keys", "list-due"].map((name) => `test/postgres/${name}`),
+  ...["doctor", "runs"].map((name) => `test/cli/${name}`),
+];
 
 /** `simulated`: what the simulation is told besides the address of the database. */
 export function killers(simulated: readonly string[]): Killer[] {

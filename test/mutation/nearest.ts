@@ -4,7 +4,10 @@
  */
 
 const nearest: readonly (readonly [RegExp, string])[] = [
-  [/^(create_key|revoke_key|list_keys|check_key)$/, "postgres/revoking postgres/keys races/keys http/revocation"],
+  [
+    /^(create_key|revoke_key|list_keys|check_key)$/,
+    "postgres/revoking postgres/keys races/keys http/revocation races/bare-calls",
+  ],
   [/^engine$/, "engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses"],
@@ -20,7 +23,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
     "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals postgres/keys",
   ],
-  [/^(answer_callback|expire_callbacks|read_answers)$/, "races/answers races/stillness races/callbacks races/refusals"],
+  [
+    /^(answer_callback|expire_callbacks|read_answers)$/,
+    "races/answers races/stillness races/callbacks races/refusals engine/waits",
+  ],
   [
     /^(list_due|move_due)$/,
     "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
@@ -36,12 +42,15 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/claim-sets races/branch-claims races/branch-finishes races/losers races/looks races/sets",
   ],
   [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order"],
-  [/^claim_branch/, "races/branch-claims races/losers races/branches"],
+  [/^claim_branch/, "races/branch-claims races/losers races/branches races/lock-order races/stops races/namespaces"],
   [
     /^(finish_branch|defer_run)/,
     "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches",
   ],
-  [/^(claim|reclaim|describe)_/, "races/dues races/claim-sets races/namespaces races/claims"],
+  [
+    /^(claim|reclaim|describe)_/,
+    "races/dues races/claim-sets races/namespaces races/claims races/stops races/lock-order",
+  ],
   [/^(finish|park)_/, "races/dues races/places races/stillness races/finishes races/sets races/map-slots"],
   [
     /queued|freed|losers|demands|pending/,
