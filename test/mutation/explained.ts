@@ -105,7 +105,6 @@ export const explained: readonly Explanation[] = [
   {
     why: "Locks more than it needs, in the one order all the same.",
     mutants: [
-      "claim_branch: v_alone → true",
       "claim_branch: t.namespace = p->>'namespace' → true",
       "claim_branches: q.kind = 'branch' → true",
       "claim_turns: t.turn ? 'path' → true",
