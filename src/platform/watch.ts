@@ -17,22 +17,22 @@ export interface WatchOptions {
 
 export async function watch({ shards, deployment, sweepMs, tick, onError }: WatchOptions): Promise<void> {
   const looks = await shards.looks();
-  const [first] = looks;
-  if (first === undefined) return;
-  const isNew = first.deployment !== deployment;
-  const isOverdue = looks.some((look) => look.isOverdue);
+  // Each is told, since each may ring with the code of before.
+  const isNew = looks.some((look) => look.deployment !== deployment);
   // Where minutes ring again and again each is a tick that finds what a sweep would.
-  const isQuiet = looks.every((look) => look.isQuiet);
-  const isSweep = isQuiet && sweepMs !== undefined && first.now - (first.sweptAt ?? 0) >= sweepMs;
-  if (!isNew && !isOverdue && !isSweep) return;
+  const isSweep =
+    sweepMs !== undefined && looks.every(({ isQuiet, now, sweptAt }) => isQuiet && now - (sweptAt ?? 0) >= sweepMs);
+  if (!isNew && !isSweep && !looks.some(({ isOverdue }) => isOverdue)) return;
   const { due, isWhole } = await tick();
   if (isSweep && !isNew && due > 0) onError(unarmed(due), "sweeping");
-  const notes = looks.map((look, shard) => ({
-    ...(look.isOverdue && { through: look.now }),
-    ...(shard === 0 && isNew && isWhole && { deployment }),
-    ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
-  }));
-  for (const [shard, note] of notes.entries()) if (Object.keys(note).length > 0) await shards.note(shard, note);
+  for (const [shard, { isOverdue, now }] of looks.entries()) {
+    if (!isOverdue && !isNew && !isSweep) continue;
+    await shards.note(shard, {
+      through: isOverdue ? now : undefined,
+      deployment: isNew && isWhole ? deployment : undefined,
+      sweptAt: isNew || isSweep ? now : undefined,
+    });
+  }
 }
 
 function unarmed(due: number): Error {

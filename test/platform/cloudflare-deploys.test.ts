@@ -10,12 +10,12 @@ import { Calls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
-const database = testDatabase();
+const database = testDatabase({ perTest: true });
 const first = workflow({ name: "first", version: 1 }).handler(async () => {});
 const second = workflow({ name: "second", version: 1 }).handler(async () => {});
 const deployments = { old: [first], new: [first, second] };
 
-test("keeps their minutes, and the cron trigger finds them", async () => {
+test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects: %i)", async (count) => {
   const clock = await database.turnClock();
   let now = await clock.now();
   const pass = async (ms: number) => {
@@ -28,16 +28,16 @@ test("keeps their minutes, and the cron trigger finds them", async () => {
       return () => {};
     },
   };
-  const object = new PlayedObject();
+  const objects = Array.from({ length: count }, () => new PlayedObject());
   const dispatched: string[] = [];
   let codeOfObject: keyof typeof deployments = "old";
   const shards = () =>
     new AlarmShards({
-      shards: 1,
+      shards: count,
       armed: new Set(),
       now: () => now,
       host,
-      ask: (_, message) => minutes.answer(message),
+      ask: async (shard, message) => (await minutes[shard]?.answer(message)) ?? null,
     });
   const code = (deployment: keyof typeof deployments) => {
     const calls = new Calls({ query: database.query, namespace: "default", alarm: shards().alarm, host });
@@ -51,15 +51,18 @@ test("keeps their minutes, and the cron trigger finds them", async () => {
     };
     return { calls, tick };
   };
-  const minutes: Minutes = new Minutes({
-    storage: object,
-    now: () => now,
-    ring: async (noted) => {
-      await code(codeOfObject).tick();
-      return noted === undefined || noted === codeOfObject;
-    },
-    onError: (error) => expect.fail(String(error)),
-  });
+  const minutes: readonly Minutes[] = objects.map(
+    (storage) =>
+      new Minutes({
+        storage,
+        now: () => now,
+        ring: async (noted) => {
+          await code(codeOfObject).tick();
+          return noted === undefined || noted === codeOfObject;
+        },
+        onError: (error) => expect.fail(String(error)),
+      }),
+  );
   const cron = (deployment: keyof typeof deployments) =>
     watch({ shards: shards(), deployment, sweepMs: undefined, tick: code(deployment).tick, onError: () => {} });
 
@@ -76,9 +79,10 @@ test("keeps their minutes, and the cron trigger finds them", async () => {
   });
   for (let half = 1; half <= 20; half += 1) {
     await pass(30_000);
-    if (object.alarmAt !== null && object.alarmAt <= now) {
+    for (const [shard, object] of objects.entries()) {
+      if (object.alarmAt === null || object.alarmAt > now) continue;
       object.alarmAt = null;
-      await minutes.ring();
+      await minutes[shard]?.ring();
     }
     if (half === 18) codeOfObject = "new";
     if (half % 2 === 0) await cron("new");

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { AlarmShards } from "../../src/platform/alarm-shards.ts";
+import { askAlarm } from "../../src/platform/layover-alarm.ts";
 import { Minutes, minuteOf, ringsAt } from "../../src/platform/minutes.ts";
 import { watch } from "../../src/platform/watch.ts";
 import { PlayedObject } from "./minute-storage.ts";
@@ -25,6 +26,10 @@ beforeEach(() => {
   armed = new Set();
   tick = async () => ({ due: 0, isWhole: true });
   shards = shardsOf(armed);
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
 });
 
 /** However long one waits, it takes no time. */
@@ -113,6 +118,42 @@ describe("arming", () => {
     await arm(180_000);
     expect(armed.size).toBe(2);
   });
+});
+
+test("an object that hangs keeps nobody for longer than half a minute, and nothing counts as armed", async () => {
+  let waitedMs = 0;
+  const pass = (ms: number) => {
+    waitedMs += ms;
+  };
+  vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    pass(ms);
+    return AbortSignal.abort(new Error("it did not answer"));
+  });
+  const hangs = async (_: string, { signal }: RequestInit) => {
+    signal?.throwIfAborted();
+    return await Promise.withResolvers<Response>().promise;
+  };
+  const hanging = new AlarmShards({
+    shards: 1,
+    armed,
+    now: () => now,
+    host: {
+      monotonic: () => now,
+      after: (ms, act) => {
+        pass(ms);
+        return passed(ms, act);
+      },
+    },
+    ask: (shard, message) => askAlarm({ getByName: () => ({ fetch: hangs }) }, shard, message),
+  });
+  for (const ask of [
+    () => hanging.alarm([{ at: 60_000, inMs: 60_000 }]),
+    () => hanging.looks(),
+    () => hanging.note(0, {}),
+  ])
+    await expect(ask()).rejects.toThrow("did not answer");
+  expect(armed.size).toBe(0);
+  expect(waitedMs / 3).toBeLessThan(30_000);
 });
 
 describe("the cron trigger", () => {
