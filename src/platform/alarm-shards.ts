@@ -5,8 +5,9 @@
  * a minute about once. It forgets a minute somewhat before it rings: the object's clock may run ahead.
  */
 import type { Alarm } from "../core/ports.ts";
-import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import type { HostClock } from "../postgres/clock.ts";
 import { type AlarmLook, type AlarmMessage, type AlarmNote, minuteOf, ringsAt } from "./minutes.ts";
+import { persist } from "./persist.ts";
 
 export interface AlarmShardsOptions {
   readonly ask: (shard: number, message: AlarmMessage) => Promise<AlarmLook | null>;
@@ -22,7 +23,10 @@ export interface AlarmShardsOptions {
 const aheadMs = 15_000;
 const mostRemembered = 10_000;
 
-/** An object that moves to another machine, or gets new code, refuses or drops what is under way. */
+/**
+ * An object that moves to another machine, or gets new code, refuses or drops what is under way. With five tries of 4 s
+ * (see askAlarm) one that hangs is given up after 26 s: `waitUntil` is cut after 30.
+ */
 const pausesMs = [100, 400, 1_600, 4_000];
 
 export class AlarmShards {
@@ -48,11 +52,10 @@ export class AlarmShards {
 
   /** Of each object. */
   async looks(): Promise<readonly AlarmLook[]> {
-    const shards = Array.from({ length: this.#options.shards }, (_, shard) => shard);
     return await Promise.all(
-      shards.map(async (shard) => {
+      Array.from({ length: this.#options.shards }, async (_, shard) => {
         const look = await this.#ask(shard, () => ({ look: true }));
-        if (look === null) throw new Error("a Durable Object answered what it was not asked");
+        if (look === null) throw new Error("a Durable Object has not looked");
         return look;
       }),
     );
@@ -64,14 +67,7 @@ export class AlarmShards {
 
   /** Each try says when it was sent: what it waited before is not the clocks' difference. */
   async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmLook | null> {
-    const { ask, host = hostClock } = this.#options;
-    for (const pauseMs of pausesMs) {
-      try {
-        return await ask(shard, message());
-      } catch {
-        await pause(host, pauseMs);
-      }
-    }
-    return await ask(shard, message());
+    const { ask, host } = this.#options;
+    return await persist(() => ask(shard, message()), pausesMs, host);
   }
 }

@@ -76,13 +76,14 @@ export class LayoverAlarm {
   }
 }
 
-/** Asks an object by its binding. */
+/** Asks an object by its binding. One that hangs is given up, though it may have heard. */
 export async function askAlarm(
   namespace: AlarmNamespace,
   shard: number,
   message: AlarmMessage,
+  limitMs = 4_000,
 ): Promise<AlarmLook | null> {
-  const request = { method: "POST", body: JSON.stringify(message) };
+  const request = { method: "POST", body: JSON.stringify(message), signal: AbortSignal.timeout(limitMs) };
   const response = await namespace.getByName(`layover-${shard}`).fetch("https://layover.internal/", request);
   if (!response.ok) throw new Error(`the Durable Object of alarms answered ${response.status}`);
   return (await response.json()) as AlarmLook | null;

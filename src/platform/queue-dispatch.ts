@@ -1,6 +1,6 @@
 /**
  * Dispatch by a Cloudflare Queue: a message for each turn, as each is acknowledged by itself, sent in batches of what is
- * dispatched in the same moment. What the queue refuses is reported and left to the alarm.
+ * dispatched in the same moment. What the queue refuses is reported and left to the next tick.
  *
  * What is ready after a delivery's own turns goes no further, as long as that delivery has steps left. Of ten steps in a
  * row each took, on the local workerd with Postgres 18 (2 cores; test/platform/cloudflare-hops.test.ts):
@@ -13,6 +13,7 @@
  */
 import type { TurnRef } from "../core/ports.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import { persist } from "./persist.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
@@ -39,6 +40,8 @@ export interface QueueDispatchOptions {
   readonly here?: Here | undefined;
   /** Of this request's end: it is not to be before this promise's. */
   readonly hold?: ((sent: Promise<void>) => void) | undefined;
+  /** Of these turns nobody was told. */
+  readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
   readonly host?: HostClock | undefined;
 }
@@ -46,9 +49,10 @@ export interface QueueDispatchOptions {
 /** A longer wait is the alarm's. */
 const longestDelayMs = 24 * 3_600_000;
 
-/** Of one `sendBatch`: 100 messages, 256 KB in all, with what the platform adds to each. */
+/** Of one `sendBatch`: 100 messages, 256 KB in all and 128 KB each, with what the platform adds to each. */
 const mostMessages = 100;
 const mostBytes = 200_000;
+const mostBytesOfOne = 128_000;
 const addedBytes = 100;
 
 /** A queue that refuses for a moment costs no run its minutes. What it takes twice is carried out once. */
@@ -98,7 +102,10 @@ export class QueueDispatch {
       const turns = messages.map(({ body }) => body);
       if (await this.#options.here?.carryOut(turns, this.#spend(turns))) return;
     }
-    await Promise.all(batchesOf(messages).map((batch) => this.#send(batch)));
+    // A queue that refuses one for ever would be asked for it each minute, and refuse what goes with it.
+    const sendable = messages.filter((message) => bytesOf(message) <= mostBytesOfOne);
+    if (sendable.length < messages.length) this.#options.onError(new Error("a turn is too long for a message"));
+    await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));
   }
 
   /** What goes alone may kill whoever carries it out. */
@@ -118,19 +125,12 @@ export class QueueDispatch {
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
-    const { queue, host = hostClock, onError } = this.#options;
-    for (const pauseMs of pausesMs) {
-      try {
-        await queue.sendBatch(messages);
-        return;
-      } catch {
-        await pause(host, pauseMs);
-      }
-    }
+    const { queue, host, onRefused, onError } = this.#options;
     try {
-      await queue.sendBatch(messages);
+      await persist(() => queue.sendBatch(messages), pausesMs, host);
     } catch (error) {
       this.#isWhole = false;
+      onRefused?.(messages.map(({ body }) => body));
       onError(error);
     }
   }
@@ -142,11 +142,15 @@ export class QueueDispatch {
   }
 }
 
+function bytesOf({ body }: QueueMessage): number {
+  return utf8.encode(JSON.stringify(body)).byteLength + addedBytes;
+}
+
 function batchesOf(messages: readonly QueueMessage[]): readonly QueueMessage[][] {
   const batches: QueueMessage[][] = [];
   let room = 0;
   for (const message of messages) {
-    const bytes = utf8.encode(JSON.stringify(message.body)).byteLength + addedBytes;
+    const bytes = bytesOf(message);
     const last = batches.at(-1);
     if (last === undefined || last.length === mostMessages || bytes > room) {
       batches.push([message]);

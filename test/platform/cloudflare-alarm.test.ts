@@ -91,6 +91,15 @@ test("an object that was evicted rings", async () => {
   await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
 });
 
+test("an object that hangs is given up, whatever the runtime would wait for", async () => {
+  const worker = await stage.begin({
+    script: await bundled("test/platform/workers/hanging.ts"),
+    self: null,
+    bound: { alarm: {} },
+  });
+  expect(await (await fetch(worker.url)).text()).toContain("TimeoutError");
+});
+
 test("a database that refuses six ticks in a row is ticked again, and the run goes on", async () => {
   const { worker, pass } = await begin();
   const runId = await asleep(worker);

@@ -14,6 +14,7 @@ class Sent {
   readonly batches: (readonly QueueMessage[])[] = [];
   readonly here: { runs: string[]; maxSteps: number }[] = [];
   readonly errors: string[] = [];
+  readonly refused: string[] = [];
   isRefusing = false;
   isClaimed = true;
   isOpen = true;
@@ -27,6 +28,7 @@ class Sent {
           this.batches.push([...messages]);
         },
       },
+      onRefused: (turns) => this.refused.push(...turns.map(({ runId }) => runId)),
       here: steps === undefined ? undefined : { steps, isOpen: () => this.isOpen, carryOut: this.#carryOut },
       onError: (error) => this.errors.push(String(error)),
     });
@@ -97,6 +99,16 @@ test("a queue that refuses is reported, and what was sent to it is known to be l
     ["Error: Too Many Requests", "Error: Too Many Requests"],
     false,
   ]);
+  expect(sent.refused).toEqual(many(101).map(({ runId }) => runId));
+});
+
+test("what no message can hold is reported, and never asked for, as the queue would refuse others with it", async () => {
+  const sent = new Sent();
+  const long = turns("b").map((turn) => ({ ...turn, branch: { path: "ß".repeat(64_000), occurrence: 1 } }));
+  await sent.dispatch.dispatch([...turns("a"), ...long, ...turns("c")], 0);
+  await sent.moment();
+  expect([sent.runs, sent.refused, sent.dispatch.isWhole]).toEqual([[["a", "c"]], [], true]);
+  expect(sent.errors).toEqual([expect.stringContaining("too long for a message")]);
 });
 
 test("a queue that refuses for a moment is asked again", async () => {
