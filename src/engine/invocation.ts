@@ -96,6 +96,7 @@ class Invocation {
           else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await this.#dispatchLater(ref, claimed.readyAt);
+          else if (claimed?.outcome === "not_here") this.#options.onElsewhere?.(ref);
           else if (claimed?.outcome === "wrong_environment")
             this.#report(wrongEnvironment(this.#terms.environment), "claiming turns");
         } catch (error) {

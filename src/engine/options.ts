@@ -1,7 +1,7 @@
 /** What an engine is made of, and its defaults. */
 import type { CallbackRef } from "../core/callback.ts";
 import type { Workflow } from "../core/contract.ts";
-import type { Dispatch } from "../core/ports.ts";
+import type { Dispatch, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
 
@@ -25,6 +25,8 @@ export interface EngineOptions {
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
   /** Gets what handlers log. Default: nothing. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
+  /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
+  readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
   /** Gets what went wrong in the engine itself; a lost call, a broken connection. Nothing is lost by it. */
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;
   /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */

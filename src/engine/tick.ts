@@ -4,6 +4,7 @@
  */
 import { motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
+import type { Calls } from "../postgres/calls.ts";
 import type { DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./invocation.ts";
 import { defaults } from "./options.ts";
@@ -35,6 +36,8 @@ export interface TickOptions {
   readonly deployment?: string;
   /** How much is dispatched, and how much of it alone. The rest stays due, uncounted. Default: no limit. */
   readonly most?: Room;
+  /** Is told what is moved on before it is dispatched, for whoever learns later what the platform refused: {@link lookAgain}. */
+  readonly onMoved?: (moves: readonly Move[]) => void;
   /** ... and nobody else uses the database: short waits were dispatched by a process that is dead, so they are armed. */
   readonly isExclusive?: boolean;
 }
@@ -95,6 +98,7 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     }
     if (looks.length > 0) {
       const moves = looks.map(({ move }) => move);
+      wishes.onMoved?.(moves);
       await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
       const { left } = await calls.moveDue({ moves, isNew });
       if (left > 0) {
@@ -124,6 +128,21 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
   await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });
   const isWhole = isNew && isComplete;
   return { isOurs: true, due, dispatched, isNew: isWhole, triedThrough: isNew && !isWhole ? triedThrough : undefined };
+}
+
+/**
+ * What was moved on for dispatches that the platform refused was tried by nobody. So it is due as soon as a tick can be
+ * armed for it, and its dispatches are counted from the beginning: however long the platform refuses, it is asked again
+ * within two minutes, while what was taken and never claimed is looked at less and less often.
+ */
+export async function lookAgain(calls: Calls, moves: readonly Move[]): Promise<void> {
+  const now = calls.clock.now();
+  const soonAt = calls.alarms.isBeat ? now : motionMinute(now);
+  const late = moves.filter(({ dueAt }) => (dueAt ?? 0) > soonAt);
+  if (late.length === 0) return;
+  await calls.alarms.arm([soonAt]);
+  const again = late.map((move) => ({ ...move, seenDueAt: move.dueAt, dueAt: soonAt }));
+  await calls.moveDue({ moves: again, isNew: true, soonAt });
 }
 
 interface Wish {

@@ -29,10 +29,10 @@ export interface BindingsOptions<Env> extends Omit<RequestsOptions, "self">, Bou
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env): Bindings {
-  const { here, hold, report: onError } = options;
+  const { here, hold, onRefused, report: onError } = options;
   const queue = read("queue", () => options.queue?.(env));
   const dispatcher = queue
-    ? new QueueDispatch({ queue, here, hold, onError })
+    ? new QueueDispatch({ queue, here, hold, onRefused, onError })
     : requestsToSelf({ ...options, self: read("self", () => options.self?.(env)) });
   return { dispatcher, hasQueue: queue !== undefined, alarms: alarmsOf(options, env) };
 }

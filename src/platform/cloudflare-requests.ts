@@ -2,7 +2,9 @@
  * How a Worker without a queue asks itself to carry out turns: by signed requests, each answered when it has.
  */
 import { LayoverError } from "../core/errors.ts";
+import type { TurnRef } from "../core/ports.ts";
 import { mostTurnsBytes, turnsPath, turnsRequest } from "../http/internal.ts";
+import { mediaType, problemType } from "../http/media-type.ts";
 import type { Fetcher } from "./cloudflare-options.ts";
 import type { Isolate } from "./isolate.ts";
 import { SelfDispatch, type SelfDispatchOptions } from "./self-dispatch.ts";
@@ -34,20 +36,29 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ho
   readonly batch?: number | undefined;
   /** How many requests to oneself led here. */
   readonly hops?: number | undefined;
+  /** Of these turns nobody was told. */
+  readonly onRefused: (turns: readonly TurnRef[]) => void;
   readonly report: (error: unknown) => void;
 }
 
 export function requestsToSelf(options: RequestsOptions): SelfDispatch {
-  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, hold, report } = options;
+  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, hold, onRefused, report } = options;
   const { secrets, publicUrl } = isolate;
   return new SelfDispatch({
     send: async (turns, goesOn) => {
       const message = { turns, hops: goesOn ? hops + 1 : mostHops, until: until() };
       const request = turnsRequest(message, { secrets, namespace });
-      // A redirect would make a GET of it.
-      const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
-      await response.body?.cancel(); // who reads no answer keeps the connection
-      if (!response.ok) throw refused(response.status);
+      let isTold = false;
+      try {
+        // A redirect would make a GET of it.
+        const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
+        // A problem document is the Worker's own answer: it tried, and will not do better in a minute.
+        isTold = response.ok || mediaType(response.headers) === problemType;
+        await response.body?.cancel(); // who reads no answer keeps the connection
+        if (!response.ok) throw refused(response.status);
+      } finally {
+        if (!isTold) onRefused(turns);
+      }
     },
     batch,
     mostBytes: mostTurnsBytes,

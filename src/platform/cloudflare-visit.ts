@@ -3,13 +3,14 @@
  * dispatch, all its own. Nothing of it outlives the request (see isolate.ts).
  */
 import { Client } from "../client/client.ts";
+import type { TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import { defaults, type EngineOptions } from "../engine/options.ts";
-import type { TickAnswer } from "../engine/tick.ts";
+import { lookAgain, type TickAnswer } from "../engine/tick.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Calls } from "../postgres/calls.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
-import type { NoteCall } from "../postgres/wire.ts";
+import type { Move, NoteCall } from "../postgres/wire.ts";
 import { bindingsOf, costsOf, type Dispatcher } from "./cloudflare-bindings.ts";
 import type { CloudflareOptions } from "./cloudflare-options.ts";
 import { mostOfTick } from "./cloudflare-requests.ts";
@@ -48,6 +49,8 @@ export interface Visit {
   readonly engine: Engine;
   readonly client: Client;
   readonly dispatcher: Dispatcher;
+  /** Turns of a version that is not carried here. */
+  readonly elsewhere: ReadonlySet<TurnRef>;
   readonly tick: () => Promise<TickAnswer>;
   /**
    * Waits for those whom this visit has asked to go on, ends the connection to the database, and notes a first tick.
@@ -69,7 +72,12 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     steps: isDelivery && maxSteps > 1 ? maxSteps : 0,
     isOpen: () => Date.now() < closesAt,
   };
-  const bindings = bindingsOf({ ...settings, ...options, here, report }, env);
+  /** The runs of which it dispatched a turn that nobody took. */
+  const refused = new Set<string>();
+  const onRefused = (refs: readonly TurnRef[]) => {
+    for (const { runId } of refs) refused.add(runId);
+  };
+  const bindings = bindingsOf({ ...settings, ...options, here, onRefused, report }, env);
   const { alarms, dispatcher, hasQueue } = bindings;
   const { dispatch } = dispatcher;
 
@@ -78,6 +86,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   // Without an object that rings the cron trigger does, at its pace.
   const alarm = alarms?.alarm ?? (async () => {});
   const calls = new Calls({ query: database, namespace, alarm, isBeat: alarms === undefined, clock });
+  const elsewhere = new Set<TurnRef>();
   const engineOf = (most: number) =>
     new Engine({
       ...settings,
@@ -88,6 +97,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
       warmRuns: 0,
       requestId: () => requestId,
+      onElsewhere: (ref) => elsewhere.add(ref),
       atRest,
     });
   const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
@@ -101,9 +111,12 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
    * share the traffic they take turns in being new.
    */
   let toNote: NoteCall | undefined;
+  const moved: (readonly Move[])[] = [];
   const tick = async (): Promise<TickAnswer> => {
     const most = !hasQueue && { most: mostOfTick };
-    const answer = await dispatcher.together(() => engine.tick({ deployment, ...most }));
+    const answer = await dispatcher.together(() =>
+      engine.tick({ deployment, onMoved: (moves) => moved.push(moves), ...most }),
+    );
     const { isNew, triedThrough, due } = answer;
     if (isNew || triedThrough !== undefined) toNote = { environment, deployment, triedThrough };
     // There may be more than requests can carry: an object that rings is to ring for the rest.
@@ -124,6 +137,10 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     // Who waits for requests to itself has no connection open. With a queue it may be at work here itself.
     if (!hasQueue) await leave();
     await dispatcher.settled();
+    for (const moves of moved) {
+      const again = moves.filter(({ runId }) => refused.has(runId));
+      await lookAgain(calls, again).catch(report);
+    }
     await leave();
     if (toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;
     try {
@@ -139,7 +156,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       await leave();
     }
   };
-  return { engine, client, dispatcher, tick, settle };
+  return { engine, client, dispatcher, elsewhere, tick, settle };
 }
 
 /**

@@ -176,11 +176,12 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       try {
         const until = Date.now() + afterRingMs;
         const visit = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
-        const { engine, client, dispatcher, settle } = visit;
+        const { engine, client, dispatcher, elsewhere, settle } = visit;
         if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, onLog, onError });
         else
           await deliver(messages, {
             carryOut: (turns) => engine.carryOut(turns),
+            elsewhere,
             settled: () => dispatcher.settled(),
             sendAnew: async (turns) => {
               await dispatcher.dispatch(turns, 0);

@@ -22,6 +22,8 @@ export interface QueuedMessage {
 export interface DeliveryOptions {
   /** False: it could claim none of them. */
   readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
+  /** Of what was carried out: turns of a version that is not carried here. */
+  readonly elsewhere?: ReadonlySet<TurnRef>;
   /** Resolves when nothing of what follows from them is at work any more. */
   readonly settled: () => Promise<void>;
   /** Has turns delivered as messages of their own. Answers whether the queue took them. */
@@ -31,27 +33,43 @@ export interface DeliveryOptions {
   readonly onError: (error: unknown, doing: string) => void;
 }
 
+/**
+ * While two versions of the Worker share the traffic, they share the queue: a run that only the other one carries comes
+ * here as often as that has less of it. Each new message is the next tick's, later and later; so each has a few tries.
+ */
+const triesElsewhere = 5;
+
 /** After a delivery that could ask nothing: 10 s, doubling to ten minutes. */
 const retrySeconds = 10;
 const longestRetrySeconds = 600;
 
+interface SentTurn extends TurnRef {
+  /** How often it had come in vain when it was sent anew. */
+  readonly tried?: number;
+}
+
 interface Letter {
   readonly message: QueuedMessage;
   readonly turn: TurnRef;
+  /** With those before it was sent anew. */
+  readonly tries: number;
 }
 
 export async function deliver(messages: readonly QueuedMessage[], options: DeliveryOptions): Promise<void> {
-  const { carryOut, settled, sendAnew, isOpen, onError } = options;
+  const { carryOut, elsewhere, settled, sendAnew, isOpen, onError } = options;
   const letters = readLetters(messages, onError);
   const together = letters.filter(({ turn }) => !turn.alone);
   const alone = letters.filter(({ turn }) => turn.alone);
 
-  const carry = async (some: readonly Letter[]): Promise<void> => {
-    const isClaimed = some.length > 0 && (await carryOut(some.map(({ turn }) => turn)));
-    for (const { message } of some) {
-      if (isClaimed) message.ack();
-      else retryLater(message);
+  const end = (some: readonly Letter[], isDone: boolean): void => {
+    for (const { message, turn, tries } of some) {
+      const isElsewhere = elsewhere?.has(turn) && tries < triesElsewhere;
+      if (isDone && !isElsewhere) message.ack();
+      else retryLater(message, tries);
     }
+  };
+  const carry = async (some: readonly Letter[]): Promise<void> => {
+    if (some.length > 0) end(some, await carryOut(some.map(({ turn }) => turn)));
   };
   await carry(together);
   const isRepeated = messages.length > 1 && messages.some(({ attempts }) => attempts > 1);
@@ -62,11 +80,7 @@ export async function deliver(messages: readonly QueuedMessage[], options: Deliv
     else await carry([letter]);
   }
   if (later.length === 0) return;
-  const isSent = await sendAnew(later.map(({ turn }) => turn));
-  for (const { message } of later) {
-    if (isSent) message.ack();
-    else retryLater(message);
-  }
+  end(later, await sendAnew(later.map(({ turn, tries }) => ({ ...turn, tried: tries - 1 }))));
 }
 
 /** What is none of ours is acknowledged, since it would be none the next time either. */
@@ -76,15 +90,15 @@ export function readLetters(
 ): readonly Letter[] {
   return messages.flatMap((message) => {
     const { body } = message;
-    if (isTurn(body)) return [{ message, turn: body }];
+    if (isTurn(body)) return [{ message, turn: body, tries: message.attempts + (body.tried ?? 0) }];
     message.ack();
     onError(new Error(`a message of the queue names no turn: ${JSON.stringify(body)?.slice(0, 200)}`), "delivering");
     return [];
   });
 }
 
-export function retryLater(message: QueuedMessage): void {
-  message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (message.attempts - 1), longestRetrySeconds) });
+export function retryLater(message: QueuedMessage, tries = message.attempts): void {
+  message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (tries - 1), longestRetrySeconds) });
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -93,7 +107,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * One turn that Postgres cannot read would fail the claim of all. The queue is the Worker's own, so this tells our messages
  * from those of somebody else's program, not from forged ones.
  */
-function isTurn(body: unknown): body is TurnRef {
+function isTurn(body: unknown): body is SentTurn {
   return (
     typeof body === "object" &&
     body !== null &&
@@ -102,6 +116,7 @@ function isTurn(body: unknown): body is TurnRef {
     uuid.test(body.runId) &&
     "turn" in body &&
     isInteger(body.turn) &&
+    (!("tried" in body) || isInteger(body.tried)) &&
     (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
   );
 }

@@ -6,8 +6,13 @@ import { deliver } from "../../src/platform/queue-delivery.ts";
 class Delivery {
   readonly events: string[] = [];
   readonly errors: string[] = [];
+  readonly elsewhere = new Set<TurnRef>();
+  /** As the bodies of messages. */
+  sent: readonly TurnRef[] = [];
   /** Turns of these runs cannot be claimed, as the database fails. */
   readonly failing = new Set<string>();
+  /** Runs of a version that another deployment carries. */
+  readonly strangers = new Set<string>();
   /** The queue takes nothing. */
   isRefusing = false;
   readonly #messages: { body: unknown; attempts: number; ack: () => void; retry: (o?: object) => void }[] = [];
@@ -23,13 +28,16 @@ class Delivery {
 
   async come({ isOpen = true } = {}): Promise<string[]> {
     await deliver(this.#messages, {
+      elsewhere: this.elsewhere,
       carryOut: async (turns) => {
+        for (const each of turns) if (this.strangers.has(nameOf(each))) this.elsewhere.add(each);
         this.events.push(`carry out ${turns.map(nameOf).join(" and ")}`);
         return !turns.some((each) => this.failing.has(nameOf(each)));
       },
       settled: async () => void this.events.push("settled"),
       sendAnew: async (turns) => {
         this.events.push(`send ${turns.map(nameOf).join(" and ")}`);
+        this.sent = turns;
         return !this.isRefusing;
       },
       isOpen: () => isOpen,
@@ -68,6 +76,19 @@ test("where the database cannot be asked the messages come again, later and late
   ]);
 });
 
+test("what another deployment carries comes again a few times, as that may take it, and is the next tick's then", async () => {
+  const delivery = new Delivery().with(turn("b"));
+  for (const attempts of [1, 2, 3, 9]) delivery.with(turn(`a${attempts}`), attempts);
+  for (const name of ["a1", "a2", "a3", "a9"]) delivery.strangers.add(name);
+  expect((await delivery.come()).slice(1)).toEqual([
+    "ack b",
+    "retry a1 in 10",
+    "retry a2 in 20",
+    "retry a3 in 40",
+    "ack a9",
+  ]);
+});
+
 test("what goes alone is claimed by itself, when nothing else is at work any more", async () => {
   const events = await new Delivery().with(lone("a")).with(turn("b")).with(lone("c")).come();
   expect(events).toEqual([
@@ -85,6 +106,20 @@ test("what goes alone is claimed by itself, when nothing else is at work any mor
 test("where messages have come again, those that go alone are sent anew with all their tries", async () => {
   const events = await new Delivery().with(lone("a"), 2).with(turn("b"), 2).with(lone("c")).come();
   expect(events).toEqual(["carry out b", "ack b", "settled", "settled", "send a and c", "ack a", "ack c"]);
+});
+
+test("where the database cannot be asked for long they come later and later nevertheless", async () => {
+  let bodies: readonly TurnRef[] = [lone("a"), lone("b")];
+  const delays: string[] = [];
+  for (let round = 1; round <= 8; round += 1) {
+    const failing = new Delivery().with(bodies[0]).with(bodies[1]);
+    failing.failing.add("a").add("b");
+    delays.push(...(await failing.come()).filter((event) => event.startsWith("retry a")));
+    const again = new Delivery().with(bodies[0], 2).with(bodies[1], 2);
+    await again.come();
+    bodies = again.sent;
+  }
+  expect(delays).toEqual([10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => `retry a in ${seconds}`));
 });
 
 test("one that comes again by itself is carried out", async () => {

@@ -104,6 +104,17 @@ test("where the database refuses, the messages are to come again, and then they 
   for (const runId of runIds) expect(await worker.run(runId)).toMatchObject({ status: "completed" });
 });
 
+test("a run of a version that another deployment carries is left to that for some tries", async () => {
+  const worker = await aWorker();
+  const [ours, theirs] = [await stage.readyRun(worker), await stage.readyRun(worker)];
+  await database.pool.query("update layover.run set version = 2 where id = $1", [theirs]);
+  const messages = (attempts: number) => [ours, theirs].map((runId) => ({ body: { runId, turn: 1 }, attempts }));
+  expect(await worker.deliver(messages(1))).toMatchObject({ acked: [0], retried: [[1, 10]] });
+  expect(await worker.deliver(messages(4))).toMatchObject({ acked: [0], retried: [[1, 80]] });
+  expect(await worker.deliver(messages(5))).toMatchObject({ acked: [0, 1], retried: [] });
+  expect(worker.logged).toEqual([]);
+});
+
 test("of a delivery in which some steps fail and one message is none of ours, each message is acknowledged by itself", async () => {
   const worker = await aWorker();
   const good = await stage.readyRun(worker);

@@ -1,0 +1,33 @@
+/** Of what a Worker asks itself: which turns nobody was told of, and are to be dispatched again in a minute. */
+import { expect, test } from "vitest";
+import { LayoverError } from "../../src/core/errors.ts";
+import { problem } from "../../src/http/problem.ts";
+import { requestsToSelf } from "../../src/platform/cloudflare-requests.ts";
+import { newIsolate } from "../../src/platform/isolate.ts";
+import { secret } from "./a-worker.ts";
+
+const isolate = newIsolate({ publicUrl: () => "https://here.example", secrets: () => [secret], versions: {} }, {});
+const unclaimed = new LayoverError("database_unavailable", "the turns could not be claimed", { hint: "Later." });
+
+test.each<[string, readonly string[], () => Promise<Response>]>([
+  ["a request that is answered well has told", [], async () => new Response(null, { status: 204 })],
+  ["so has one of which the Worker says that it could not claim", [], async () => problem(unclaimed)],
+  ["what something before the Worker refuses has not", ["a", "b"], async () => new Response("no", { status: 503 })],
+  ["nor has what was lost", ["a", "b"], () => Promise.reject(new Error("lost"))],
+])("%s", async (_, expected, fetch) => {
+  const refused: string[] = [];
+  const errors: unknown[] = [];
+  const dispatcher = requestsToSelf({
+    isolate,
+    namespace: "default",
+    self: { fetch },
+    until: () => Number.POSITIVE_INFINITY,
+    onRefused: (turns) => refused.push(...turns.map(({ runId }) => runId)),
+    report: (error) => errors.push(error),
+  });
+  const turns = ["a", "b"].map((runId) => ({ runId, turn: 1 }));
+  await dispatcher.dispatch(turns, 0);
+  await dispatcher.settled();
+  expect(refused).toEqual(expected);
+  expect(dispatcher.isWhole).toBe(errors.length === 0);
+});
