@@ -2,6 +2,7 @@
  * The processes of the deployment that is live. One that died is replaced at once; a new deployment replaces all of them.
  * Where one process has everything in memory, its successor begins with a tick.
  */
+import type { Move } from "../../src/postgres/wire.ts";
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
 import { Process } from "../engine/process.ts";
@@ -92,12 +93,18 @@ export class Fleet implements Source {
     this.#processes = this.#processes.map((process, index) => (process.isDead ? this.#beget(index) : process));
   }
 
-  /** One pass of the scheduler, as the platforms of clouds have it. */
-  async tick(process: Process): Promise<number> {
+  /**
+   * One pass of the scheduler, as the platforms of clouds have it. `settle`: is told what was moved, waits until all that
+   * was dispatched is sent, and answers whether it was taken.
+   */
+  async tick(process: Process, settle: (moves: readonly Move[]) => Promise<boolean>): Promise<number> {
     if (this.#isOne) return (await process.engine.tick()).due;
     const { deployment } = this;
-    const { due, isNew, triedThrough } = await process.engine.tick({ deployment });
-    if (isNew || triedThrough !== undefined)
+    const moved: Move[] = [];
+    const onMoved = (moves: readonly Move[]) => void moved.push(...moves);
+    const { due, isNew, triedThrough } = await process.engine.tick({ deployment, onMoved });
+    const isWhole = await settle(moved);
+    if (isWhole && (isNew || triedThrough !== undefined))
       await process.calls.noteDeployment({ environment, deployment, triedThrough });
     this.#settle(deployment);
     return due;

@@ -95,7 +95,7 @@ class Simulation {
       timeOf: (at) => at - beginning,
       below: (bound) => chance.below(bound),
       processes: () => this.#fleet.takers,
-      tick: (process) => this.#fleet.tick(process),
+      tick: (process, settle = async () => true) => this.#fleet.tick(process, settle),
       dueAt: () => this.#dueAt(),
       deployment: () => this.#fleet.deployment,
     });

@@ -4,15 +4,17 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
+import { lookAgain } from "../../../src/engine/tick.ts";
 import { AlarmShards } from "../../../src/platform/alarm-shards.ts";
-import { type AlarmMessage, Minutes, ringsAt } from "../../../src/platform/minutes.ts";
+import { type AlarmMessage, ringsAt } from "../../../src/platform/minutes.ts";
 import { deliver } from "../../../src/platform/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/queue-dispatch.ts";
 import { watch } from "../../../src/platform/watch.ts";
+import type { Move } from "../../../src/postgres/wire.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import { describeTurn, type Process } from "../../engine/process.ts";
-import { PlayedObject } from "../../platform/minute-storage.ts";
+import { AlarmObject } from "./alarm-object.ts";
 import type { Ground, Outside } from "./outside.ts";
 
 interface Message {
@@ -25,7 +27,7 @@ interface Message {
 interface Isolate {
   readonly shards: AlarmShards;
   /** A dispatcher for each visit: what is ready within a delivery may be carried out there. */
-  readonly dispatcher: (steps: number) => QueueDispatch;
+  readonly dispatcher: (steps: number, onRefused?: (turns: readonly TurnRef[]) => void) => QueueDispatch;
 }
 
 const minuteMs = 60_000;
@@ -37,10 +39,10 @@ const mostAttempts = 10;
 const percentTwice = 5;
 const percentLate = 10;
 const latestMs = 60_000;
-/** https://developers.cloudflare.com/durable-objects/api/alarms/: six times more, from 2 s on, doubling; then it is dropped. */
-const alarmRetries = 6;
-const firstRetryMs = 2_000;
-const latestAlarmMs = 30_000;
+const mostShards = 3;
+/** The queue refuses for once, in one world of four. */
+const refusesWithinMs = 600_000;
+const longestRefusalMs = 2 * 3_600_000;
 const stepsHere = 10;
 
 export class Cloudflare implements Outside {
@@ -51,41 +53,46 @@ export class Cloudflare implements Outside {
    */
   readonly graceMs = 34_000;
   readonly #ground: Ground;
-  readonly #object = new PlayedObject();
-  readonly #offMs: number;
+  readonly #refusesFrom: number;
+  readonly #refusesUntil: number;
+  readonly #objects: readonly AlarmObject[];
   readonly #isolates = new WeakMap<object, Isolate>();
   readonly #visiting = new AsyncLocalStorage<QueueDispatch>();
   /** What is under way, by the process that is about it; and what becomes of it when that dies. */
   readonly #underWay = new Map<() => void, Process>();
   #messages: Message[] = [];
-  #lateMs = 0;
-  #alarmTries = 0;
-  #isRinging = false;
   #cronAt = Number.NEGATIVE_INFINITY;
   #isCronTwice = false;
 
   constructor(ground: Ground) {
     this.#ground = ground;
-    this.#offMs = ground.below(1_200_000) - 600_000;
+    this.#refusesFrom = ground.below(refusesWithinMs);
+    this.#refusesUntil = ground.below(4) === 0 ? this.#refusesFrom + ground.below(longestRefusalMs) : 0;
+    this.#objects = Array.from({ length: 1 + ground.below(mostShards) }, () => new AlarmObject(ground));
   }
 
   readonly ports: Outside["ports"] = ({ timers, ask, carryOut }) => {
     const queue = {
       sendBatch: (messages: Iterable<QueueMessage>) => {
         const sent = [...messages];
-        return ask("dispatch", sent.map(({ body }) => describeTurn(body)).join(), async () => this.#send(sent));
+        return ask("dispatch", sent.map(({ body }) => describeTurn(body)).join(), async () => {
+          if (this.#isRefusing) throw new Error("the queue takes nothing");
+          this.#send(sent);
+        });
       },
     };
-    const dispatcher = (steps: number) =>
+    const dispatcher = (steps: number, onRefused?: (turns: readonly TurnRef[]) => void) =>
       new QueueDispatch({
         queue,
+        onRefused,
         here: { carryOut: (turns) => carryOut(turns), steps, isOpen: () => true },
         host: timers,
         onError: () => {},
       });
     const shards = new AlarmShards({
-      ask: (_, message) => ask("alarm", describeMessage(message), () => this.#objectOf().answer(message)),
-      shards: 1,
+      ask: (shard, message) =>
+        ask("alarm", describeMessage(message), async () => (await this.#objects[shard]?.answer(message)) ?? null),
+      shards: this.#objects.length,
       armed: new Set(),
       now: () => this.#ground.now() - this.#ground.timeOf(this.#ground.now()) + timers.monotonic(),
       host: timers,
@@ -103,11 +110,13 @@ export class Cloudflare implements Outside {
     const processes = this.#ground.processes();
     const process = processes[this.#ground.below(Math.max(1, processes.length))];
     if (process === undefined) return [];
-    const { alarmAt } = this.#object;
     return [
-      ...(alarmAt !== null && !this.#isRinging && alarmAt - this.#offMs + this.#lateMs <= now
-        ? [{ what: () => `the Durable Object's alarm rings, to ${process.name}`, act: () => this.#ring(process) }]
-        : []),
+      ...this.#objects
+        .filter(({ alarmAt }) => alarmAt !== undefined && alarmAt <= now)
+        .map((object) => ({
+          what: () => `the alarm of Durable Object ${this.#objects.indexOf(object)} rings, to ${process.name}`,
+          act: () => this.#ring(object, process),
+        })),
       ...(this.#isCronTwice || (this.#nextCron() ?? Number.POSITIVE_INFINITY) <= now
         ? [{ what: () => `the cron trigger rings, to ${process.name}`, act: () => this.#trigger(process) }]
         : []),
@@ -122,10 +131,9 @@ export class Cloudflare implements Outside {
   }
 
   next(): number | undefined {
-    const { alarmAt } = this.#object;
     const now = this.#ground.now();
     const at = earliest([
-      alarmAt === null || this.#isRinging ? undefined : alarmAt - this.#offMs + this.#lateMs,
+      ...this.#objects.map(({ alarmAt }) => alarmAt),
       this.#nextCron(),
       ...this.#messages.flatMap((message) => (message.at > now ? [message.at] : [])),
     ]);
@@ -135,9 +143,8 @@ export class Cloudflare implements Outside {
   /** A minute stays until its tick has ended well, and the cron finds those whose alarm was dropped. */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    const rings = this.#minutes().map((at) => ({ at, ringsAt: at, isRinging: at <= now }));
-    const isNew = this.#object.entries.get("deployment") !== this.#ground.deployment();
-    return isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
+    const rings = this.#minutes.map((at) => ({ at, ringsAt: at, isRinging: at <= now }));
+    return this.#isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
   }
 
   lose(process: Process): void {
@@ -206,69 +213,61 @@ export class Cloudflare implements Outside {
     });
   }
 
-  #ring(process: Process): void {
-    const { now } = this.#ground;
-    this.#object.alarmAt = null;
-    this.#isRinging = true;
-    const cutOff = () => {
-      this.#isRinging = false;
-      this.#alarmTries += 1;
-      // Set anew meanwhile, it is another alarm.
-      if (this.#alarmTries <= alarmRetries && this.#object.alarmAt === null)
-        this.#object.alarmAt = now() + this.#offMs + firstRetryMs * 2 ** (this.#alarmTries - 1);
-    };
+  #ring(object: AlarmObject, process: Process): void {
+    const { cutOff, hasEnded } = object.ring(() => this.#tick(process));
     this.#underWay.set(cutOff, process);
-    void this.#objectOf(process)
-      .ring()
-      .then(() => {
-        if (!this.#underWay.delete(cutOff)) return;
-        this.#isRinging = false;
-        this.#alarmTries = 0;
-        this.#lateMs = this.#ground.below(3) === 0 ? this.#ground.below(latestAlarmMs) : 0;
-      });
+    void hasEnded.then(() => this.#underWay.delete(cutOff));
   }
 
   #trigger(process: Process): void {
-    const { now, below, tick, deployment } = this.#ground;
+    const { now, below, deployment } = this.#ground;
     this.#isCronTwice = !this.#isCronTwice && below(20) === 0;
     this.#cronAt = Math.floor(now() / minuteMs) * minuteMs;
     const shards = this.#isolates.get(process.timers)?.shards;
     if (shards === undefined || below(20) === 0) return; // nobody came
-    const ticked = async () => ({ due: await tick(process), isWhole: true });
-    watch({ shards, deployment: deployment(), sweepMs, tick: ticked, onError: () => {} }).catch(() => {});
+    const tick = () => this.#tick(process);
+    watch({ shards, deployment: deployment(), sweepMs, tick, onError: () => {} }).catch(() => {});
   }
 
-  #objectOf(process?: Process): Minutes {
-    const { now, tick, deployment } = this.#ground;
-    return new Minutes({
-      storage: this.#object,
-      now: () => now() + this.#offMs,
-      ring: async (noted) => {
-        if (process === undefined) return false;
-        try {
-          await tick(process);
-          return noted === undefined || noted === deployment();
-        } catch {
-          return false;
-        }
-      },
-      onError: () => {},
+  /** As a visit does it: what the queue refuses is looked at again, and a first tick is one that was taken as a whole. */
+  async #tick(process: Process): Promise<{ due: number; isWhole: boolean }> {
+    const isolate = this.#isolates.get(process.timers);
+    if (isolate === undefined) throw new Error("a process has an isolate");
+    const refused = new Set<string>();
+    const dispatcher = isolate.dispatcher(0, (turns) => {
+      for (const { runId } of turns) refused.add(runId);
     });
+    const settle = async (moves: readonly Move[]) => {
+      await dispatcher.settled();
+      const again = moves.filter(({ runId }) => refused.has(runId));
+      await lookAgain(process.calls, again).catch(() => {});
+      return dispatcher.isWhole;
+    };
+    const due = await this.#visiting.run(dispatcher, () => this.#ground.tick(process, settle));
+    return { due, isWhole: dispatcher.isWhole };
+  }
+
+  get #isRefusing(): boolean {
+    const at = this.#ground.timeOf(this.#ground.now());
+    return at >= this.#refusesFrom && at < this.#refusesUntil;
   }
 
   /** When the minutes ring that are kept, by the world's clock. */
-  #minutes(): readonly number[] {
-    return [...this.#object.entries.keys()]
-      .filter((key) => key.startsWith("minute/"))
-      .map((key) => ringsAt(Number(key.slice("minute/".length))) - this.#offMs);
+  get #minutes(): readonly number[] {
+    return this.#objects.flatMap(({ minutes }) => minutes);
+  }
+
+  /** No tick of the live deployment was noted everywhere. */
+  get #isNew(): boolean {
+    return this.#objects.some(({ deployment }) => deployment !== this.#ground.deployment());
   }
 
   /** When the cron trigger finds something to do; what it asks in vain is left out. */
   #nextCron(): number | undefined {
-    const { now, deployment, dueAt } = this.#ground;
+    const { now, dueAt } = this.#ground;
     const soonest = this.#cronAt + minuteMs;
-    if (this.#object.entries.get("deployment") !== deployment()) return Math.max(soonest, now());
-    const first = earliest(this.#minutes());
+    if (this.#isNew) return Math.max(soonest, now());
+    const first = earliest(this.#minutes);
     if (first !== undefined) return Math.max(soonest, Math.ceil((first + minuteMs) / minuteMs) * minuteMs);
     const due = dueAt();
     return due === undefined ? undefined : Math.max(soonest, due + sweepMs);

@@ -1,4 +1,5 @@
 /** What stands outside of every process: what was dispatched, and the alarms. Each platform has rules of its own. */
+import type { Move } from "../../../src/postgres/wire.ts";
 import type { Source } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import type { Ports, Process, Within } from "../../engine/process.ts";
@@ -26,8 +27,11 @@ export interface Ground {
   readonly below: (bound: number) => number;
   /** The processes that may take something now. */
   readonly processes: () => readonly Process[];
-  /** One pass of the scheduler, by this process; answers how much was due. */
-  readonly tick: (process: Process) => Promise<number>;
+  /**
+   * One pass of the scheduler, by this process; answers how much was due. `settle`: is told what was moved, waits until
+   * all that was dispatched is sent, and answers whether it was taken. Default: it was.
+   */
+  readonly tick: (process: Process, settle?: (moves: readonly Move[]) => Promise<boolean>) => Promise<number>;
   /** What the live deployment is called. */
   readonly deployment: () => string;
   /** The earliest instant at which a scheduler would find anything. */

@@ -1,0 +1,116 @@
+/**
+ * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried again
+ * where its handler is cut off or throws, and then dropped; its storage fails now and then.
+ */
+import type { MinuteStorage } from "../../../src/platform/minutes.ts";
+import { type AlarmLook, type AlarmMessage, Minutes, ringsAt } from "../../../src/platform/minutes.ts";
+import { PlayedObject } from "../../platform/minute-storage.ts";
+import type { Ground } from "./outside.ts";
+
+/** https://developers.cloudflare.com/durable-objects/api/alarms/: six times more, from 2 s on, doubling; then it is dropped. */
+const retries = 6;
+const firstRetryMs = 2_000;
+const latestMs = 30_000;
+/** Of what it is asked, and of its rings, one of so many meets a storage that fails. */
+const failing = 40;
+const methods = [
+  "get",
+  "put",
+  "delete",
+  "list",
+  "getAlarm",
+  "setAlarm",
+] as const satisfies readonly (keyof MinuteStorage)[];
+
+export class AlarmObject {
+  readonly #ground: Ground;
+  readonly #storage = new PlayedObject();
+  readonly #offMs: number;
+  #lateMs = 0;
+  #tries = 0;
+  #isRinging = false;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#offMs = ground.below(1_200_000) - 600_000;
+  }
+
+  /** When its alarm rings, by the world's clock. */
+  get alarmAt(): number | undefined {
+    const { alarmAt } = this.#storage;
+    return alarmAt === null || this.#isRinging ? undefined : alarmAt - this.#offMs + this.#lateMs;
+  }
+
+  /** When the minutes ring that it keeps. */
+  get minutes(): readonly number[] {
+    return [...this.#storage.entries.keys()]
+      .filter((key) => key.startsWith("minute/"))
+      .map((key) => ringsAt(Number(key.slice("minute/".length))) - this.#offMs);
+  }
+
+  get deployment(): unknown {
+    return this.#storage.entries.get("deployment");
+  }
+
+  async answer(message: AlarmMessage): Promise<AlarmLook | null> {
+    this.#mayFail();
+    return await this.#kept().answer(message);
+  }
+
+  /** Answers how to cut it off, and whether its handler has ended before that. */
+  ring(tick: () => Promise<unknown>): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
+    this.#storage.alarmAt = null;
+    this.#isRinging = true;
+    this.#mayFail();
+    let isOver = false;
+    const end = (isWell: boolean): boolean => {
+      if (isOver) return false;
+      isOver = true;
+      this.#isRinging = false;
+      if (isWell) {
+        this.#tries = 0;
+        this.#lateMs = this.#ground.below(3) === 0 ? this.#ground.below(latestMs) : 0;
+      } else this.#tryAgain();
+      return true;
+    };
+    const hasEnded = this.#kept(tick)
+      .ring()
+      .then(
+        () => end(true),
+        () => end(false),
+      );
+    return { cutOff: () => void end(false), hasEnded };
+  }
+
+  #tryAgain(): void {
+    this.#tries += 1;
+    if (this.#tries > retries) this.#tries = 0;
+    // Set anew meanwhile, it is another alarm.
+    else if (this.#storage.alarmAt === null)
+      this.#storage.alarmAt = this.#ground.now() + this.#offMs + firstRetryMs * 2 ** (this.#tries - 1);
+  }
+
+  #mayFail(): void {
+    const { below } = this.#ground;
+    const method = below(failing) === 0 ? methods[below(methods.length)] : undefined;
+    if (method !== undefined) this.#storage.broken.add(method);
+  }
+
+  #kept(tick?: () => Promise<unknown>): Minutes {
+    const { now, deployment } = this.#ground;
+    return new Minutes({
+      storage: this.#storage,
+      now: () => now() + this.#offMs,
+      ring: async (noted) => {
+        if (tick === undefined) return false;
+        try {
+          await tick();
+          return noted === undefined || noted === deployment();
+        } catch {
+          return false;
+        }
+      },
+      onError: () => {},
+    });
+  }
+}
