@@ -16,10 +16,11 @@ export interface BundleSize {
 }
 
 /**
- * In bytes. The aim for our own was 25,000. It holds what is there: 6,000 are the sentences that errors speak, and of the
- * code no part stands out. What is written twice costs nothing once it is gzipped, so only less of it would help.
+ * In bytes. The aim for our own was 25,000. It holds what is there: without the client and all of HTTP, so a Worker that
+ * nobody can start a run on, it is 25,900; and 6,000 are the sentences that errors speak. What is written twice costs
+ * nothing once it is gzipped, so only less of it would help.
  */
-export const limits = { own: 40_000, all: 100_000 };
+export const limits = { own: 41_000, all: 100_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 
