@@ -55,7 +55,10 @@ export interface MinutesOptions {
   readonly storage: MinuteStorage;
   /** The host's wall clock, in epoch milliseconds. */
   readonly now: () => number;
-  /** Has a tick happen. False: it has not ended well, and another one is to come. `noted`: which deployment it should be. */
+  /**
+   * Has a tick happen. Rejects where it has not ended well. False: it ran other code than that of the deployment which is
+   * `noted`, so another one is to come.
+   */
   readonly ring: (noted: string | undefined) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
@@ -76,6 +79,12 @@ const againMs = 30_000;
  * alarm was dropped, at most two minutes after the instants that its minute stands for.
  */
 const overdueMs = 45_000;
+
+/**
+ * By then whoever looks each minute has come. Where nobody does (the object is one of fewer since), a tick that ended well
+ * is enough, whatever code it ran: otherwise it would ring for ever.
+ */
+const abandonedMs = 10 * minuteMs;
 
 /** How far ahead whoever sweeps has nothing to expect: an instant's minute rings at most two minutes after it. */
 const quietMs = 120_000;
@@ -113,7 +122,8 @@ export class Minutes {
     let isDone = false;
     try {
       const rung = await this.#through(now());
-      isDone = rung.length === 0 || (await ring(await this.#deployment()));
+      const isEnough = rung.length === 0 || (await ring(await this.#deployment()));
+      isDone = isEnough || ((await this.#first()) ?? 0) + abandonedMs <= now();
       if (isDone) await this.#remove(rung);
     } catch (error) {
       onError(error);

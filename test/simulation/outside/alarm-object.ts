@@ -102,13 +102,8 @@ export class AlarmObject {
       storage: this.#storage,
       now: () => now() + this.#offMs,
       ring: async (noted) => {
-        if (tick === undefined) return false;
-        try {
-          await tick();
-          return noted === undefined || noted === deployment();
-        } catch {
-          return false;
-        }
+        await tick?.();
+        return noted === undefined || noted === deployment();
       },
       onError: () => {},
     });
