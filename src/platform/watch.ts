@@ -19,19 +19,21 @@ export async function watch({ shards, deployment, sweepMs, tick, onError }: Watc
   const looks = await shards.looks();
   // Each is told, since each may ring with the code of before.
   const isNew = looks.some((look) => look.deployment !== deployment);
-  // Where minutes ring again and again each is a tick that finds what a sweep would.
-  const isSweep =
-    sweepMs !== undefined && looks.every(({ isQuiet, now, sweptAt }) => isQuiet && now - (sweptAt ?? 0) >= sweepMs);
+  // Where minutes ring again and again each is a tick that finds what a sweep would. The first object keeps when it was.
+  const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = looks;
+  const isQuiet = looks.every((look) => look.isQuiet);
+  const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
   if (!isNew && !isSweep && !looks.some(({ isOverdue }) => isOverdue)) return;
   const { due, isWhole } = await tick();
   if (isSweep && !isNew && due > 0) onError(unarmed(due), "sweeping");
-  for (const [shard, { isOverdue, now }] of looks.entries()) {
-    if (!isOverdue && !isNew && !isSweep) continue;
-    await shards.note(shard, {
-      through: isOverdue ? now : undefined,
-      deployment: isNew && isWhole ? deployment : undefined,
-      sweptAt: isNew || isSweep ? now : undefined,
-    });
+  for (const [shard, look] of looks.entries()) {
+    const isNoted = look.deployment === deployment || !isWhole;
+    const note = {
+      ...(look.isOverdue && { through: look.now }),
+      ...(!isNoted && { deployment }),
+      ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
+    };
+    if (Object.keys(note).length > 0) await shards.note(shard, note);
   }
 }
 

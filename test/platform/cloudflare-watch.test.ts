@@ -176,6 +176,15 @@ describe("the cron trigger", () => {
     expect([ticks, reports]).toEqual([3, []]);
   });
 
+  test("ticks again for a deployment that one of the objects was not told", async () => {
+    await cron();
+    objects[1]?.entries.delete("deployment");
+    await cron();
+    await cron();
+    expect(ticks).toBe(2);
+    expect(objects.map(({ entries }) => entries.get("deployment"))).toEqual(["one", "one"]);
+  });
+
   test("ticks for a minute whose alarm was dropped, and no more when that has ended well", async () => {
     await cron();
     await arm(60_000, 120_000);
