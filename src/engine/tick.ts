@@ -141,6 +141,8 @@ export async function lookAgain(calls: Calls, moves: readonly Move[]): Promise<v
   const late = moves.filter(({ dueAt }) => (dueAt ?? 0) > soonAt);
   if (late.length === 0) return;
   await calls.alarms.arm([soonAt]);
+  // Arming may take long. What stands armed is the instant it was moved to, and no tick comes for one that has passed.
+  if (!calls.alarms.isBeat && motionMinute(calls.clock.now()) !== soonAt) return;
   const again = late.map((move) => ({ ...move, seenDueAt: move.dueAt, dueAt: soonAt }));
   await calls.moveDue({ moves: again, isNew: true, soonAt });
 }

@@ -3,9 +3,9 @@
  * these runs are looked at again and again, while what was taken and never claimed backs off.
  */
 import { v7 } from "uuid";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract.ts";
-import type { TurnRef } from "../../src/core/ports.ts";
+import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { lookAgain } from "../../src/engine/tick.ts";
 import { Calls } from "../../src/postgres/calls.ts";
@@ -27,22 +27,39 @@ let calls: Calls;
 let engine: Engine;
 let armed: number[];
 let dispatched: TurnRef[];
+/** What happens while an alarm is being set. */
+let arming: () => Promise<void>;
+let statements: number;
 
 beforeEach(async () => {
   clock = await database.turnClock();
   now = await clock.now();
   armed = [];
+  arming = async () => {};
   dispatched = [];
+  begin();
+});
+
+/** `isBeat`: a cron rings, whatever is armed. */
+function begin({ isBeat = false } = {}): void {
   const host = { monotonic: () => now, after: () => () => {} };
+  const query = (...call: Parameters<Query>) => {
+    statements += 1;
+    return database.query(...call);
+  };
   calls = new Calls({
-    query: database.query,
+    query: Object.assign(query, { endpoint: database.query.endpoint }),
     namespace: "default",
-    alarm: async (instants) => void armed.push(...instants.map(({ at }) => at)),
+    alarm: async (instants) => {
+      await arming();
+      armed.push(...instants.map(({ at }) => at));
+    },
+    isBeat,
     host,
   });
   const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns);
   engine = new Engine({ calls, dispatch, workflows: [idle, pair, sleeper], host });
-});
+}
 
 async function start(name: string): Promise<string> {
   const runId = v7();
@@ -92,6 +109,13 @@ test("so are branches", async () => {
   expect(Math.max(...gaps(await minutesOf(runId, 60, runId)))).toBeLessThanOrEqual(2);
 });
 
+test("where a cron rings each minute, it is dispatched each minute", async () => {
+  begin({ isBeat: true });
+  now = await clock.advance(minute / 2); // amid a minute, as it rings
+  const runId = await start("idle");
+  expect(gaps(await minutesOf(runId, 20, runId)).every((gap) => gap === 1)).toBe(true);
+});
+
 test("what was taken and never claimed backs off meanwhile", async () => {
   const [taken, refused] = [await start("idle"), await start("idle")];
   expect(gaps(await minutesOf(taken, 40, refused))).toEqual([1, 2, 4, 8, 16]);
@@ -112,16 +136,65 @@ test("each instant was armed before a run is due then", async () => {
   }
 });
 
-test("a run that has moved on since is left alone", async () => {
-  const runId = await start("sleeper");
-  for (let each = 1; each <= 6; each += 1) await tick();
-  const moved: Move[] = [];
-  while (moved.length === 0) {
-    now = await clock.advance(minute);
-    await engine.tick({ onMoved: (moves) => void moved.push(...moves) });
-  }
-  await engine.carryOut([{ runId, turn: 1 }]);
-  const asleep = await dueAt();
-  await lookAgain(calls, moved);
-  expect(await dueAt()).toBe(asleep);
+describe("of a run that is looked at rarely by now", () => {
+  let runId: string;
+  let moved: Move[];
+
+  beforeEach(async () => {
+    runId = await start("sleeper");
+    moved = [];
+    for (let each = 1; each <= 6; each += 1) await tick();
+    while (moved.length === 0) {
+      now = await clock.advance(minute);
+      await engine.tick({ onMoved: (moves) => void moved.push(...moves) });
+    }
+    expect(await dueAt()).toBeGreaterThan(now + 4 * minute);
+  });
+
+  test("the next look comes soon", async () => {
+    await lookAgain(calls, moved);
+    expect(await dueAt()).toBeLessThanOrEqual(now + 2 * minute);
+    expect(armed).toContain(await dueAt());
+  });
+
+  test("nothing is moved that could not be armed", async () => {
+    const before = await dueAt();
+    arming = async () => Promise.reject(new Error("no object"));
+    await expect(lookAgain(calls, moved)).rejects.toThrow();
+    expect(await dueAt()).toBe(before);
+  });
+
+  test("nothing is moved to an instant that has passed while it was armed", async () => {
+    const before = await dueAt();
+    arming = async () => {
+      now = await clock.advance(2 * minute);
+    };
+    await lookAgain(calls, moved);
+    expect(await dueAt()).toBe(before);
+  });
+
+  test("it is left alone once it has moved on", async () => {
+    await engine.carryOut([{ runId, turn: 1 }]);
+    const asleep = await dueAt();
+    await lookAgain(calls, moved);
+    expect(await dueAt()).toBe(asleep);
+  });
+
+  test("the next look comes soon, too, where the platform had taken it and it is at work", async () => {
+    await database.pool.query(
+      "update layover.run_state set status = 'running', token = gen_random_uuid(), leased_until = layover.now() + interval '30 s'",
+    );
+    await lookAgain(calls, moved);
+    expect(await dueAt()).toBeLessThanOrEqual(now + 2 * minute);
+  });
+
+  test("nothing is sent for what is due soon anyway", async () => {
+    await lookAgain(calls, moved);
+    statements = 0;
+    await lookAgain(
+      calls,
+      moved.map((move) => ({ ...move, dueAt: now + minute })),
+    );
+    expect(statements).toBe(0);
+  });
 });

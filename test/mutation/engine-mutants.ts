@@ -140,6 +140,24 @@ export const orderings: readonly Ordering[] = [
       await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));`,
   },
   {
+    name: "what was refused is moved back before it is armed",
+    file: tick,
+    why: "A process that dies in between has moved runs to an instant for which nothing rings.",
+    find: `  await calls.alarms.arm([soonAt]);
+  // Arming`,
+    replace: `  const before = late.map((move) => ({ ...move, seenDueAt: move.dueAt, dueAt: soonAt }));
+  await calls.moveDue({ moves: before, isNew: true, soonAt });
+  await calls.alarms.arm([soonAt]);
+  // Arming`,
+  },
+  {
+    name: "what was refused is moved back however long arming took",
+    file: tick,
+    why: "The alarm may have rung meanwhile, and found nothing.",
+    find: "  if (!calls.alarms.isBeat && motionMinute(calls.clock.now()) !== soonAt) return;\n",
+    replace: "",
+  },
+  {
     name: "a tick does not arm what it moves",
     file: tick,
     why: "Nothing rings for what it has moved.",
