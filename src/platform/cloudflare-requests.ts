@@ -36,7 +36,7 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ho
   readonly batch?: number | undefined;
   /** How many requests to oneself led here. */
   readonly hops?: number | undefined;
-  /** Of these turns nobody was told. */
+  /** Of these turns nobody was told, as far as one can know. */
   readonly onRefused: (turns: readonly TurnRef[]) => void;
   readonly report: (error: unknown) => void;
 }
@@ -52,8 +52,10 @@ export function requestsToSelf(options: RequestsOptions): SelfDispatch {
       try {
         // A redirect would make a GET of it.
         const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
-        // A problem document is the Worker's own answer: it tried, and will not do better in a minute.
-        isTold = response.ok || mediaType(response.headers) === problemType;
+        // A problem document is the Worker's own answer: it tried. Like whoever says that the request is wrong, it will
+        // not do better in a minute.
+        const { status, headers } = response;
+        isTold = (status < 500 && status !== 429) || mediaType(headers) === problemType;
         await response.body?.cancel(); // who reads no answer keeps the connection
         if (!response.ok) throw refused(response.status);
       } finally {
