@@ -55,7 +55,7 @@ export class AlarmShards {
     return await Promise.all(
       Array.from({ length: this.#options.shards }, async (_, shard) => {
         const look = await this.#ask(shard, () => ({ look: true }));
-        if (look === null) throw new Error("a Durable Object has not looked");
+        if (look === null) throw new Error(`the Durable Object layover-${shard} answered a look with nothing`);
         return look;
       }),
     );

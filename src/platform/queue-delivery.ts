@@ -1,7 +1,7 @@
 /**
  * One delivery of a Cloudflare Queue: its turns are claimed in one call, and each message is acknowledged once its turn
- * has been carried out, or was refused by the database. Whatever becomes of a claim, the run's alarm stands; so only
- * where the database could not be asked is a message to come again.
+ * has been carried out, or was refused by the database. Whatever becomes of a claim, the run's alarm stands; so a
+ * message is to come again only where the database could not be asked, or another deployment may carry its run.
  *
  * A delivery that is cut off comes again as a whole, whatever was acknowledged. Turns that it had claimed are busy then,
  * and acknowledged for that. What was claimed before and never finished goes alone: it is claimed when nothing else is
@@ -34,8 +34,8 @@ export interface DeliveryOptions {
 }
 
 /**
- * While two versions of the Worker share the traffic, they share the queue: a run that only the other one carries comes
- * here as often as that has less of it. Each new message is the next tick's, later and later; so each has a few tries.
+ * While two versions of the Worker share the traffic, they share the queue: so messages come here
+ * of runs that only the other one carries. Each has a few tries to get there; after that it is the next tick's.
  */
 const triesElsewhere = 5;
 

@@ -40,7 +40,7 @@ export interface QueueDispatchOptions {
   readonly here?: Here | undefined;
   /** Of this request's end: it is not to be before this promise's. */
   readonly hold?: ((sent: Promise<void>) => void) | undefined;
-  /** Of these turns nobody was told. */
+  /** Of these turns nobody was told, as far as one can know. */
   readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
   readonly host?: HostClock | undefined;

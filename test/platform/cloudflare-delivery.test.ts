@@ -153,6 +153,7 @@ test.each([
   ["a run's id that is none", { runId: "hello", turn: 1 }],
   ["a turn beyond all numbers", { runId: idOf("b"), turn: 2 ** 40 }],
   ["a branch of which there cannot be so many", { runId: idOf("b"), turn: 1, branch: { path: "x", occurrence: "y" } }],
+  ["a number of tries that is none", { runId: idOf("b"), turn: 1, tried: "3" }],
   ["a path that Postgres cannot read", { runId: idOf("b"), turn: 1, branch: { path: "\u0000", occurrence: 1 } }],
 ])("%s keeps nothing from the others", async (_, body) => {
   const delivery = new Delivery().with(turn("a")).with(body);

@@ -5,7 +5,7 @@ import { type HopLatency, measureHops, stepsInARow } from "./hop-latency.ts";
 
 const hops = "Hops on the local workerd";
 
-/** Never rejects: a build that cannot measure says why, and is none the worse. */
+/** A build that cannot measure says why, and is none the worse. */
 export async function hopReport(find: () => Promise<FoundPostgres>): Promise<string> {
   let postgres: FoundPostgres | undefined;
   try {
