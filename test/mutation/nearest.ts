@@ -13,11 +13,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(has_status|run_status)$/, "postgres/statuses"],
   [/^list_runs$/, "postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
-  [/^describe$/, "client http/runs"],
+  [/^describe$/, "races/bare-calls client http/runs"],
   [/^read_callback$/, "postgres/callback-pages http/callbacks"],
   [
     /^(start_run|is_same|refuse_late_commit|find_run)$/,
-    "races/first-comers races/starts races/namespaces client/start postgres/keys",
+    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys",
   ],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
@@ -25,7 +25,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/answers races/stillness races/callbacks races/refusals engine/waits",
+    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals engine/waits",
   ],
   [
     /^(list_due|move_due)$/,
@@ -39,19 +39,25 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/claim-sets races/branch-claims races/branch-finishes races/losers races/looks races/sets",
+    "races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
-  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order"],
-  [/^claim_branch/, "races/branch-claims races/losers races/branches races/lock-order races/stops races/namespaces"],
+  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals"],
+  [
+    /^claim_branch/,
+    "races/branch-claims races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+  ],
   [
     /^(finish_branch|defer_run)/,
-    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches",
+    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart",
   ],
   [
     /^(claim|reclaim|describe)_/,
     "races/dues races/claim-sets races/namespaces races/claims races/stops races/lock-order",
   ],
-  [/^(finish|park)_/, "races/dues races/places races/stillness races/finishes races/sets races/map-slots"],
+  [
+    /^(finish|park)_/,
+    "races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order",
+  ],
   [
     /queued|freed|losers|demands|pending/,
     "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order",
