@@ -33,7 +33,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|is_our_environment)$/,
-    "races/namespaces races/looks races/due-runs engine/first-ticks",
+    "races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
   [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],
@@ -41,7 +41,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(claim|finish)_(runs|branches)$/,
     "races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
-  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals"],
+  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart"],
   [
     /^claim_branch/,
     "races/branch-claims races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
@@ -62,8 +62,9 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /queued|freed|losers|demands|pending/,
     "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order",
   ],
-  [/^in_stretches$/, "races/twice races/mixed-sets races/sets"],
-  [/^lock_run$/, "races/strangers races/lock-order"],
+  [/^in_stretches$/, "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles"],
+  [/^lock_run$/, "races/strangers races/lock-order races/finishes"],
+  [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
 ];
 
 /** Filters of vitest. */
