@@ -1,7 +1,7 @@
 /** A finish that saw less than there is by now: its run is ready again, and as if that turn had never had any trouble. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aParkedRun, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
+import { aMap, aParkedRun, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -27,6 +27,17 @@ describeEachPostgres(
       expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed", claims: 1 });
       expect(await finish(run, "third")).toMatchObject({ outcome: "deferred", turn: 3 });
       expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, isReady: true });
+    });
+
+    test("is ready also where it was not when it was claimed: blocked, with branches at work", async () => {
+      const run = await aMap(stage, ["a", "b"]);
+      await stage.onlooker.query(
+        "update layover.run_state set blocked = 'by other code', due_at = null, ready_at = null",
+      );
+      expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
+      await run.finishBranch(stage.onlooker, "a", { token: "a" });
+      expect(await finish(run)).toMatchObject({ outcome: "deferred" });
+      expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
     });
 
     describe("has the scheduler look", () => {
