@@ -131,7 +131,10 @@ export class Minutes {
     await this.#setAlarm(isDone ? await this.#first() : now() + againMs);
   }
 
-  /** A clock that is further off than a message may be under way is made up for. */
+  /**
+   * A clock that is further off than a message may be under way is made up for. One that is ahead by less rings so much
+   * before the instant that is meant: its tick arms what comes next, the minute after.
+   */
   #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
     const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
     return Math.abs(offMs) <= slackMs ? arm : arm.map((minute) => minuteOf(ringsAt(minute) + offMs));

@@ -85,6 +85,22 @@ test.each([-600_000, 600_000])("a sender whose clock is %d ms off gets the minut
   expect(now).toBeLessThanOrEqual(ringing + 124_000);
 });
 
+test("one whose clock is a little behind is rung for as much too early, and a minute later, as the tick asks", async () => {
+  const offMs = -1_900;
+  const meant = ringsAt(next + 1) - offMs;
+  const arm = async () => void (await minutes.answer({ arm: [minuteOf(meant + offMs)], sentAt: now + offMs }));
+  await arm();
+  tick = async () => {
+    if (now < meant) await arm(); // it has found what is due next
+    return true;
+  };
+  await untilAlarm();
+  expect(now).toBe(meant + offMs);
+  await untilAlarm();
+  expect(now).toBe(meant + offMs + 60_000);
+  expect([rung.length, object.alarmAt]).toEqual([2, null]);
+});
+
 test("hundreds of minutes are armed at once, and a ring that comes late ends all that are over", async () => {
   await minutes.answer({ arm: Array.from({ length: 300 }, (_, index) => next + index) });
   now = ringsAt(next + 280);

@@ -40,6 +40,11 @@ const percentTwice = 5;
 const percentLate = 10;
 const latestMs = 60_000;
 const mostShards = 3;
+/**
+ * An object whose clock is ahead of the sender's by less than news of the time may travel is not made up for. It rings so
+ * much too early, and its tick arms what comes next.
+ */
+const mostAheadMs = 2_000;
 /** The queue refuses for once, in one world of four. */
 const refusesWithinMs = 600_000;
 const longestRefusalMs = 2 * 3_600_000;
@@ -51,7 +56,7 @@ export class Cloudflare implements Outside {
    * Two clocks that are off each round up to a minute of their own, and give 2 s. And what a process believes to be the
    * database's time is late by how long its last answer was under way, up to the 30 s that a COMMIT may take.
    */
-  readonly graceMs = 34_000;
+  readonly graceMs = 36_000;
   readonly #ground: Ground;
   readonly #refusesFrom: number;
   readonly #refusesUntil: number;
@@ -143,7 +148,7 @@ export class Cloudflare implements Outside {
   /** A minute stays until its tick has ended well, and the cron finds those whose alarm was dropped. */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    const rings = this.#minutes.map((at) => ({ at, ringsAt: at, isRinging: at <= now }));
+    const rings = this.#minutes.map((at) => ({ at: at + mostAheadMs, ringsAt: at, isRinging: at <= now }));
     return this.#isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
   }
 
