@@ -159,6 +159,13 @@ describeEachPostgres(
       });
     });
 
+    test("of several runs that time out their callbacks notes each of them", async () => {
+      const runs = [await aRunAtWork(stage), await aRunAtWork(stage)];
+      const { value: _, ...timedOut } = aRecord("callback", "approval");
+      await finishTurns(...runs.map((run) => run.toFinish({ token: "first", next: "ready", records: [timedOut] })));
+      for (const run of runs) expect(await look("outcome", "callback", run)).toEqual([{ outcome: "expired" }]);
+    });
+
     test("of several turns, one of which names no run that there could be, is refused as a whole", async () => {
       const run = await aRunAtWork(stage);
       const turn = run.toFinish({ token: "first", next: "ready" });

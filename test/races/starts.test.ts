@@ -17,6 +17,22 @@ describeEachPostgres(
     };
     const runs = () => stage.look("select from layover.run join layover.run_state on run_id = id");
 
+    test("begins where the one that had its id was pruned, after it was found to be there and before it was read", async () => {
+      const runId = randomUUID();
+      await start({ runId })(stage.onlooker);
+      await stage.look(`
+        create function public.pass_the_gate() returns trigger language plpgsql as
+          $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$;
+        create trigger gate after insert on layover.run for each statement execute function public.pass_the_gate()`);
+      const [, answer] = await stage.collide({
+        first: (session) => session.query("select pg_advisory_xact_lock(1)"),
+        second: start({ runId, encodedInput: "0[]" }),
+        meanwhile: () => stage.look("select layover.delete_rows($1)", [runId]).then(() => {}),
+      });
+      expect(answer).toMatchObject({ outcome: "started", runId });
+      expect(await runs()).toHaveLength(1);
+    });
+
     describe("with the same user id as another one at the same time", () => {
       test("finds that one where the input is the same", async () => {
         const runId = randomUUID();

@@ -1,7 +1,7 @@
 /** Leases that are renewed together, or voided together: each by itself, in its own namespace, and in the one order of locks. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aRunAtWork, at, minute, noon, type Run, tokenOf } from "./runs.ts";
+import { aFanOut, aParkedRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -45,6 +45,14 @@ describeEachPostgres(
     });
 
     describe("are voided", () => {
+      test("where there are some, beside what nobody claimed and what nobody can", async () => {
+        const run = await aParkedRun(stage, [...branches(["a", "b"]), aWaitFor("address", { ordinal: 3 })]);
+        await run.claimBranch(stage.onlooker, "a", { token: "a" });
+        await stage.onlooker.call("void_leases", {});
+        const none = { leasedUntil: null };
+        expect(await run.pending()).toMatchObject({ a: { leasedUntil: noon }, b: none, address: none });
+      });
+
       test("in their own namespace, though the other one has some too", async () => {
         const [run, other] = [await aRunAtWork(stage), await aRunAtWork(stage)];
         const [branching, otherBranching] = [await aFanOut(stage, ["a"]), await aFanOut(stage, ["a"])];
