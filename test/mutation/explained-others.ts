@@ -103,6 +103,7 @@ export const ofOthers: readonly Explanation[] = [
       "void_leases: t.has_pending → true",
       "void_leases: exists ( select from layover.pending b where b.run_id = t.run_id and b.leased_until > v_now) → true",
       "void_leases: b.run_id = t.run_id → true",
+      "void_leases: b.leased_until > v_now → true",
       "void_leases: b.leased_until > v_now)) → b.leased_until >= v_now))",
     ],
   },
