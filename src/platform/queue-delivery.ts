@@ -34,8 +34,8 @@ export interface DeliveryOptions {
 }
 
 /**
- * While two versions of the Worker share the traffic, they share the queue: so messages come here
- * of runs that only the other one carries. Each has a few tries to get there; after that it is the next tick's.
+ * While two versions of the Worker share the traffic, they share the queue: so messages come here of runs that only the
+ * other one carries. Each has a few tries to get there; after that it is the next tick's.
  */
 const triesElsewhere = 5;
 

@@ -6,8 +6,8 @@
  * those before them. So then each carries out its turns and goes no further.
  *
  * Nothing here is certain to arrive. What is lost, refused or left out is the scheduler's, which looks again at what it
- * has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours (within two, where it learns in time that nobody was told), and
- * at a blocked run only for a new deployment. So whoever dispatches can ask whether all of it was carried
+ * has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours (within two, where it learns in time that nobody was
+ * told), and at a blocked run only for a new deployment. So whoever dispatches can ask whether all of it was carried
  * ({@link SelfDispatch.isWhole}).
  */
 import type { TurnRef } from "../core/ports.ts";
