@@ -151,10 +151,14 @@ class Campaign {
       [runIds],
     );
     const signals = Map.groupBy(rows, ({ runId }) => runId);
+    const { begun } = this.#site;
     const all = this.#errands.map((errand): [string, Evidence] => {
       const { runId } = errand;
       const [run, theirs] = [this.#watcher.find(runId), effects.get(runId) ?? []];
-      return [runId, { errand, run, effects: theirs, signals: signals.get(runId) ?? [] }];
+      return [
+        runId,
+        { errand, run, effects: theirs, begun: begun.get(runId) ?? {}, signals: signals.get(runId) ?? [] },
+      ];
     });
     return new Map(all);
   }

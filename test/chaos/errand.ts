@@ -44,7 +44,8 @@ const retry = { maxAttempts: 10_000, delay: "100ms", maxDelay: "500ms" } as cons
 const slowMs = 3_000;
 const longestBodyMs = 200;
 
-export function errandWorkflow(happen: Happen): Workflow {
+/** `onBegin` is told of each body before anything else, so that not even one that dies at once is missed. */
+export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: string) => void): Workflow {
   return errand.handler(async ({ input, step, run }) => {
     const seen: string[] = [];
     /** What a body does: it leaves its trace, and takes some time before and after. */
@@ -53,6 +54,7 @@ export function errandWorkflow(happen: Happen): Workflow {
       const ms = path === input.slow ? slowMs : Math.random() * longestBodyMs;
       return async ({ attempt, idempotencyKey }: StepContext): Promise<string> => {
         const value = `${path} ${randomUUID()}`;
+        onBegin(run.runId, path);
         await delay(ms / 2);
         const { pid } = process;
         await happen({ runId: run.runId, path, attempt, idempotencyKey, pid, value, seen: known, token });

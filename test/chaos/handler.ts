@@ -13,7 +13,7 @@ const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
 effects.on("error", () => {});
 const pool = new Pool({ connectionString: DATABASE_URL });
 const server = await serveNode({
-  workflows: [errandWorkflow(effectsIn(effects))],
+  workflows: [errandWorkflow(effectsIn(effects), (runId, path) => console.log(`begins ${runId} ${path}`))],
   // Each process comes by an address of its own, but it is the same database.
   database: pg(pool, { endpoint: "chaos", prepare: POOLED !== "yes" }),
   hostname: "127.0.0.1",

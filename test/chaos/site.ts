@@ -92,6 +92,18 @@ export class Site {
     return complaints;
   }
 
+  /** How often processes that have ended began each body, by run and path, as they said. */
+  get begun(): ReadonlyMap<string, Readonly<Record<string, number>>> {
+    const begun = new Map<string, Record<string, number>>();
+    const said = this.berths.flatMap((berth) => berth.said).join("\n");
+    for (const [, runId = "", path = ""] of said.matchAll(/^begins (\S+) (.+)$/gm)) {
+      const bodies = begun.get(runId) ?? {};
+      bodies[path] = (bodies[path] ?? 0) + 1;
+      begun.set(runId, bodies);
+    }
+    return begun;
+  }
+
   /** Leaves nothing behind, however much is there. */
   async close(): Promise<void> {
     await Promise.all(this.berths.map((berth) => berth.end("SIGKILL")));

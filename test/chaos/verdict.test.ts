@@ -53,7 +53,7 @@ const signals = records
     payload: value ?? "",
     position,
   }));
-const right: Evidence = { errand, run, effects, signals };
+const right: Evidence = { errand, run, effects, begun: {}, signals };
 
 const withRecords = (change: (records: readonly SeenRecord[]) => readonly SeenRecord[]): Evidence => ({
   ...right,
@@ -121,9 +121,10 @@ describe("a fault is", () => {
 
 test("a step that was given up counts as worn out only if it was tried again and again", () => {
   const error =
-    'step "first" failed after 1 attempt: LayoverError: the process died each time it carried out step "first"';
+    'step "first" failed after 1 attempt: LayoverError: step "first" was begun again and again, and none of its …';
   const givenUp = { ...right, run: { ...run, status: "failed", error } };
   expect(isWornOut(givenUp)).toBe(false);
-  expect(isWornOut({ ...givenUp, effects: Array.from({ length: 3 }, () => effectOf("first")) })).toBe(true);
+  expect(isWornOut({ ...givenUp, begun: { first: 4, flaky: 9 } })).toBe(false);
+  expect(isWornOut({ ...givenUp, begun: { first: 5 } })).toBe(true);
   expect(isWornOut(right)).toBe(false);
 });

@@ -15,20 +15,22 @@ export interface Evidence {
   readonly errand: Errand;
   readonly run: SeenRun | undefined;
   readonly effects: readonly Effect[];
+  /** How often each body was begun, by its path: also by those that left no trace outside. */
+  readonly begun: Readonly<Record<string, number>>;
   readonly signals: readonly SentSignal[];
 }
 
 /**
  * Right as well: its processes have died (or frozen, or found no database in the end) at one step so often that it was
- * failed instead of being tried once more. Only one that has really been tried again and again may say so.
+ * failed instead of being tried once more. Only one that was really begun again and again may say so.
  */
-export function isWornOut({ run, effects }: Evidence): boolean {
-  const [, step] = /the process died each time it carried out step \W*([\w ]+)/.exec(run?.error ?? "") ?? [];
-  return effects.filter(({ path }) => path.split("/").at(-1) === step).length >= leastTries;
+export function isWornOut({ run, begun }: Evidence): boolean {
+  const [, step] = /step \W*([\w ]+)\W* was begun again and again/.exec(run?.error ?? "") ?? [];
+  return Object.entries(begun).some(([path, times]) => path.split("/").at(-1) === step && times >= leastBodies);
 }
 
-/** Of the five, those that came as far as to leave a trace. */
-const leastTries = 3;
+/** Once beside others and five times alone; of which one may have died between its claim and its body. */
+const leastBodies = 5;
 
 /** One sentence for each thing that is not as it must be; none if all is well. */
 export function faultsOf({ errand, run, effects, signals }: Evidence): string[] {
