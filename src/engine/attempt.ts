@@ -117,7 +117,8 @@ function isOurs(thrown: unknown): boolean {
 }
 
 function exhausted(demand: Demand): LayoverError {
-  return new LayoverError("step_crashed", `the process died each time it carried out step "${placeName(demand)}"`, {
-    hint: "Look at the platform's logs for what killed it: memory, a time limit, an endless loop.",
+  const message = `step "${placeName(demand)}" was begun again and again, and none of its processes came to an end of it`;
+  return new LayoverError("step_crashed", message, {
+    hint: "Look at the platform's logs for what ended them: memory, a time limit, an endless loop, no way to the database.",
   });
 }

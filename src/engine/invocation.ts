@@ -127,6 +127,7 @@ class Invocation {
     const { branch } = ref;
     const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     try {
+      if (turn.alone && !(await this.#leases.begin(lease, claimed.claims + 1))) return;
       if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease);
       else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease);
     } finally {
@@ -145,7 +146,7 @@ class Invocation {
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
-      const isExhausted = claimed.claims > defaults.maxClaims;
+      const isExhausted = claimed.claims >= defaults.maxClaims;
       const { deadlines, ...plan } = await new RunTurn({
         flight,
         claimed,
@@ -201,7 +202,7 @@ class Invocation {
       return;
     }
     const number = claimed.attempts + 1;
-    const result = await this.#attempt(flight, demand, number, claimed.claims > defaults.maxClaims, lease);
+    const result = await this.#attempt(flight, demand, number, claimed.claims >= defaults.maxClaims, lease);
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
     const answer = await this.#finishes.send(

@@ -50,6 +50,22 @@ export class Leases {
     return lease;
   }
 
+  /**
+   * Counts what goes alone, before anything is done for it: it may kill its process. A claim alone does not count, as
+   * its answer may never have come; so what was never begun is not given up. Answers false where the lease is lost.
+   */
+  async begin(lease: Lease, claims: number): Promise<boolean> {
+    try {
+      const begun = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, claims }] });
+      if (begun.turns[0]?.outcome === "renewed") return true;
+      lease.lose();
+      return false;
+    } catch (error) {
+      this.#onError(error);
+      return true; // it may have been counted, and what was counted is to begin
+    }
+  }
+
   release(lease: Lease): void {
     this.#held.delete(lease);
     if (this.#held.size > 0) return;

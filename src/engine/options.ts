@@ -58,7 +58,7 @@ export const defaults = {
   warmRuns: 1_000,
   keepMs: 30 * 86_400_000,
   keepFailedMs: 90 * 86_400_000,
-  /** Lone claims without a finish, after which the step that a run reaches fails unexecuted. */
+  /** Lone claims that began and did not finish, after which the step that a run reaches fails unexecuted. */
   maxClaims: 5,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,

@@ -194,6 +194,8 @@ export type FinishAnswer =
 export interface RenewTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
+  /** It was claimed alone and is about to begin: how many have begun so in a row, with this one. */
+  readonly claims?: number;
 }
 export type RenewAnswer =
   | { readonly outcome: "renewed"; readonly leasedUntil: number }

@@ -3,8 +3,9 @@
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { play, type TestedHandler, tested, worldOf } from "./playing.ts";
+import { play, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";
+import type { Fate, PortCall } from "./world-options.ts";
 
 const database = testDatabase();
 
@@ -274,10 +275,85 @@ describe("a step that kills its process", () => {
   });
 });
 
+describe("a turn that was claimed alone, of which", () => {
+  /** A process dies once, so that the turn goes alone; `fate` decides what becomes of its claims and beginnings then. */
+  const afterADeath = async (
+    runIt: (step: TestedStep, body: () => unknown) => Promise<unknown>,
+    fate: (call: PortCall, times: number) => Fate | Promise<Fate>,
+    body: (times: number, world: World) => unknown = () => "done",
+  ) => {
+    let bodies = 0;
+    const world: World = await worldOf(database, ({ step }) =>
+      runIt(step, () => {
+        bodies += 1;
+        return bodies === 1 ? world.die() : body(bodies, world);
+      }),
+    );
+    const counts = new Map<string, number>();
+    world.fate = (call) => {
+      if (bodies === 0 || call.port !== "query") return "passes";
+      const times = (counts.get(call.what) ?? 0) + 1;
+      counts.set(call.what, times);
+      return fate(call, times);
+    };
+    const view = await world.run(await world.start(tested));
+    return { view, world, bodies };
+  };
+  const inline = (step: TestedStep, body: () => unknown) => step.run("it", body);
+  const beside = async (step: TestedStep, body: () => unknown) =>
+    (await Promise.all([step.run("it", body), step.sleep("nap", "1s")]))[0];
+
+  describe.each([
+    ["a step", inline],
+    ["a branch", beside],
+  ])("%s", (_, runIt) => {
+    test("the answer never came was never begun, and is not given up for it", async () => {
+      const { view, world, bodies } = await afterADeath(runIt, ({ what }, times) =>
+        what === "claim_turns" && times <= 8 ? "dies after" : "passes",
+      );
+      expect(view).toMatchObject({ status: "completed", result: "done" });
+      expect(bodies).toBe(2);
+      expect(world.deaths).toBe(9);
+      // Looked for less and less often meanwhile, as what nobody claims.
+      expect(world.time).toBeGreaterThan(60 * 60_000);
+    });
+
+    test("nobody can tell whether it was counted is begun all the same", async () => {
+      for (const fate of ["fails before", "fails after"] as const) {
+        const { view, bodies } = await afterADeath(runIt, ({ what }) => (what === "renew_leases" ? fate : "passes"));
+        expect(view).toMatchObject({ status: "completed", result: "done" });
+        expect(bodies).toBe(2);
+      }
+    });
+
+    test("the lease is another's when it is to begin is left to that one", async () => {
+      const { view, bodies } = await afterADeath(runIt, async ({ what }, times): Promise<Fate> => {
+        if (what !== "renew_leases" || times > 1) return "passes";
+        for (const table of ["run_state", "pending"])
+          await database.pool.query(`update layover.${table} set token = layover.new_id() where token is not null`);
+        return "passes";
+      });
+      expect(view).toMatchObject({ status: "completed", result: "done" });
+      expect(bodies).toBe(2);
+    });
+
+    test("each that began is counted once, however often that is said", async () => {
+      const { view, world, bodies } = await afterADeath(
+        runIt,
+        async ({ what }, times) => (what === "renew_leases" && times % 2 === 1 ? "fails after" : "passes"),
+        (times, world) => (times <= 5 ? world.die() : "done"),
+      );
+      expect(view).toMatchObject({ status: "completed", result: "done" });
+      expect(bodies).toBe(6);
+      expect(world.statements("renew_leases")).toBe(10);
+    });
+  });
+});
+
 test("a handler that always kills its process is blocked in the end, with the reason", async () => {
   const { view, world } = await play(database, async (_, world) => world.die());
   expect(view.status).toBe("blocked");
-  expect(view.blocked).toBe("6 invocations in a row died while they carried out turn 1");
+  expect(view.blocked).toBe("6 invocations in a row began turn 1 and never finished it");
   expect(world.deaths).toBe(7);
 });
 
@@ -298,7 +374,7 @@ test("a handler that kills its process where a branch is replayed is blocked in 
     { warmRuns: 0 },
   );
   expect(view.status).toBe("blocked");
-  expect(view.blocked).toMatch(/^6 invocations in a row died while they carried out/);
+  expect(view.blocked).toMatch(/^6 invocations in a row began .* and never finished it$/);
 });
 
 describe("a database of another environment", () => {

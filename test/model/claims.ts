@@ -51,9 +51,8 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   run.isBlocked = false;
   run.status = "running";
   run.lease = { token: asked.token, until: now + leaseMs };
-  run.loneClaims = (wasRunning ? run.loneClaims : 0) + Number(asked.alone);
   world.mayBeLate ||= run.dispatches > 1;
-  run.dispatches = 0;
+  if (!wasRunning) run.dispatches = 0;
   return describeRun(world, run, asked);
 }
 
@@ -200,9 +199,8 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
     return { outcome: "blocked" };
   }
   row.lease = { token: asked.token, until: now + leaseMs };
-  row.loneClaims = (wasLeased ? row.loneClaims : 0) + Number(asked.alone);
   world.mayBeLate ||= row.dispatches > 1;
-  row.dispatches = 0;
+  if (!wasLeased) row.dispatches = 0;
   return describeBranch(world, run, row, asked);
 }
 

@@ -149,7 +149,10 @@ const answers: fc.Arbitrary<Wish> = fc.record({
 });
 const renewals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("renew" as const),
-  items: fc.array(fc.record({ of: usually(4, "standing" as const, "any"), index }), { minLength: 1, maxLength: 2 }),
+  items: fc.array(
+    fc.record({ of: usually(4, "standing" as const, "any"), index, claims: usually(1, undefined, 1, 2) }),
+    { minLength: 1, maxLength: 2 },
+  ),
   isElsewhere: seldom(6),
   isLate,
 });
@@ -236,7 +239,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 14, arbitrary: finishes },
   { weight: 5, arbitrary: signals },
   { weight: 4, arbitrary: answers },
-  { weight: 2, arbitrary: renewals },
+  { weight: 4, arbitrary: renewals },
   { weight: 2, arbitrary: lists },
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },

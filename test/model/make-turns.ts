@@ -272,15 +272,24 @@ function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBran
 export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
   const { world } = script;
   const standing = standingOf(world);
-  const holders = items.flatMap(({ of, index }) => pick(of === "standing" ? standing : world.holders, index) ?? []);
-  const [first] = holders;
-  if (first === undefined) return;
-  const namespace = script.namespace(isElsewhere, first.namespace);
-  const turns = holders.map((holder) => {
-    const { runId, token } = holder;
-    return holder.of === "run" ? { runId, token } : { runId, token, path: holder.path, occurrence: holder.occurrence };
+  const renewed = items.flatMap(({ of, index, claims }) => {
+    const holder = pick(of === "standing" ? standing : world.holders, index);
+    return holder === undefined ? [] : [{ holder, claims }];
   });
-  const words = `renew${wrong(isElsewhere)}: ${holders.map((holder) => describeHolder(script, holder)).join("; ")}`;
+  const [first] = renewed;
+  if (first === undefined) return;
+  const namespace = script.namespace(isElsewhere, first.holder.namespace);
+  const turns = renewed.map(({ holder, claims }) => ({
+    runId: holder.runId,
+    token: holder.token,
+    ...(holder.of === "branch" && { path: holder.path, occurrence: holder.occurrence }),
+    ...(claims !== undefined && { claims }),
+  }));
+  const told = renewed.map(({ holder, claims }) => {
+    const begins = claims === undefined ? "" : `, which begins as number ${claims}`;
+    return `${describeHolder(script, holder)}${begins}`;
+  });
+  const words = `renew${wrong(isElsewhere)}: ${told.join("; ")}`;
   script.call("renew_leases", { namespace, leaseMs, turns }, words, isLate, (now) => ({
     answer: { now: now.now, turns: inLockOrder(turns, (turn) => renew(now, namespace, turn)) },
     hasEffect: true,

@@ -159,11 +159,13 @@ function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
   return (lease?.until ?? readyAt ?? Number.POSITIVE_INFINITY) <= now;
 }
 
-export function renew(world: World, namespace: string, { runId, path, occurrence, token }: RenewTurn): Answer {
+export function renew(world: World, namespace: string, turn: RenewTurn): Answer {
+  const { runId, path, occurrence, token, claims } = turn;
   const run = findRun(world, runId, namespace);
   const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
   if (row?.lease?.token !== token) return { outcome: "superseded" };
   row.lease.until = world.now + leaseMs;
+  if (claims !== undefined) Object.assign(row, { loneClaims: claims, dispatches: 0 });
   return { outcome: "renewed", leasedUntil: row.lease.until };
 }
 

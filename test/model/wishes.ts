@@ -121,7 +121,12 @@ export interface AnswerWish {
 }
 export interface RenewWish {
   readonly kind: "renew";
-  readonly items: readonly { readonly of: "standing" | "any"; readonly index: number }[];
+  readonly items: readonly {
+    readonly of: "standing" | "any";
+    readonly index: number;
+    /** It goes alone and begins, as so many in a row have begun with it. */
+    readonly claims: number | undefined;
+  }[];
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }

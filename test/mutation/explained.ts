@@ -141,14 +141,8 @@ export const explained: readonly Explanation[] = [
     mutants: ["list_due: s.ended_at is null → true"],
   },
   {
-    why: "Claims are counted while there is a token; without one the count is 0.",
-    mutants: [
-      "claim_branch: b.token is not null → true (2)",
-      "claim_branch: q.token is null → false",
-      "claim_branches: , claims = 0 → nothing",
-      "reclaim_run: s.status = 'running' → true (2)",
-      "reclaim_run: t.status = 'running' → true",
-    ],
+    why: "Beginnings are counted while there is a token; without one the count is 0.",
+    mutants: ["claim_branch: b.token is not null → true (2)", "reclaim_run: s.status = 'running' → true (2)"],
   },
   {
     why: "What has a token was ready when it was claimed.",
@@ -216,11 +210,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Every caller says whether it claims alone.",
-    mutants: [
-      "claim_branch: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)",
-      "claim_run: coalesce((c->>'alone')::boolean::integer, 0) → coalesce((c->>'alone')::boolean::integer)",
-      "claim_runs: coalesce((i.turn->>'alone')::boolean, false) → coalesce((i.turn->>'alone')::boolean)",
-    ],
+    mutants: ["claim_branch: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)"],
   },
   {
     why: "Second line: SQL refuses what is late, and such a call goes out again under a new limit, newly armed.",

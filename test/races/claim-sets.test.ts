@@ -36,12 +36,6 @@ describeEachPostgres(
         expect(await callOf("claim_turns", more, ...claims)).toEqual(refused);
       });
 
-      test("counts those that come alone", async () => {
-        const runs = await aSet();
-        const claims = runs.map((run) => run.toClaim({ token: "first", alone: true }));
-        expect(await callOf("claim_turns", {}, ...claims)).toMatchObject(runs.map(() => ({ claims: 1 })));
-      });
-
       test("tells of the signals that came", async () => {
         const runs = await aSet();
         for (const run of runs) await run.signal(stage.onlooker, "address");

@@ -83,8 +83,12 @@ export class Run {
     return onlyTurn(by.call("finish_turns", { ...terms, notAfter, turns: [this.toFinishBranch(path, finish)] }));
   }
 
-  renew(by: Session, token: string, { path, notAfter }: { path?: string } & Late = {}): Promise<wire.RenewAnswer> {
-    const turn = { runId: this.id, token: tokenOf(token), ...(path !== undefined && at(path)) };
+  renew(
+    by: Session,
+    token: string,
+    { path, notAfter, ...begins }: { path?: string; claims?: number } & Late = {},
+  ): Promise<wire.RenewAnswer> {
+    const turn = { runId: this.id, token: tokenOf(token), ...(path !== undefined && at(path)), ...begins };
     return onlyTurn(by.call("renew_leases", { leaseMs: minute, notAfter, turns: [turn] }));
   }
 

@@ -207,7 +207,7 @@ describeEachPostgres(
           { outcome: "stale", turn: 1 },
           claimed,
           { outcome: "not_ready", readyAt: null },
-          { ...claimed, claims: 1 },
+          claimed,
         ]);
       });
 

@@ -50,7 +50,7 @@ export function judge({
     return wrongs;
   }
   if (blocked !== null) {
-    const isKilled = /invocations in a row died/.test(blocked) && (facts.crashes ?? 0) > 0;
+    const isKilled = /invocations in a row began/.test(blocked) && (facts.crashes ?? 0) > 0;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
   }
   if (timeoutMs !== undefined || !mayWait(program, facts)) wrongs.push("it is not over, and should be");

@@ -60,7 +60,7 @@ begin
       return json_build_object('outcome', 'alone');
     elsif b.token is not null and b.claims > (p->>'maxClaims')::integer then
       update layover.run_state t
-         set due_at = null, blocked = format('%s invocations in a row died while they carried out %s#%s', b.claims,
+         set due_at = null, blocked = format('%s invocations in a row began %s#%s and never finished it', b.claims,
            c->>'path', c->>'occurrence')
        where t.run_id = v_run and t.ended_at is null;
       update layover.pending q set token = null, leased_until = null, claims = 0, turn = q.turn + 1
@@ -69,9 +69,9 @@ begin
     end if;
     update layover.pending q
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-           claims = case when q.token is null then 0 else q.claims end + v_alone::integer, dispatches = 0
+           dispatches = case when q.token is null then 0 else q.dispatches end
      where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer
-     returning q.claims, q.leased_until into b.claims, b.leased_until;
+     returning q.leased_until into b.leased_until;
   end if;
   v_have := case when (c->'have'->>'epoch')::integer = s.epoch
     and (c->'have'->>'position')::integer <= b.demanded_after then (c->'have'->>'position')::integer end;

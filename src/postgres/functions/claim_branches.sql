@@ -39,8 +39,7 @@ begin
            limit 1) as q
     )
     update layover.pending q
-       set token = i.token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond', claims = 0,
-           dispatches = 0
+       set token = i.token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond', dispatches = 0
       from item i where q.ctid = i.ctid
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
        'turn', q.turn, 'have', i.have, 'position', q.demanded_after, 'handedPosition', s.handed_position,

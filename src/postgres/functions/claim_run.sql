@@ -9,7 +9,7 @@ begin
   update layover.run_state as t
      set status = 'running', token = (c->>'token')::uuid,
          leased_until = layover.now() + (p->>'leaseMs')::integer * interval '1 millisecond',
-         claims = coalesce((c->>'alone')::boolean::integer, 0), dispatches = 0
+         dispatches = 0
     from layover.run r
    where t.run_id = (c->>'runId')::uuid and r.id = (c->>'runId')::uuid
      and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)

@@ -13,14 +13,13 @@ begin
   return query
     with item as materialized (
       select i.number, (i.turn->>'runId')::uuid as run_id, (i.turn->>'token')::uuid as token,
-          (i.turn->>'turn')::integer as turn, coalesce((i.turn->>'alone')::boolean, false) as is_alone,
-          i.turn->'have' as have
+          (i.turn->>'turn')::integer as turn, i.turn->'have' as have
         from unnest(turns) with ordinality as i (turn, number)
     ), moved as (
       update layover.run_state as t
          set status = 'running', token = i.token,
              leased_until = layover.now() + (p->>'leaseMs')::integer * interval '1 millisecond',
-             claims = i.is_alone::integer, dispatches = 0
+             dispatches = 0
         from item i join layover.run r on r.id = i.run_id
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
          and exists (select from layover.environment e

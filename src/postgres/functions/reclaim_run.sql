@@ -47,7 +47,7 @@ begin
   elsif s.status = 'running' and s.claims > (p->>'maxClaims')::integer then
     update layover.run_state t
        set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, due_at = null, claims = 0,
-           blocked = format('%s invocations in a row died while they carried out turn %s', s.claims, s.turn)
+           blocked = format('%s invocations in a row began turn %s and never finished it', s.claims, s.turn)
      where t.run_id = v_run;
     return json_build_object('outcome', 'blocked');
   end if;
@@ -74,8 +74,7 @@ begin
   update layover.run_state t
      set status = 'running', token = v_token,
          leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-         claims = case when t.status = 'running' then t.claims else 0 end + v_alone::integer,
-         dispatches = 0, blocked = null,
+         dispatches = case when t.status = 'running' then t.dispatches else 0 end, blocked = null,
          due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have') into v_answer;
