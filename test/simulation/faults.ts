@@ -97,6 +97,3 @@ export class Faults {
     return "passes";
   }
 }
-
-/** After which a claim may stand that nobody finishes. */
-export const harmful = fates.filter((fate) => fate !== "comes twice" && fate !== "is held");

@@ -19,6 +19,8 @@ export interface PassageOptions {
   readonly crash: (process: Process) => void;
   /** Looks at the rows, since something may have changed them. */
   readonly look: () => Promise<void>;
+  /** Hears of each call that a process makes, before anything becomes of it. */
+  readonly onCall: (call: Waiting) => void;
   readonly note: (line: () => string) => void;
   readonly query: Query;
   readonly describe: (call: Waiting) => string;
@@ -133,7 +135,8 @@ export class Passage implements Source {
 
   async #pass(owner: Process, call: Waiting): Promise<void> {
     owner.waiting = owner.waiting.filter((other) => other !== call);
-    const { faults, crash, note, chance, course } = this.#options;
+    const { faults, crash, note, chance, course, onCall } = this.#options;
+    onCall(call);
     const fate = faults.fateOf(call);
     if (fate !== "passes") note(() => `… which ${fate}`);
     if (fate === "dies before") return crash(owner);

@@ -6,11 +6,12 @@
  *   const report = await simulate(site, scenario);
  *   expect(report.wrongs).toEqual([]);
  */
+import type { RenewTurn } from "../../src/postgres/wire.ts";
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
-import { atWork } from "../engine/process.ts";
+import { atWork, type Waiting } from "../engine/process.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
-import { type Fate, Faults, harmful } from "./faults.ts";
+import { type Fate, Faults } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
 import type { Outside } from "./outside/outside.ts";
 import { outsideOf } from "./outside/platforms.ts";
@@ -66,8 +67,8 @@ class Simulation {
   readonly #contracts;
   /** The idempotency keys of the bodies that were carried out, by run. */
   readonly #bodies = new Map<string, Set<string>>();
-  /** The runs whose bodies killed their process. */
-  readonly #kills: string[] = [];
+  /** The leases of turns that were about to begin alone, by run. */
+  readonly #beginnings = new Map<string, Set<string>>();
   #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [] };
   #wrongs: string[] = [];
 
@@ -107,6 +108,7 @@ class Simulation {
       processes: () => this.#fleet.all,
       crash: (process) => this.#fleet.crash(process),
       look: () => this.#look(),
+      onCall: (call) => this.#countBeginnings(call),
       note,
       query: site.query,
       describe: describeCall,
@@ -159,11 +161,10 @@ class Simulation {
     if (this.#site.sessions.isAnyLent) wrongs.push("a transaction stands open");
     wrongs.push(...this.#people.wrongs);
     await this.#look();
-    const losses = harmful.reduce((sum, fate) => sum + this.#faults.met[fate], 0);
     for (const [index, { program, timeoutMs, by }] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
       const rows = this.#snapshot.runs.find((run) => run.runId === runId);
-      const crashes = losses + this.#kills.filter((killer) => killer !== runId).length;
+      const beginnings = this.#beginnings.get(runId)?.size ?? 0;
       const found = judge({
         program,
         timeoutMs,
@@ -171,7 +172,7 @@ class Simulation {
         mayHaveStarted: by === "somebody in a hurry",
         hasStarted: this.#people.hasStarted(runId),
         sent: this.#people.sentTo(runId),
-        answers: { answered: this.#people.answersTo(runId), crashes },
+        answers: { answered: this.#people.answersTo(runId), beginnings },
         bodies: this.#bodies.get(runId)?.size ?? 0,
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
@@ -190,14 +191,11 @@ class Simulation {
 
   /** What bodies ask of it. */
   #world(): ProgramWorld {
-    let asking = "";
     return {
       onBody: (runId, key) => {
-        asking = runId;
         this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
       },
       die: () => {
-        this.#kills.push(asking);
         const process = atWork.getStore();
         if (process !== undefined) this.#fleet.crash(process);
         return new Promise(() => {});
@@ -208,6 +206,13 @@ class Simulation {
         }),
       invite: (invitation) => this.#people.invite(this.#contractOf(indexOf(invitation.runId)), invitation),
     };
+  }
+
+  #countBeginnings({ what, parameter }: Waiting): void {
+    if (what !== "renew_leases" || parameter === undefined) return;
+    const { turns }: { turns: readonly RenewTurn[] } = JSON.parse(parameter);
+    for (const { runId, token, claims } of turns)
+      if (claims !== undefined) this.#beginnings.set(runId, (this.#beginnings.get(runId) ?? new Set()).add(token));
   }
 
   #dueAt(): number | undefined {

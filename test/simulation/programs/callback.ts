@@ -52,7 +52,7 @@ export function answered({ answer, afterMs, twice, isOwn, timeout, onTimeout = "
         throws: eitherOf([
           mayAnswer && answer === "reject" ? rejected : undefined,
           mayTimeOut && onTimeout === "throw" ? timedOut : undefined,
-          crashed(facts.crashes ?? 0),
+          crashed(facts.beginnings ?? 0),
         ]),
         mayHang: answer === "never" && timeout === undefined,
       };

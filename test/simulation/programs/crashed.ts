@@ -1,4 +1,4 @@
-/** A step fails unexecuted once five lone claims of it ended without a word. */
+/** A step fails unexecuted once five that had begun it alone ended without a word. */
 import type { Match } from "./prospects.ts";
 import { like, type Thrown } from "./thrown.ts";
 
@@ -9,7 +9,7 @@ export const stepCrashed: Match<Thrown> = like({
   cause: { name: "LayoverError", code: "step_crashed" },
 });
 
-/** How any step may end, after so many crashes. */
-export function crashed(crashes: number): Match<Thrown> | undefined {
-  return crashes >= loneClaims ? stepCrashed : undefined;
+/** How any step may end, once so many had begun it alone. */
+export function crashed(beginnings: number): Match<Thrown> | undefined {
+  return beginnings >= loneClaims ? stepCrashed : undefined;
 }

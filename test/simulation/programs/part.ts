@@ -59,10 +59,10 @@ export interface Facts {
   /** Answers of which it is known what became of them. */
   readonly answered: readonly Answered[];
   /**
-   * How often a process died, or a claim or finish was lost, but for what `die` killed. Five lone claims without a
-   * finish make a step fail. Default: 0.
+   * How many were about to begin a turn of the run that they had claimed alone. Five without a finish make a step fail.
+   * Default: 0.
    */
-  readonly crashes?: number;
+  readonly beginnings?: number;
 }
 
 export interface Answered {

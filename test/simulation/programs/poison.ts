@@ -21,7 +21,7 @@ export function poisonous(name: string, deaths: number): Program {
       }),
     prospects: ({ at, facts }) => {
       if (deaths === Number.POSITIVE_INFINITY) return throwing(stepCrashed);
-      return { ...returning(exactly(markOf(name, at))), throws: crashed(deaths + (facts.crashes ?? 0)) };
+      return { ...returning(exactly(markOf(name, at))), throws: crashed(facts.beginnings ?? 0) };
     },
     inWords: (at) => `await step.run("${name}", dies(${deaths}, "${markOf(name, at)}"))`,
   };

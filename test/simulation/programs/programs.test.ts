@@ -78,11 +78,11 @@ describe("a step", () => {
     expect(throws(program, stepError({ ...end, code: "too_deep" }))).toBe(trouble !== "is unstorable");
   });
 
-  test("may fail as crashed after five crashes, not after four", () => {
+  test("may fail as crashed after five beginnings, not after four", () => {
     const crash = stepError({ name: "LayoverError", code: "step_crashed", attempts: 1 });
-    expect(throws(a, crash, { crashes: 4 })).toBe(false);
-    expect(throws(a, crash, { crashes: 5 })).toBe(true);
-    expect(returns(a, "a@", { crashes: 5 })).toBe(true);
+    expect(throws(a, crash, { beginnings: 4 })).toBe(false);
+    expect(throws(a, crash, { beginnings: 5 })).toBe(true);
+    expect(returns(a, "a@", { beginnings: 5 })).toBe(true);
   });
 
   test("that kills its process always fails as crashed, and one that does so twice returns", () => {
@@ -92,7 +92,7 @@ describe("a step", () => {
     expect(returns(always, "c@")).toBe(false);
     expect(returns(twice, "c@")).toBe(true);
     expect(throws(twice, crash)).toBe(false);
-    expect(throws(twice, crash, { crashes: 3 })).toBe(true);
+    expect(throws(twice, crash, { beginnings: 5 })).toBe(true);
   });
 });
 

@@ -40,7 +40,7 @@ export function aStep(spec: StepSpec): Program {
         last === undefined
           ? returning(exactly(mark))
           : throwing(failedBy(last.trouble, last.attempt, sayingOf(last.attempt, mark)));
-      return { ...calm, throws: eitherOf([calm.throws, crashed(facts.crashes ?? 0)]) };
+      return { ...calm, throws: eitherOf([calm.throws, crashed(facts.beginnings ?? 0)]) };
     },
     inWords: (at) => {
       const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
