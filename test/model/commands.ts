@@ -110,6 +110,7 @@ const claims: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   carries: usually(12, "all" as const, "some", "nothing"),
   environment: usually(20, "ours" as const, "another"),
+  begins: usually(4, true, false),
   isLate,
 });
 const finishes: fc.Arbitrary<Wish> = fc.record({
@@ -239,7 +240,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 14, arbitrary: finishes },
   { weight: 5, arbitrary: signals },
   { weight: 4, arbitrary: answers },
-  { weight: 4, arbitrary: renewals },
+  { weight: 3, arbitrary: renewals },
   { weight: 2, arbitrary: lists },
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },

@@ -46,6 +46,7 @@ const usualClaims: Omit<ClaimWish, "items"> = {
   isElsewhere: false,
   carries: "all",
   environment: "ours",
+  begins: true,
   isLate: false,
 };
 
@@ -78,6 +79,7 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
     const turns = inLockOrder(asked, (turn) => claim(now, terms, turn));
     return { answer: { now: now.now, turns }, hasEffect: true };
   });
+  if (wish.begins) begin(script, asked, namespace);
 }
 
 function toClaim(world: World, item: ClaimItem): ClaimTurn[] {
@@ -279,6 +281,20 @@ export function makeRenewal(script: Script, { items, isElsewhere, isLate }: Rene
   const [first] = renewed;
   if (first === undefined) return;
   const namespace = script.namespace(isElsewhere, first.holder.namespace);
+  sendRenewals(script, renewed, { namespace, isElsewhere, isLate });
+}
+
+interface Renewed {
+  readonly holder: Holder;
+  /** It begins, as so many in a row that went alone. */
+  readonly claims: number | undefined;
+}
+
+function sendRenewals(
+  script: Script,
+  renewed: readonly Renewed[],
+  { namespace, isElsewhere, isLate }: { namespace: string; isElsewhere: boolean; isLate: boolean },
+): void {
   const turns = renewed.map(({ holder, claims }) => ({
     runId: holder.runId,
     token: holder.token,
@@ -294,6 +310,18 @@ export function makeRenewal(script: Script, { items, isElsewhere, isLate }: Rene
     answer: { now: now.now, turns: inLockOrder(turns, (turn) => renew(now, namespace, turn)) },
     hasEffect: true,
   }));
+}
+
+/** What was claimed alone just now is about to be carried out. */
+function begin(script: Script, asked: readonly ClaimTurn[], namespace: string): void {
+  const { world } = script;
+  const begun = standingOf(world).flatMap((holder) => {
+    if (!asked.some(({ alone, token }) => alone && token === holder.token)) return [];
+    const run = findRun(world, holder.runId, namespace);
+    const row = run && holder.of === "branch" ? findRow(run, holder) : run;
+    return row === undefined ? [] : [{ holder, claims: row.loneClaims + 1 }];
+  });
+  if (begun.length > 0) sendRenewals(script, begun, { namespace, isElsewhere: false, isLate: false });
 }
 
 function describeClaim(script: Script, { runId, turn, token, alone, path, occurrence = 1, have }: ClaimTurn): string {

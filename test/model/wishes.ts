@@ -29,6 +29,8 @@ export interface ClaimWish {
   readonly isElsewhere: boolean;
   readonly carries: "all" | "some" | "nothing";
   readonly environment: "ours" | "another";
+  /** What goes alone is begun. */
+  readonly begins: boolean;
   readonly isLate: boolean;
 }
 export type DemandWish =
