@@ -8,7 +8,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(create_key|revoke_key|list_keys|check_key)$/,
     "postgres/revoking postgres/keys races/keys http/revocation races/bare-calls",
   ],
-  [/^engine$/, "engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
+  [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses"],
   [/^list_runs$/, "postgres/listing postgres/keys"],
@@ -36,7 +36,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
-  [/^(renew_leases|void_leases)$/, "races/voids races/namespaces races/refusals races/lock-order"],
+  [/^(renew_leases|void_leases)$/, "races/beginnings races/voids races/namespaces races/refusals races/lock-order"],
   [
     /^(claim|finish)_(runs|branches)$/,
     "races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
@@ -44,7 +44,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart"],
   [
     /^claim_branch/,
-    "races/branch-claims races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+    "races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
   ],
   [
     /^(finish_branch|defer_run)/,
@@ -52,7 +52,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/dues races/claim-sets races/namespaces races/claims races/stops races/lock-order",
+    "races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order",
   ],
   [
     /^(finish|park)_/,
