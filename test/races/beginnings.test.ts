@@ -1,7 +1,7 @@
 /** What is claimed alone counts once it begins, not when it is claimed: a claim's answer may never have come. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aRunAtWork, minute, noon, type Run, tokenOf } from "./runs.ts";
+import { aFanOut, aParkedRun, aRun, aRunAtWork, branches, minute, noon, type Run, tokenOf } from "./runs.ts";
 import { type Row, type Session, stageOn } from "./stage.ts";
 
 describeEachPostgres("a turn that goes alone", (database) => {
@@ -88,6 +88,22 @@ describeEachPostgres("a turn that goes alone", (database) => {
       expect(late).toEqual({ outcome: "superseded" });
       expect(await row(run)).toMatchObject({ claims: 0, token: tokenOf("next") });
     });
+  });
+
+  test.each([
+    ["a run", async () => aRun(stage), (run: Run) => run.claim(stage.onlooker, { token: "first" })],
+    [
+      "a branch",
+      async () => aParkedRun(stage, branches(["a"])),
+      (run: Run) => run.claimBranch(stage.onlooker, "a", { token: "first" }),
+    ],
+  ])("once it is claimed for the first time, its dispatches have arrived: %s", async (_, make, claim) => {
+    const run = await make();
+    for (const table of ["run_state", "pending"])
+      await stage.onlooker.query(`update layover.${table} set dispatches = 3 where run_id = $1`, [run.id]);
+    expect(await claim(run)).toMatchObject({ outcome: "claimed" });
+    const { a } = await run.pending();
+    expect(a ?? (await run.state())).toMatchObject({ dispatches: 0 });
   });
 
   test("is blocked, once more of them have begun than may", async () => {
