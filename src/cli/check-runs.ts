@@ -122,12 +122,12 @@ const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Di
     };
   },
   unclaimed: (trouble) => ({
-    says: `${subject(trouble)} dispatched again and again (${trouble.dispatches} times), and never begun.`,
-    todo: "Whoever is to carry out turns does not get them, or gets no answer from the database: look at its log, its queue, its DATABASE_URL.",
+    says: `${subject(trouble)} dispatched again and again (${trouble.dispatches} times), and never claimed.`,
+    todo: "Whoever is to carry out turns does not get them, or fails before it claims: look at its log, its queue, its DATABASE_URL.",
   }),
   crashes: (trouble) => ({
     level: "warning",
-    says: `${subject(trouble)} begun ${trouble.claims} times in a row and not finished: the invocations die.`,
+    says: `${subject(trouble)} claimed ${trouble.claims} times in a row and not finished: the invocations die.`,
     todo: "Look at the deployment's log for what ends them: memory, a time limit, process.exit.",
   }),
   blocked: (trouble) => ({

@@ -117,7 +117,7 @@ function isOurs(thrown: unknown): boolean {
 }
 
 function exhausted(demand: Demand): LayoverError {
-  const message = `step "${placeName(demand)}" was begun again and again, and none of its processes came to an end of it`;
+  const message = `step "${placeName(demand)}" was begun again and again, and no process ever finished it`;
   return new LayoverError("step_crashed", message, {
     hint: "Look at the platform's logs for what ended them: memory, a time limit, an endless loop, no way to the database.",
   });

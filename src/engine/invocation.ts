@@ -60,12 +60,13 @@ class Invocation {
       versions: registry.versions,
       leaseMs,
       maxClaims: defaults.maxClaims,
+      maxBeginnings: defaults.maxBeginnings,
     };
     this.#leases = new Leases({
       calls,
       host: this.#host,
       leaseMs,
-      onError: (error) => this.#report(error, "renewing leases"),
+      onError: (error, doing) => this.#report(error, doing),
     });
     this.#finishes = new Finishes({ calls, host: this.#host, claim: this.#terms, turns });
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
@@ -127,7 +128,7 @@ class Invocation {
     const { branch } = ref;
     const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     try {
-      if (turn.alone && !(await this.#leases.begin(lease, claimed.claims + 1))) return;
+      if (claimed.claims > 0 && !(await this.#leases.begin(lease, claimed.beginnings + 1))) return;
       if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease);
       else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease);
     } finally {
@@ -146,7 +147,7 @@ class Invocation {
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
-      const isExhausted = claimed.claims >= defaults.maxClaims;
+      const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
       const { deadlines, ...plan } = await new RunTurn({
         flight,
         claimed,
@@ -202,7 +203,8 @@ class Invocation {
       return;
     }
     const number = claimed.attempts + 1;
-    const result = await this.#attempt(flight, demand, number, claimed.claims >= defaults.maxClaims, lease);
+    const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
+    const result = await this.#attempt(flight, demand, number, isExhausted, lease);
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
     const answer = await this.#finishes.send(

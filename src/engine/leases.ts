@@ -1,4 +1,4 @@
-/** Renews, at half-time, the leases of an invocation whose bodies take their time. */
+/** The leases of an invocation: renewed at half-time, while bodies take theirs, and when what goes alone begins. */
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
 import type { RenewTurn } from "../postgres/wire.ts";
@@ -31,11 +31,16 @@ export class Leases {
   readonly #calls: Calls;
   readonly #host: HostClock;
   readonly #leaseMs: number;
-  readonly #onError: (error: unknown) => void;
+  readonly #onError: (error: unknown, doing: string) => void;
   readonly #held = new Set<Lease>();
   #cancelTimer: (() => void) | undefined;
 
-  constructor(options: { calls: Calls; host: HostClock; leaseMs: number; onError: (error: unknown) => void }) {
+  constructor(options: {
+    calls: Calls;
+    host: HostClock;
+    leaseMs: number;
+    onError: (error: unknown, doing: string) => void;
+  }) {
     this.#calls = options.calls;
     this.#host = options.host;
     this.#leaseMs = options.leaseMs;
@@ -51,18 +56,16 @@ export class Leases {
   }
 
   /**
-   * Counts what goes alone, before anything is done for it: it may kill its process. A claim alone does not count, as
-   * its answer may never have come; so what was never begun is not given up. Answers false where the lease is lost.
+   * Counts what goes alone, before anything is done for it: it may end its process. Its claim tells less, since the
+   * answer may never have come. False: somebody else has claimed it meanwhile.
    */
-  async begin(lease: Lease, claims: number): Promise<boolean> {
+  async begin(lease: Lease, beginnings: number): Promise<boolean> {
     try {
-      const begun = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, claims }] });
-      if (begun.turns[0]?.outcome === "renewed") return true;
-      lease.lose();
-      return false;
+      const begun = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, beginnings }] });
+      return begun.turns[0]?.outcome === "renewed";
     } catch (error) {
-      this.#onError(error);
-      return true; // it may have been counted, and what was counted is to begin
+      this.#onError(error, "beginning what goes alone");
+      return !lease.isLost; // it may have been counted, and what was counted is to begin
     }
   }
 
@@ -83,7 +86,7 @@ export class Leases {
         if (isSuperseded && lease.turn === turn) lease.lose(); // unless it goes on under a new token by now
       }
     } catch (error) {
-      this.#onError(error); // the next half-time tries again; until the lease is over nothing is lost
+      this.#onError(error, "renewing leases"); // the next half-time tries again; until the lease is over nothing is lost
     }
   }
 }

@@ -58,8 +58,10 @@ export const defaults = {
   warmRuns: 1_000,
   keepMs: 30 * 86_400_000,
   keepFailedMs: 90 * 86_400_000,
-  /** Lone claims that began and did not finish, after which the step that a run reaches fails unexecuted. */
-  maxClaims: 5,
+  /** How many may begin a turn alone and not finish it, before the step that the run reaches fails unexecuted. */
+  maxBeginnings: 5,
+  /** How many may claim a turn alone and not finish it, before the run is blocked. Their answers may have been lost. */
+  maxClaims: 50,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,
   /** A wait shorter than this is a delayed dispatch too, beside the alarm. */

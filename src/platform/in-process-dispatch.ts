@@ -3,9 +3,9 @@
  * is ready together, as the turns of a batch are that was recorded by one statement. Losing it with the process loses
  * nothing.
  *
- * What was claimed before and never finished goes alone: it may have killed its process. Its claims are counted, so no two
- * of that kind are under way at once, or one that does no harm would be blamed for the deaths that another one brings. They
- * queue behind each other; whatever else there is goes on beside them, for its claims are not counted.
+ * What was claimed before and never finished goes alone: it may have killed its process. It is counted, so no two of that
+ * kind are under way at once, or one that does no harm would be blamed for the deaths that another one brings. They queue
+ * behind each other; whatever else there is goes on beside them uncounted.
  */
 import type { TurnRef } from "../core/ports.ts";
 

@@ -26,7 +26,9 @@ export interface ClaimCall {
   readonly endpoint: string;
   readonly versions: Readonly<Record<string, readonly number[]>>;
   readonly leaseMs: number;
+  /** In a row and without a finish: of what was claimed alone, and of that which began. */
   readonly maxClaims: number;
+  readonly maxBeginnings: number;
   readonly turns: readonly ClaimTurn[];
 }
 /** [kind, path, occurrence, isFailure, value, recordedAt, attempts] */
@@ -83,7 +85,9 @@ interface Claimed {
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
+  /** By how many in a row it was claimed alone, with this one; and how many of those before have begun. */
   readonly claims: number;
+  readonly beginnings: number;
   readonly records?: readonly WireRecord[] | null;
   readonly run?: WireRun | null;
 }
@@ -195,7 +199,7 @@ export interface RenewTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
   /** It was claimed alone and is about to begin: how many have begun so in a row, with this one. */
-  readonly claims?: number;
+  readonly beginnings?: number;
 }
 export type RenewAnswer =
   | { readonly outcome: "renewed"; readonly leasedUntil: number }

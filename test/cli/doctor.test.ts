@@ -200,7 +200,7 @@ describe("layover doctor", () => {
       expect(alone["clock"]).toMatch(/^warning: The database's clock is .* behind this machine's\. → /);
     });
 
-    test("names the blocked, those that are never begun and those whose invocations die, a line a reason", async () => {
+    test("names the blocked, those that are never claimed and those whose invocations die, a line a reason", async () => {
       const blocked = await start("order", 1);
       await set(blocked, "blocked = 'the history has \"charge\"', due_at = null");
       await set(await start("order", 1), "blocked = 'the history has \"charge\"', due_at = null");
@@ -214,8 +214,10 @@ describe("layover doctor", () => {
         /✗ runs +2 runs of order@1 are blocked: the history has "charge"\.\n +→ Deploy the code that fits/,
       );
       expect(stdout).toMatch(/One of them:\s+layover show [0-9a-f-]{36}\n/);
-      expect(stdout).toMatch(/✗ +1 run of mail@1 is dispatched again and again \(7 times\), and never begun\./);
-      expect(stdout).toMatch(/! +1 run of film@3 is begun 4 times in a row and not finished: the invocations\s+die\./);
+      expect(stdout).toMatch(/✗ +1 run of mail@1 is dispatched again and again \(7 times\), and never claimed\./);
+      expect(stdout).toMatch(
+        /! +1 run of film@3 is claimed 4 times in a row and not finished: the invocations\s+die\./,
+      );
       expect(status).toBe(1);
     });
 

@@ -92,7 +92,8 @@ export async function carryOut(
     endpoint: calls.endpoint,
     versions: { [workflow]: [1, 2] },
     leaseMs: 60_000,
-    maxClaims: 5,
+    maxClaims: 50,
+    maxBeginnings: 5,
     turns: [{ runId, turn, token, alone: false }],
   });
   const [claimed] = turns;

@@ -139,7 +139,8 @@ describe.each(faces)("get, runById and history, $face", ({ open }) => {
       endpoint: calls.endpoint,
       versions: { order: [1] },
       leaseMs: 60_000,
-      maxClaims: 5,
+      maxClaims: 50,
+      maxBeginnings: 5,
       turns: [{ runId, turn: 1, token, alone: false }],
     });
     await calls.finishTurns(
@@ -204,7 +205,14 @@ describe.each(faces)("history, $face", ({ open }) => {
     const { runId } = await client.start(order, { n: 1 });
     const token = crypto.randomUUID();
     const leaseMs = 60_000;
-    const terms = { environment: "test", endpoint: calls.endpoint, versions: { order: [1] }, leaseMs, maxClaims: 5 };
+    const terms = {
+      environment: "test",
+      endpoint: calls.endpoint,
+      versions: { order: [1] },
+      leaseMs,
+      maxClaims: 50,
+      maxBeginnings: 5,
+    };
     await calls.claimTurns({ ...terms, turns: [{ runId, turn: 1, token, alone: false }] });
     const records = Array.from({ length: steps }, (_, index) => ({
       kind: "step" as const,

@@ -191,27 +191,30 @@ describe("a step that kills its process", () => {
       async ({ step }: Parameters<TestedHandler>[0], body: () => unknown) =>
         (await Promise.all([step.run("deadly", body), step.run("harmless", () => 1)]))[0],
     ],
-  ])("fails after five lone claims with the code step_crashed, and the handler can catch it: %s", async (_, runIt) => {
-    let bodies = 0;
-    const { view, world, run } = await play(database, async (context, world) => {
-      try {
-        await runIt(context, () => {
-          bodies += 1;
-          return world.die();
-        });
-        return "not caught";
-      } catch (error) {
-        const cause: unknown = Reflect.get(Object(error), "cause");
-        return [Reflect.get(Object(cause), "code"), await context.step.run("after", () => "after")];
-      }
-    });
-    expect(view).toMatchObject({ status: "completed", result: ["step_crashed", "after"] });
-    expect(bodies).toBe(6); // once as it came, and five times alone
-    expect(world.deaths).toBe(6);
-    const { records } = await world.history(run);
-    expect(records.find(({ path }) => path === "deadly")).toMatchObject({ isFailure: true });
-    expect(world.time).toBeLessThan(6 * 4 * 60_000);
-  });
+  ])(
+    "fails after five that began it alone with the code step_crashed, and the handler can catch it: %s",
+    async (_, runIt) => {
+      let bodies = 0;
+      const { view, world, run } = await play(database, async (context, world) => {
+        try {
+          await runIt(context, () => {
+            bodies += 1;
+            return world.die();
+          });
+          return "not caught";
+        } catch (error) {
+          const cause: unknown = Reflect.get(Object(error), "cause");
+          return [Reflect.get(Object(cause), "code"), await context.step.run("after", () => "after")];
+        }
+      });
+      expect(view).toMatchObject({ status: "completed", result: ["step_crashed", "after"] });
+      expect(bodies).toBe(6); // once as it came, and five times alone
+      expect(world.deaths).toBe(6);
+      const { records } = await world.history(run);
+      expect(records.find(({ path }) => path === "deadly")).toMatchObject({ isFailure: true });
+      expect(world.time).toBeLessThan(6 * 4 * 60_000);
+    },
+  );
 
   test("a few times only goes on as if nothing had been, with all its attempts left", async () => {
     let bodies = 0;
@@ -309,13 +312,22 @@ describe("a turn that was claimed alone, of which", () => {
   ])("%s", (_, runIt) => {
     test("the answer never came was never begun, and is not given up for it", async () => {
       const { view, world, bodies } = await afterADeath(runIt, ({ what }, times) =>
-        what === "claim_turns" && times <= 8 ? "dies after" : "passes",
+        what === "claim_turns" && times <= 50 ? "dies after" : "passes",
       );
       expect(view).toMatchObject({ status: "completed", result: "done" });
       expect(bodies).toBe(2);
-      expect(world.deaths).toBe(9);
-      // Looked for less and less often meanwhile, as what nobody claims.
-      expect(world.time).toBeGreaterThan(60 * 60_000);
+      expect(world.deaths).toBe(51);
+    });
+
+    test("the answer ends each process is blocked in the end, with the reason", async () => {
+      const { view, bodies } = await afterADeath(runIt, ({ what }, times) =>
+        what === "claim_turns" && times <= 60 ? "dies after" : "passes",
+      );
+      expect(view).toMatchObject({
+        status: "blocked",
+        blocked: expect.stringMatching(/^51 invocations in a row claimed .+ and never finished it$/),
+      });
+      expect(bodies).toBe(1);
     });
 
     test("nobody can tell whether it was counted is begun all the same", async () => {

@@ -1,6 +1,6 @@
 /** Leases are renewed at half-time, again and again; who lost one is told, and nobody else. */
 import { describe, expect, test } from "vitest";
-import type { Query } from "../../src/core/ports.ts";
+import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Leases } from "../../src/engine/leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { Timers } from "./timers.ts";
@@ -34,6 +34,11 @@ function aHolder() {
     },
     async tell(outcome: string) {
       asked.at(-1)?.resolve(outcome);
+      await rest();
+    },
+    /** The one that was asked first gets no answer. */
+    async fail() {
+      asked[0]?.reject(new QueryError("permission denied", { sqlState: "42501", isRolledBack: true }));
       await rest();
     },
   };
@@ -88,5 +93,33 @@ describe("a lease", () => {
     expect(errors).toHaveLength(1);
     expect(asked).toHaveLength(2);
     expect(lease.isLost).toBe(false);
+  });
+});
+
+describe("what goes alone", () => {
+  test.each([
+    ["renewed", true],
+    ["superseded", false],
+    ["what nobody knows", false],
+  ])("is told that it is %s when it begins: does it? %s", async (outcome, does) => {
+    const { leases, pass, tell } = aHolder();
+    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }), 1);
+    await pass(0);
+    await tell(outcome);
+    expect(await begun).toBe(does);
+  });
+
+  test.each([
+    ["renewed", true],
+    ["superseded", false],
+  ])("begins without an answer, unless its lease was lost meanwhile: it was %s", async (outcome, does) => {
+    const { leases, errors, pass, tell, fail } = aHolder();
+    const begun = leases.begin(leases.hold({ runId: "r", token: "t" }), 1);
+    await pass(0);
+    await pass(leaseMs / 2);
+    await tell(outcome);
+    await fail();
+    expect(await begun).toBe(does);
+    expect(errors).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { arm, findRow, findRun, isAtWork, isLive, isOver, isReady, isToBeCancell
 import {
   type Answer,
   leaseMs,
+  maxBeginnings,
   maxClaims,
   type Place,
   type Row,
@@ -41,8 +42,8 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const refusals = whyRunIsRefused(run, terms, asked, now);
   if (refusals.length > 0) return anyOf(...refusals);
   const wasRunning = run.status === "running";
-  if (wasRunning && run.loneClaims > maxClaims) {
-    Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });
+  if (wasRunning && isWornOut(run)) {
+    Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0, beginnings: 0 });
     run.isBlocked = true;
     return { outcome: "blocked" };
   }
@@ -51,8 +52,9 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   run.isBlocked = false;
   run.status = "running";
   run.lease = { token: asked.token, until: now + leaseMs };
+  if (wasRunning) run.loneClaims += 1;
   world.mayBeLate ||= run.dispatches > 1;
-  if (!wasRunning) run.dispatches = 0;
+  run.dispatches = 0;
   return describeRun(world, run, asked);
 }
 
@@ -66,12 +68,16 @@ function whyRunIsRefused(run: Run, { carries }: ClaimTerms, { turn, alone }: Cla
   if (!carries(run)) refusals.push({ outcome: "not_here" });
   if (run.status === "running" && !alone) refusals.push({ outcome: "alone" });
   const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
-  const isCrashing = run.status === "running" && run.loneClaims > maxClaims;
+  const isCrashing = run.status === "running" && isWornOut(run);
   if (isCancelling && !isCrashing && atWork.length > 0) refusals.push({ outcome: "busy", until: Math.max(...atWork) });
   if (run.status === "parked" && !isCancelling && !run.isBlocked && !isReady(run, now)) {
     refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
   }
   return refusals;
+}
+
+function isWornOut({ loneClaims, beginnings }: Run | Row): boolean {
+  return beginnings > maxBeginnings || loneClaims > maxClaims;
 }
 
 function recordCancellation(run: Run, now: number): void {
@@ -118,6 +124,7 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer
     lastRecordAt: run.lastRecordAt,
     timeoutAt: run.timeoutAt ?? null,
     claims: run.loneClaims,
+    beginnings: run.beginnings,
     records: listOrNull(wireRecords(run, known ?? 0, run.history.length)),
     pending: pending.length === 0 ? null : inAnyOrder(pending.map(wirePending)),
     signals: listOrNull(
@@ -193,14 +200,15 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   const refusals = whyBranchIsRefused(run, row, terms, asked, now);
   if (refusals.length > 0) return anyOf(...refusals);
   const wasLeased = row.lease !== undefined;
-  if (wasLeased && row.loneClaims > maxClaims) {
-    Object.assign(row, { lease: undefined, loneClaims: 0, turn: row.turn + 1 });
+  if (wasLeased && isWornOut(row)) {
+    Object.assign(row, { lease: undefined, loneClaims: 0, beginnings: 0, turn: row.turn + 1 });
     run.isBlocked = true;
     return { outcome: "blocked" };
   }
   row.lease = { token: asked.token, until: now + leaseMs };
+  if (wasLeased) row.loneClaims += 1;
   world.mayBeLate ||= row.dispatches > 1;
-  if (!wasLeased) row.dispatches = 0;
+  row.dispatches = 0;
   return describeBranch(world, run, row, asked);
 }
 
@@ -235,6 +243,7 @@ function describeBranch(world: World, run: Run, row: Row, { token, have }: Claim
     position: demandedAfter,
     handedPosition: run.handed,
     claims: row.loneClaims,
+    beginnings: row.beginnings,
     attempts,
     records: listOrNull(wireRecords(run, known ?? 0, demandedAfter)),
     run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,

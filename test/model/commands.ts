@@ -151,7 +151,7 @@ const answers: fc.Arbitrary<Wish> = fc.record({
 const renewals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("renew" as const),
   items: fc.array(
-    fc.record({ of: usually(4, "standing" as const, "any"), index, claims: usually(1, undefined, 1, 2) }),
+    fc.record({ of: usually(4, "standing" as const, "any"), index, beginnings: usually(1, undefined, 1, 2) }),
     { minLength: 1, maxLength: 2 },
   ),
   isElsewhere: seldom(6),

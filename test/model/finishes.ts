@@ -48,6 +48,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.turn += 1;
   run.lease = undefined;
   run.loneClaims = 0;
+  run.beginnings = 0;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
@@ -176,6 +177,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   if (row?.lease?.token !== f.token) return superseded;
   row.lease = undefined;
   row.loneClaims = 0;
+  row.beginnings = 0;
   if (f.blocked !== undefined) {
     run.isBlocked = true;
     return { outcome: "finished", turn: f.turn };

@@ -32,6 +32,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     turn: 1,
     handed: -1,
     loneClaims: 0,
+    beginnings: 0,
     dispatches: 0,
     history: [],
     lastRecordAt: now,

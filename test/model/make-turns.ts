@@ -21,7 +21,7 @@ import type {
   TurnWish,
   Wish,
 } from "./wishes.ts";
-import { type Holder, leaseMs, maxClaims, type Row, type Run, type World } from "./world.ts";
+import { type Holder, leaseMs, maxBeginnings, maxClaims, type Row, type Run, type World } from "./world.ts";
 
 const aStart: Omit<StartWish, "run"> = {
   kind: "start",
@@ -72,7 +72,15 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
   const from = world.environments.has(namespace) ? wish.environment : "ours"; // the first to ask is at home
   const deployment = deployments[from];
   const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries] };
-  const p = { namespace, ...deployment, versions: versions[wish.carries], leaseMs, maxClaims, turns: asked };
+  const p = {
+    namespace,
+    ...deployment,
+    versions: versions[wish.carries],
+    leaseMs,
+    maxClaims,
+    maxBeginnings,
+    turns: asked,
+  };
   const by = `${wrong(wish.isElsewhere)}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${from === "ours" ? "" : " from a copy"}`;
   const words = `claim${by}: ${asked.map((turn) => describeClaim(script, turn)).join("; ")}`;
   script.call("claim_turns", p, words, wish.isLate, (now) => {
@@ -210,11 +218,13 @@ function toFinish(world: World, holder: Holder, item: FinishItem): Finish[] {
   return [{ holder, ...made, isSpoilt: item.isSpoilt && ("record" in made.turn || "records" in made.turn) }];
 }
 
-/** Whether a paused run goes on at once is nobody's concern, so nobody asks for it. */
+/** Whether a run goes on at once that is paused, or was so when it was finished, is nobody's concern: nobody asks for it. */
 function withoutClaim(world: World, finish: Finish): Finish {
   const { holder, turn } = finish;
   const run = findRun(world, holder.runId, holder.namespace);
-  if (run === undefined || !isStill(run) || !("claim" in turn)) return finish;
+  if (run === undefined || !("claim" in turn)) return finish;
+  const wasStill = run.lastFinish?.token === holder.token && run.lastFinish.answer["isReady"] === undefined;
+  if (!isStill(run) && !wasStill) return finish;
   const { claim: _, ...rest } = turn;
   return { ...finish, turn: rest };
 }
@@ -238,6 +248,7 @@ function send(script: Script, wanted: readonly Finish[], isElsewhere: boolean, i
     versions: versions.all,
     leaseMs,
     maxClaims,
+    maxBeginnings,
     turns: turns.map(({ turn, isSpoilt }) => (isSpoilt ? spoil(turn) : turn)),
   };
   const words = `finish${wrong(isElsewhere)}: ${made.map((one) => describeFinish(script, one)).join("; ")}`;
@@ -274,9 +285,9 @@ function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBran
 export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
   const { world } = script;
   const standing = standingOf(world);
-  const renewed = items.flatMap(({ of, index, claims }) => {
+  const renewed = items.flatMap(({ of, index, beginnings }) => {
     const holder = pick(of === "standing" ? standing : world.holders, index);
-    return holder === undefined ? [] : [{ holder, claims }];
+    return holder === undefined ? [] : [{ holder, beginnings }];
   });
   const [first] = renewed;
   if (first === undefined) return;
@@ -287,7 +298,7 @@ export function makeRenewal(script: Script, { items, isElsewhere, isLate }: Rene
 interface Renewed {
   readonly holder: Holder;
   /** It begins, as so many in a row that went alone. */
-  readonly claims: number | undefined;
+  readonly beginnings: number | undefined;
 }
 
 function sendRenewals(
@@ -295,14 +306,14 @@ function sendRenewals(
   renewed: readonly Renewed[],
   { namespace, isElsewhere, isLate }: { namespace: string; isElsewhere: boolean; isLate: boolean },
 ): void {
-  const turns = renewed.map(({ holder, claims }) => ({
+  const turns = renewed.map(({ holder, beginnings }) => ({
     runId: holder.runId,
     token: holder.token,
     ...(holder.of === "branch" && { path: holder.path, occurrence: holder.occurrence }),
-    ...(claims !== undefined && { claims }),
+    ...(beginnings !== undefined && { beginnings }),
   }));
-  const told = renewed.map(({ holder, claims }) => {
-    const begins = claims === undefined ? "" : `, which begins as number ${claims}`;
+  const told = renewed.map(({ holder, beginnings }) => {
+    const begins = beginnings === undefined ? "" : `, which begins as number ${beginnings}`;
     return `${describeHolder(script, holder)}${begins}`;
   });
   const words = `renew${wrong(isElsewhere)}: ${told.join("; ")}`;
@@ -319,7 +330,7 @@ function begin(script: Script, asked: readonly ClaimTurn[], namespace: string): 
     if (!asked.some(({ alone, token }) => alone && token === holder.token)) return [];
     const run = findRun(world, holder.runId, namespace);
     const row = run && holder.of === "branch" ? findRow(run, holder) : run;
-    return row === undefined ? [] : [{ holder, claims: row.loneClaims + 1 }];
+    return row === undefined ? [] : [{ holder, beginnings: row.beginnings + 1 }];
   });
   if (begun.length > 0) sendRenewals(script, begun, { namespace, isElsewhere: false, isLate: false });
 }

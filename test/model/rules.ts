@@ -121,6 +121,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     turn: 1,
     attempts: 0,
     loneClaims: 0,
+    beginnings: 0,
     dispatches: 0,
     isQueued: false,
     isCounted: ofMap !== undefined,

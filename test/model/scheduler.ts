@@ -160,12 +160,12 @@ function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
 }
 
 export function renew(world: World, namespace: string, turn: RenewTurn): Answer {
-  const { runId, path, occurrence, token, claims } = turn;
+  const { runId, path, occurrence, token, beginnings } = turn;
   const run = findRun(world, runId, namespace);
   const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
   if (row?.lease?.token !== token) return { outcome: "superseded" };
   row.lease.until = world.now + leaseMs;
-  if (claims !== undefined) Object.assign(row, { loneClaims: claims, dispatches: 0 });
+  if (beginnings !== undefined) row.beginnings = beginnings;
   return { outcome: "renewed", leasedUntil: row.lease.until };
 }
 

@@ -127,7 +127,7 @@ export interface RenewWish {
     readonly of: "standing" | "any";
     readonly index: number;
     /** It goes alone and begins, as so many in a row have begun with it. */
-    readonly claims: number | undefined;
+    readonly beginnings: number | undefined;
   }[];
   readonly isElsewhere: boolean;
   readonly isLate: boolean;

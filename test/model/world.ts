@@ -11,7 +11,8 @@ export const day = 24 * hour;
 
 /** The deployment's settings: leases that outlast the motion minute, few crashes until a run is blocked. */
 export const leaseMs = 5 * minute;
-export const maxClaims = 1;
+export const maxClaims = 2;
+export const maxBeginnings = 1;
 export const callMs = 20 * second;
 /** From the end of a call's time to its COMMIT. */
 export const commitMs = 30 * second;
@@ -49,6 +50,8 @@ export interface Row extends Place {
   turn: number;
   attempts: number;
   loneClaims: number;
+  /** Of the lone claims. */
+  beginnings: number;
   dispatches: number;
   isQueued: boolean;
   /** Its map waits for it. */
@@ -92,6 +95,8 @@ export interface Run {
   /** Up to where the handler was run on; -1: not at all. */
   handed: number;
   loneClaims: number;
+  /** Of the lone claims. */
+  beginnings: number;
   dispatches: number;
   history: Entry[];
   lastRecordAt: number;

@@ -142,7 +142,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Beginnings are counted while there is a token; without one the count is 0.",
-    mutants: ["claim_branch: b.token is not null → true (2)", "reclaim_run: s.status = 'running' → true (2)"],
+    mutants: ["claim_branch: b.token is not null → true (2)"],
   },
   {
     why: "What has a token was ready when it was claimed.",

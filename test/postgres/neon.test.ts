@@ -289,7 +289,8 @@ describeEachPostgres(
         endpoint: calls.endpoint,
         versions: { flow: [1] },
         leaseMs: 60_000,
-        maxClaims: 5,
+        maxClaims: 50,
+        maxBeginnings: 5,
         turns: [{ runId, turn: 1, token, alone: false }],
       });
       expect(claimed.turns).toMatchObject([{ outcome: "claimed", turn: 1, records: null }]);

@@ -56,12 +56,12 @@ describeEachPostgres(
         expect(await run.state()).toMatchObject({ claims: 0, token: tokenOf("first") });
       });
 
-      test("is answered the same when it takes over a dead turn", async () => {
+      test("is answered the same, and counted once, when it takes over a dead turn", async () => {
         const run = await aRunAtWork(stage);
         await stage.clock.advance(2 * minute);
         const same = claim(run, "second", { alone: true });
         const [one, other] = await stage.collide({ first: same, second: same });
-        expect(one).toMatchObject({ outcome: "claimed", claims: 0 });
+        expect(one).toMatchObject({ outcome: "claimed", claims: 1 });
         expect(other).toEqual(one);
       });
     });

@@ -20,14 +20,14 @@ describeEachPostgres(
     const finish = (run: Run, token = "second", armed = [soon]) =>
       run.finish(stage.onlooker, { token, position: 0, armed });
 
-    test("ends the turn: its lone claims count no longer", async () => {
+    test("ends the turn: what had begun alone counts no longer", async () => {
       const run = await aRunToDefer();
       await stage.clock.advance(2 * minute);
       const again = { token: "third", turn: 2, alone: true };
       expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed" });
-      await run.renew(stage.onlooker, "third", { claims: 1 });
+      await run.renew(stage.onlooker, "third", { beginnings: 1 });
       expect(await finish(run, "third")).toMatchObject({ outcome: "deferred", turn: 3 });
-      expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, isReady: true });
+      expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, beginnings: 0, isReady: true });
     });
 
     test("is ready also where it was not when it was claimed: blocked, with branches at work", async () => {

@@ -16,7 +16,8 @@ export const terms = {
   endpoint: "here",
   versions: { flow: [1] },
   leaseMs: minute,
-  maxClaims: 5,
+  maxClaims: 50,
+  maxBeginnings: 5,
 } as const;
 
 type ClaimOutcome = wire.ClaimAnswer["turns"][number];
@@ -86,7 +87,7 @@ export class Run {
   renew(
     by: Session,
     token: string,
-    { path, notAfter, ...begins }: { path?: string; claims?: number } & Late = {},
+    { path, notAfter, ...begins }: { path?: string; beginnings?: number } & Late = {},
   ): Promise<wire.RenewAnswer> {
     const turn = { runId: this.id, token: tokenOf(token), ...(path !== undefined && at(path)), ...begins };
     return onlyTurn(by.call("renew_leases", { leaseMs: minute, notAfter, turns: [turn] }));
@@ -145,7 +146,7 @@ export class Run {
   /** Its row as it is committed; times in epoch milliseconds. */
   async state(): Promise<Row> {
     const [row] = await this.#stage.look(
-      `select t.status, t.turn, t.claims, t.dispatches, t.token, t.blocked, t.result,
+      `select t.status, t.turn, t.claims, t.beginnings, t.dispatches, t.token, t.blocked, t.result,
           t.last_position as "lastPosition", t.cancelled_position as "cancelledPosition",
           layover.to_ms(t.leased_until)::float8 as "leasedUntil", layover.to_ms(t.ready_at)::float8 as "readyAt",
           layover.to_ms(t.due_at)::float8 as "dueAt", coalesce(t.ready_at <= layover.now(), false) as "isReady"
@@ -158,7 +159,7 @@ export class Run {
   /** What it waits for, by path. */
   async pending(): Promise<Readonly<Record<string, Row>>> {
     const rows = await this.#stage.look(
-      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.dispatches, b.is_queued as "isQueued",
+      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.dispatches, b.is_queued as "isQueued",
           b.is_released as "isReleased", layover.to_ms(b.leased_until)::float8 as "leasedUntil"
          from layover.pending b where b.run_id = $1`,
       [this.id],

@@ -211,8 +211,8 @@ class Simulation {
   #countBeginnings({ what, parameter }: Waiting): void {
     if (what !== "renew_leases" || parameter === undefined) return;
     const { turns }: { turns: readonly RenewTurn[] } = JSON.parse(parameter);
-    for (const { runId, token, claims } of turns)
-      if (claims !== undefined) this.#beginnings.set(runId, (this.#beginnings.get(runId) ?? new Set()).add(token));
+    for (const { runId, token, beginnings } of turns)
+      if (beginnings !== undefined) this.#beginnings.set(runId, (this.#beginnings.get(runId) ?? new Set()).add(token));
   }
 
   #dueAt(): number | undefined {

@@ -7,6 +7,7 @@ declare
   v_token constant uuid := (c->>'token')::uuid;
   v_alone constant boolean := coalesce((c->>'alone')::boolean, false);
   v_now   timestamptz;
+  v_wear  text;
   v_have  integer;
   b       record;
   s       record;
@@ -18,7 +19,7 @@ begin
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
   -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
-  select q.turn, q.token, q.leased_until, q.ready_at, q.is_queued, q.is_released, q.claims, q.attempts,
+  select q.turn, q.token, q.leased_until, q.ready_at, q.is_queued, q.is_released, q.claims, q.beginnings, q.attempts,
       q.demanded_after
     into b
     from layover.pending q
@@ -58,27 +59,29 @@ begin
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(b.ready_at));
     elsif b.token is not null and not v_alone then
       return json_build_object('outcome', 'alone');
-    elsif b.token is not null and b.claims > (p->>'maxClaims')::integer then
+    end if;
+    v_wear := case when b.token is not null then layover.describe_wear(p, b.claims, b.beginnings,
+      format('%s#%s', c->>'path', c->>'occurrence')) end;
+    if v_wear is not null then
       update layover.run_state t
-         set due_at = null, blocked = format('%s invocations in a row began %s#%s and never finished it', b.claims,
-           c->>'path', c->>'occurrence')
+         set due_at = null, blocked = v_wear
        where t.run_id = v_run and t.ended_at is null;
-      update layover.pending q set token = null, leased_until = null, claims = 0, turn = q.turn + 1
+      update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, turn = q.turn + 1
        where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer;
       return json_build_object('outcome', 'blocked');
     end if;
     update layover.pending q
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-           dispatches = case when q.token is null then 0 else q.dispatches end
+           claims = q.claims + (q.token is not null)::integer, dispatches = 0
      where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer
-     returning q.leased_until into b.leased_until;
+     returning q.claims, q.leased_until into b.claims, b.leased_until;
   end if;
   v_have := case when (c->'have'->>'epoch')::integer = s.epoch
     and (c->'have'->>'position')::integer <= b.demanded_after then (c->'have'->>'position')::integer end;
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', b.turn,
     'have', v_have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
     'lastRecordAt', layover.to_ms(s.last_record_at), 'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims,
-    'attempts', b.attempts,
+    'beginnings', b.beginnings, 'attempts', b.attempts,
     'records', case when b.demanded_after > coalesce(v_have, 0)
       then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after) end,
     'run', case when v_have is null then layover.read_run(v_run) end);

@@ -44,7 +44,8 @@ begin
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
        'turn', q.turn, 'have', i.have, 'position', q.demanded_after, 'handedPosition', s.handed_position,
        'lastRecordAt', layover.to_ms(s.last_record_at), 'leasedUntil', layover.to_ms(q.leased_until), 'claims', q.claims,
-       'attempts', q.attempts, 'records', case when q.demanded_after > coalesce(i.have, 0)
+       'beginnings', q.beginnings, 'attempts', q.attempts,
+       'records', case when q.demanded_after > coalesce(i.have, 0)
          then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), q.demanded_after) end,
        'run', case when i.have is null then layover.read_run(v_run) end);
 end $$;

@@ -5,5 +5,5 @@ language sql volatile as $$
   select json_build_object('outcome', 'claimed', 'now', layover.to_ms(layover.now()), 'epoch', s.epoch, 'turn', s.turn,
     'have', s.last_position, 'position', s.last_position, 'handedPosition', s.handed_position,
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at), 'claims', s.claims,
-    'historyBytes', s.history_bytes)
+    'beginnings', s.beginnings, 'historyBytes', s.history_bytes)
 $$;

@@ -21,7 +21,8 @@ begin
          token = case when v_claims and layover.goes_on(t, v_now) then (f->'claim'->>'token')::uuid end,
          leased_until = case when v_claims and layover.goes_on(t, v_now)
            then v_now + (p->>'leaseMs')::integer * interval '1 millisecond' end,
-         claims = 0, dispatches = case when v_claims and layover.goes_on(t, v_now) then 0 else t.dispatches end,
+         claims = 0, beginnings = 0,
+         dispatches = case when v_claims and layover.goes_on(t, v_now) then 0 else t.dispatches end,
          last_position = t.last_position + layover.count_of(f->'records'),
          handed_position = t.last_position + layover.count_of(f->'records'),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),

@@ -10,14 +10,15 @@ declare
   v_now    timestamptz;
   v_busy   timestamptz;
   v_carried boolean;
+  v_wear   text;
   v_answer json;
   s        record;
 begin
   if not layover.is_our_environment(p) then
     return json_build_object('outcome', 'wrong_environment');
   end if;
-  select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.epoch, t.last_position,
-      t.blocked, t.last_record_at,
+  select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
+      t.last_position, t.blocked, t.last_record_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
       t.cancelled_position
     into s
@@ -44,10 +45,12 @@ begin
 
   if s.status = 'running' and not v_alone then
     return json_build_object('outcome', 'alone');
-  elsif s.status = 'running' and s.claims > (p->>'maxClaims')::integer then
+  end if;
+  v_wear := layover.describe_wear(p, s.claims, s.beginnings, format('turn %s', s.turn));
+  if v_wear is not null then
     update layover.run_state t
        set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, due_at = null, claims = 0,
-           blocked = format('%s invocations in a row began turn %s and never finished it', s.claims, s.turn)
+           beginnings = 0, blocked = v_wear
      where t.run_id = v_run;
     return json_build_object('outcome', 'blocked');
   end if;
@@ -74,7 +77,7 @@ begin
   update layover.run_state t
      set status = 'running', token = v_token,
          leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-         dispatches = case when t.status = 'running' then t.dispatches else 0 end, blocked = null,
+         claims = t.claims + (t.status = 'running')::integer, dispatches = 0, blocked = null,
          due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have') into v_answer;

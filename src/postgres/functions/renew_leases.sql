@@ -1,7 +1,6 @@
 -- running -> running, while a body takes its time. Only the holder of the lease; the due instant stays.
 --
--- Also when what goes alone is about to begin: `claims` is how many have begun in a row, with this one. A claim alone says
--- nothing: its answer may never have come.
+-- Also when what was claimed alone is about to begin: `beginnings` is then how many have begun in a row, with this one.
 create or replace function layover.renew_leases(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -17,16 +16,16 @@ begin
     v_until := null;
     if v_item.turn ? 'path' then
       update layover.pending b
-         set leased_until = layover.now() + v_lease, claims = coalesce((v_item.turn->>'claims')::integer, b.claims),
-             dispatches = case when v_item.turn ? 'claims' then 0 else b.dispatches end
+         set leased_until = layover.now() + v_lease,
+             beginnings = coalesce((v_item.turn->>'beginnings')::integer, b.beginnings)
        where b.run_id = (v_item.turn->>'runId')::uuid and b.path = v_item.turn->>'path'
          and b.occurrence = (v_item.turn->>'occurrence')::integer and b.token = (v_item.turn->>'token')::uuid
          and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace')
        returning b.leased_until into v_until;
     else
       update layover.run_state t
-         set leased_until = layover.now() + v_lease, claims = coalesce((v_item.turn->>'claims')::integer, t.claims),
-             dispatches = case when v_item.turn ? 'claims' then 0 else t.dispatches end
+         set leased_until = layover.now() + v_lease,
+             beginnings = coalesce((v_item.turn->>'beginnings')::integer, t.beginnings)
        where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace'
          and t.token = (v_item.turn->>'token')::uuid
        returning t.leased_until into v_until;
