@@ -55,6 +55,17 @@ describeEachPostgres("what goes alone", (database) => {
       expect(await row(run)).toMatchObject({ claims: 0, beginnings: 0 });
     });
 
+    test.each([
+      ["the first time", ready],
+      ["another time", aDeadOne],
+    ])("has not been dispatched in vain once it is claimed: %s", async (_, make) => {
+      const run = await make();
+      for (const table of ["run_state", "pending"])
+        await stage.onlooker.query(`update layover.${table} set dispatches = 3 where run_id = $1`, [run.id]);
+      await claim(run, stage.onlooker, "alone");
+      expect(await row(run)).toMatchObject({ dispatches: 0 });
+    });
+
     test("is begun once, however often that is said, and its lease is renewed with it", async () => {
       const run = await aDeadOne();
       await claim(run, stage.onlooker, "alone");
