@@ -119,6 +119,6 @@ function isOurs(thrown: unknown): boolean {
 function exhausted(demand: Demand): LayoverError {
   const message = `step "${placeName(demand)}" was begun again and again, and no process ever finished it`;
   return new LayoverError("step_crashed", message, {
-    hint: "Look at the platform's logs for what ended them: memory, a time limit, an endless loop, no way to the database.",
+    hint: "Look at the platform's logs for what ended its processes: memory, a time limit, an endless loop, no way to the database.",
   });
 }

@@ -175,6 +175,7 @@ export const explained: readonly Explanation[] = [
   {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
     mutants: [
+      "renew_leases: b.run_id = (v_item.turn->>'runId')::uuid → true",
       "renew_leases: b.path = v_item.turn->>'path' → true",
       "renew_leases: b.occurrence = (v_item.turn->>'occurrence')::integer → true",
     ],

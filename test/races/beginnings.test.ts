@@ -1,7 +1,7 @@
 /** What is claimed alone, how often it was claimed and how often it was begun: a claim's answer may never have come. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRun, aRunAtWork, branches, minute, noon, type Run, tokenOf } from "./runs.ts";
+import { aFanOut, aParkedRun, aRun, aRunAtWork, branches, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
 import { type Row, type Session, stageOn } from "./stage.ts";
 
 describeEachPostgres("what goes alone", (database) => {
@@ -113,5 +113,24 @@ describeEachPostgres("what goes alone", (database) => {
       expect(await run.state()).toMatchObject({ blocked });
       expect(await row(run)).toMatchObject({ claims: 0, beginnings: 0, turn: 2, token: null });
     });
+  });
+
+  test("has not begun any more once it is finished: in a set too, and as a branch that blocks its run", async () => {
+    const [one, other, branching] = [await aRunAtWork(stage), await aRunAtWork(stage), await aFanOut(stage, ["a"])];
+    await stage.clock.advance(2 * minute);
+    for (const run of [one, other]) {
+      await run.claim(stage.onlooker, { token: "alone", alone: true });
+      await run.renew(stage.onlooker, "alone", { beginnings: 3 });
+    }
+    await branching.claimBranch(stage.onlooker, "a", { token: "alone", alone: true });
+    await branching.renew(stage.onlooker, "alone", { path: "a", beginnings: 3 });
+
+    const turns = [one, other].map((run) => run.toFinish({ token: "alone", next: "ready" }));
+    await stage.onlooker.call("finish_turns", { ...terms, turns });
+    await branching.finishBranch(stage.onlooker, "a", { token: "alone", blocked: "by other code" });
+
+    const { a } = await branching.pending();
+    for (const row of [await one.state(), await other.state(), a])
+      expect(row).toMatchObject({ claims: 0, beginnings: 0 });
   });
 });
