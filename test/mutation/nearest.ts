@@ -39,7 +39,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(renew_leases|void_leases)$/, "races/beginnings races/voids races/namespaces races/refusals races/lock-order"],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
+    "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
   [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart"],
   [
