@@ -27,7 +27,7 @@ export class Outsiders {
   }
 
   get facts(): Facts {
-    return { signals: this.#signals, answered: this.#answered, beginnings: this.#world.deaths };
+    return { signals: this.#signals, answered: this.#answered, beginnings: this.#world.beginnings.size };
   }
 
   /** When somebody answers a callback next, in the world's time. */

@@ -21,6 +21,7 @@ import type { LogEntry } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
+import { beginningsIn } from "./beginnings.ts";
 import { Chance } from "./chance.ts";
 import { Course, earliest, type Source } from "./course.ts";
 import { type Delivery, Platform } from "./platform.ts";
@@ -50,6 +51,8 @@ export class World {
   /** How many invocations were begun. */
   invocations = 0;
   deaths = 0;
+  /** The leases of turns that were about to begin alone. */
+  readonly beginnings = new Set<string>();
   /** Decides what becomes of each call. */
   fate: (call: PortCall) => Fate | Promise<Fate> = () => "passes";
   readonly #database: TestDatabase;
@@ -305,6 +308,7 @@ export class World {
     const { port, what } = call;
     const passing = { port, what, number: ++this.#counts[port] };
     this.calls.push(passing);
+    for (const { token } of beginningsIn(call)) this.beginnings.add(token);
     const fate = await this.fate(passing);
     if (fate === "dies before") return this.crash(owner);
     if (fate === "fails before") return call.reject(lost(true));

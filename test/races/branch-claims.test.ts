@@ -110,7 +110,7 @@ describeEachPostgres(
         await hold("layover.run_state where run_id = $1", await aParkedRun(stage, branches(["a"])));
         await stage.onlooker.query("set lock_timeout = '5s'");
         const claim = { ...run.toClaim({ token: "a", alone: true }), ...at("a") };
-        expect(await callOf("claim_turns", {}, claim)).toMatchObject([{ outcome: "claimed" }]);
+        expect(await callOf("claim_turns", {}, claim)).toMatchObject([{ outcome: "claimed", claims: 0 }]);
       });
 
       test("waits for no lock of another run, nor of a branch that is recorded or not asked for", async () => {

@@ -220,14 +220,15 @@ describeEachPostgres(
       });
 
       test.each(["commit", "rollback"] as const)(
-        "by the same call twice at once, is answered the same (%s)",
+        "by the same call twice at once, is answered the same, and counted once (%s)",
         async (ends) => {
-          const run = await aParkedRun(stage, branches(["a", "b"]));
-          const same = claim(run, "a", { alone: true });
+          const run = await aFanOut(stage, ["a", "b"]);
+          await stage.clock.advance(2 * minute);
+          const same = claim(run, "again", { alone: true });
           const [one, other] = await stage.collide({ first: same, second: same, ends });
-          expect(one).toMatchObject({ outcome: "claimed", claims: 0 });
+          expect(one).toMatchObject({ outcome: "claimed", claims: 1 });
           expect(other).toEqual(one);
-          expect(await run.pending()).toMatchObject({ a: { claims: 0 } });
+          expect(await run.pending()).toMatchObject({ a: { claims: 1 } });
         },
       );
 

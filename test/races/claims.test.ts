@@ -63,6 +63,7 @@ describeEachPostgres(
         const [one, other] = await stage.collide({ first: same, second: same });
         expect(one).toMatchObject({ outcome: "claimed", claims: 1 });
         expect(other).toEqual(one);
+        expect(await run.state()).toMatchObject({ claims: 1, token: tokenOf("second") });
       });
     });
 

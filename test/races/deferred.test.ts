@@ -24,7 +24,7 @@ describeEachPostgres(
       const run = await aRunToDefer();
       await stage.clock.advance(2 * minute);
       const again = { token: "third", turn: 2, alone: true };
-      expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed" });
+      expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed", claims: 1 });
       await run.renew(stage.onlooker, "third", { beginnings: 1 });
       expect(await finish(run, "third")).toMatchObject({ outcome: "deferred", turn: 3 });
       expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, beginnings: 0, isReady: true });

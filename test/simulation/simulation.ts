@@ -6,10 +6,10 @@
  *   const report = await simulate(site, scenario);
  *   expect(report.wrongs).toEqual([]);
  */
-import type { RenewTurn } from "../../src/postgres/wire.ts";
+import { beginningsIn } from "../engine/beginnings.ts";
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest } from "../engine/course.ts";
-import { atWork, type Waiting } from "../engine/process.ts";
+import { atWork } from "../engine/process.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
@@ -108,7 +108,10 @@ class Simulation {
       processes: () => this.#fleet.all,
       crash: (process) => this.#fleet.crash(process),
       look: () => this.#look(),
-      onCall: (call) => this.#countBeginnings(call),
+      onCall: (call) => {
+        for (const { runId, token } of beginningsIn(call))
+          this.#beginnings.set(runId, (this.#beginnings.get(runId) ?? new Set()).add(token));
+      },
       note,
       query: site.query,
       describe: describeCall,
@@ -206,13 +209,6 @@ class Simulation {
         }),
       invite: (invitation) => this.#people.invite(this.#contractOf(indexOf(invitation.runId)), invitation),
     };
-  }
-
-  #countBeginnings({ what, parameter }: Waiting): void {
-    if (what !== "renew_leases" || parameter === undefined) return;
-    const { turns }: { turns: readonly RenewTurn[] } = JSON.parse(parameter);
-    for (const { runId, token, beginnings } of turns)
-      if (beginnings !== undefined) this.#beginnings.set(runId, (this.#beginnings.get(runId) ?? new Set()).add(token));
   }
 
   #dueAt(): number | undefined {

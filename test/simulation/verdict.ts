@@ -1,6 +1,6 @@
 /** What must hold of each run when nothing is left to happen. */
 import { decode } from "../../src/core/codec.ts";
-import { loneClaims } from "./programs/crashed.ts";
+import { mostBeginnings } from "./programs/crashed.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
 import { thrownOf } from "./programs/thrown.ts";
 import { isOver, type RunRows } from "./snapshot.ts";
@@ -51,7 +51,7 @@ export function judge({
     return wrongs;
   }
   if (blocked !== null) {
-    const isKilled = /invocations in a row began/.test(blocked) && (facts.beginnings ?? 0) > loneClaims;
+    const isKilled = /invocations in a row began/.test(blocked) && (facts.beginnings ?? 0) > mostBeginnings;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
   }
   if (timeoutMs !== undefined || !mayWait(program, facts)) wrongs.push("it is not over, and should be");

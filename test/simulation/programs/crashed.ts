@@ -2,7 +2,7 @@
 import type { Match } from "./prospects.ts";
 import { like, type Thrown } from "./thrown.ts";
 
-export const loneClaims = 5;
+export const mostBeginnings = 5;
 
 export const stepCrashed: Match<Thrown> = like({
   name: "StepError",
@@ -11,5 +11,5 @@ export const stepCrashed: Match<Thrown> = like({
 
 /** How any step may end, once so many had begun it alone. */
 export function crashed(beginnings: number): Match<Thrown> | undefined {
-  return beginnings >= loneClaims ? stepCrashed : undefined;
+  return beginnings >= mostBeginnings ? stepCrashed : undefined;
 }

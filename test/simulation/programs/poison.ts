@@ -1,6 +1,6 @@
 /** A step whose body kills its process, some times or always. */
 import fc from "fast-check";
-import { crashed, loneClaims, stepCrashed } from "./crashed.ts";
+import { crashed, mostBeginnings, stepCrashed } from "./crashed.ts";
 import { markOf, type Program, type ProgramWorld, type Verb } from "./part.ts";
 import { exactly, returning, throwing } from "./prospects.ts";
 import { names } from "./step.ts";
@@ -35,7 +35,7 @@ function countOf(world: ProgramWorld, key: string): number {
   return count;
 }
 
-const deaths = fc.constantFrom(1, 2, loneClaims - 1, Number.POSITIVE_INFINITY);
+const deaths = fc.constantFrom(1, 2, mostBeginnings - 1, Number.POSITIVE_INFINITY);
 
 export const poison: Verb = {
   weight: 2,
