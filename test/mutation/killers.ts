@@ -43,12 +43,13 @@ export function killers(simulated: readonly string[]): Killer[] {
     mayKill,
     tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench),
   });
+  const isModelledSql = (mutant: Mutant) => isOfSql(mutant) && isPlayed(mutant);
   return [
     {
       name: "model",
       isQuick: true,
-      mayKill: (mutant) => isOfSql(mutant) && isPlayed(mutant),
-      tryOn: (mutant, original, { model }) => model.tryOn(mutant.mutated, original),
+      mayKill: isModelledSql,
+      tryOn: (mutant, original, { model }) => model.tryFewOn(mutant.mutated, original),
     },
     {
       name: "nearest",
@@ -56,6 +57,11 @@ export function killers(simulated: readonly string[]): Killer[] {
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
       testsOf: (mutant) => nearestTo(functionOf(mutant)),
       tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),
+    },
+    {
+      name: "more of the model",
+      mayKill: isModelledSql,
+      tryOn: (mutant, original, { model }) => model.tryAllOn(mutant.mutated, original),
     },
     suite("engine", () => true, ["test/engine", "test/client"]),
     suite("races", isOfSql, ["test/races"]),

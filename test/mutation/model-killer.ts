@@ -14,6 +14,8 @@ import type { Verdict } from "./verdict.ts";
 const longestMs = 20_000;
 const queryCanceled = "57014";
 const seed = 20_261_120;
+/** They kill nine of ten that the model kills at all. */
+const few = 80;
 
 export class ModelKiller {
   readonly #database: FreshDatabase;
@@ -44,8 +46,8 @@ export class ModelKiller {
   }
 
   /** Plays against what is installed; the sequences must agree with it while nothing is changed. */
-  async tryAll(): Promise<Verdict> {
-    for (const [place, wishes] of this.#wishes.entries()) {
+  async #playMost(most: number): Promise<Verdict> {
+    for (const [place, wishes] of this.#wishes.slice(0, most).entries()) {
       const said = await this.#play(wishes);
       if (said === undefined) continue;
       this.#wishes = [wishes, ...this.#wishes.filter((_, index) => index !== place)];
@@ -54,14 +56,23 @@ export class ModelKiller {
     return { kind: "survived" };
   }
 
-  async tryOn(mutated: string, original: string): Promise<Verdict> {
+  /** By the few sequences that kill most. */
+  tryFewOn(mutated: string, original: string): Promise<Verdict> {
+    return this.#tryOn(mutated, original, few);
+  }
+
+  tryAllOn(mutated: string, original: string): Promise<Verdict> {
+    return this.#tryOn(mutated, original, this.#wishes.length);
+  }
+
+  async #tryOn(mutated: string, original: string, most: number): Promise<Verdict> {
     try {
       await this.#install(mutated);
     } catch (error) {
       return { kind: "invalid", why: String(error) };
     }
     try {
-      return await this.tryAll();
+      return await this.#playMost(most);
     } finally {
       await this.#install(original);
     }
