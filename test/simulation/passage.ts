@@ -48,6 +48,17 @@ interface Stray {
   readonly at: number;
 }
 
+/** A statement in a transaction of its own, so that those which were freed together commit one after the other. */
+interface Statement<Answer> {
+  readonly what: () => string;
+  readonly session: Session;
+  readonly act: (via: Query) => Promise<Answer>;
+  /** What follows once it is answered. */
+  readonly land: (answer: Answer) => Promise<void> | void;
+  /** Nobody wants it any more. */
+  readonly isOver?: () => boolean;
+}
+
 /** What somebody outside does in the database. */
 interface Deed {
   readonly what: string;
@@ -59,8 +70,13 @@ export class Passage implements Source {
   #held: Held[] = [];
   #strays: Stray[] = [];
   #deeds: Deed[] = [];
-  /** Statements that wait for a lock, and what follows once they are answered. */
-  #blocked: { readonly flight: Flight<unknown>; readonly land: () => Promise<void> }[] = [];
+  /**
+   * The statement that waits for a lock. It is the only one: of two that are freed by the same COMMIT either might be the
+   * first to go on, and no seed would say which.
+   */
+  #first: { readonly flight: Flight<unknown>; readonly goOn: () => Promise<void> } | undefined;
+  /** Those that would wait beside it: taken back, and sent anew in an order that the seed says. */
+  #behind: (() => Promise<void>)[] = [];
   statements = 0;
   /** How many statements waited for a lock. */
   waits = 0;
@@ -108,14 +124,17 @@ export class Passage implements Source {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const begin = async () => {
-        if (isOver()) return;
-        const flight = session.fly((via) =>
-          act(via).then(
-            (answer) => () => resolve(answer),
-            (error: unknown) => () => reject(error),
-          ),
-        );
-        await this.#progress(flight, async () => flight.answer());
+        await this.#send({
+          what: () => what,
+          session,
+          isOver,
+          act: (via) =>
+            act(via).then(
+              (answer) => () => resolve(answer),
+              (error: unknown) => () => reject(error),
+            ),
+          land: (tell) => tell(),
+        });
       };
       this.#deeds.push({ what, act: begin });
     });
@@ -124,6 +143,7 @@ export class Passage implements Source {
   /** Nothing is held any more. */
   async end(): Promise<void> {
     while (this.#held[0] !== undefined) await this.#release(this.#held[0]);
+    await this.#options.sessions.clear();
   }
 
   async #do(deed: Deed): Promise<void> {
@@ -150,7 +170,7 @@ export class Passage implements Source {
   }
 
   async #query(owner: Process, call: Waiting, fate: Fate): Promise<void> {
-    const { sessions, chance, course, look } = this.#options;
+    const { sessions, chance, course, look, describe } = this.#options;
     this.statements += 1;
     // A statement may take time, which the database sees pass before it answers.
     if (chance.below(2) === 0) await course().turnTo(course().time + chance.below(longestLatencyMs));
@@ -163,16 +183,20 @@ export class Passage implements Source {
       return this.#tell(owner, call, fate, tell);
     }
     const session = await sessions.lend();
-    await session.begin(); // so that statements which were freed together commit one after the other
+    await session.begin();
     const listening = this.#listen(session.query);
-    const flight = session.fly(() => call.act(listening.query));
-    await this.#progress(flight, async () => {
-      listening.note();
-      if (isHeld) return this.#hold(owner, call, fate, session, flight.answer);
-      await session.end("commit");
-      sessions.giveBack(session);
-      await look();
-      this.#tell(owner, call, fate, flight.answer);
+    await this.#send({
+      what: () => `${owner.name}: ${describe(call)}`,
+      session,
+      act: () => call.act(listening.query),
+      land: async (tell) => {
+        listening.note();
+        if (isHeld) return this.#hold(owner, call, fate, session, tell);
+        await session.end("commit");
+        sessions.giveBack(session);
+        await look();
+        this.#tell(owner, call, fate, tell);
+      },
     });
   }
 
@@ -215,39 +239,62 @@ export class Passage implements Source {
     await this.#freed();
   }
 
-  /** Goes on until the statement is answered or waits for a lock; once it is answered, `land`. */
-  async #progress(flight: Flight<unknown>, land: () => Promise<void>): Promise<void> {
-    if ((await flight.progress()) === "answered") return land();
-    this.waits += 1;
-    this.#options.note(() => "… which waits for a lock");
-    this.#blocked.push({ flight, land });
+  /** Goes on until the statement is answered or waits for a lock. */
+  async #send<Answer>(statement: Statement<Answer>, { isAnew = false } = {}): Promise<void> {
+    const { what, session, act, land, isOver } = statement;
+    if (isOver?.()) return;
+    const { note } = this.#options;
+    const flight = session.fly(act);
+    const goOn = async () => {
+      note(() => `… after its wait: ${what()}`);
+      await land(flight.answer);
+    };
+    if ((await flight.progress()) === "answered") return isAnew ? goOn() : land(flight.answer);
+    if (!isAnew) {
+      this.waits += 1;
+      note(() => "… which waits for a lock");
+    }
+    if (this.#first === undefined) {
+      this.#first = { flight, goOn };
+    } else {
+      await flight.takeBack();
+      this.#behind.push(() => this.#send(statement, { isAnew: true }));
+    }
   }
 
   /** A transaction ended: whoever waited for its locks goes on. */
   async #freed(): Promise<void> {
-    const blocked = this.#blocked;
-    this.#blocked = [];
-    for (const { flight, land } of blocked) {
-      if ((await flight.progress()) === "answered") await land();
-      else this.#blocked.push({ flight, land });
+    const first = this.#first;
+    if (first !== undefined && (await first.flight.progress()) === "answered") {
+      this.#first = undefined;
+      await first.goOn();
     }
-    // What landed may have been what others waited for.
-    if (this.#blocked.length > 0 && this.#blocked.length < blocked.length) await this.#freed();
+    let behind = this.#behind;
+    this.#behind = [];
+    while (behind.length > 0) {
+      const next = this.#options.chance.pick(behind);
+      behind = behind.filter((other) => other !== next);
+      await next();
+    }
   }
 
   async #arrive(stray: Stray): Promise<void> {
     this.#strays = this.#strays.filter((other) => other !== stray);
     const { call } = stray;
     if (call.port !== "query") return void (await call.act());
-    const { sessions, look } = this.#options;
+    const { sessions, look, describe } = this.#options;
     this.statements += 1;
     const session = await sessions.lend();
     await session.begin();
-    const flight = session.fly((via) => call.act(via));
-    await this.#progress(flight, async () => {
-      await session.end("commit");
-      sessions.giveBack(session);
-      await look();
+    await this.#send({
+      what: () => describe(call),
+      session,
+      act: (via) => call.act(via),
+      land: async () => {
+        await session.end("commit");
+        sessions.giveBack(session);
+        await look();
+      },
     });
   }
 

@@ -168,7 +168,7 @@ export class People implements Source {
         passage.happen(`somebody ends their transaction: ${kind}`, async () => {
           isOver = true;
           try {
-            await lent.end(kind);
+            await (kind === "commit" ? lent.end(kind) : lent.abort());
           } finally {
             sessions.giveBack(lent);
           }

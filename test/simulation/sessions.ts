@@ -23,65 +23,88 @@ export interface Flight<Answer> {
   progress(): Promise<"answered" | "waits">;
   /** Once it is answered. */
   readonly answer: Answer;
+  /** As if it had not been sent: it waits for a lock, and is the first statement of its transaction. */
+  takeBack(): Promise<void>;
+}
+
+/** What another session sees and does of one. */
+interface Watch {
+  isWaiting(): Promise<boolean>;
+  cancel(): Promise<void>;
 }
 
 export class Sessions {
   readonly #url: string;
   #free: Session[] = [];
-  #all: Session[] = [];
+  #lent: Session[] = [];
   #monitor: pg.Client | undefined;
 
   constructor(url: string) {
     this.#url = url;
   }
 
-  /** Whether no more can be lent. */
+  /** Whether no more can be lent. How many have ever been opened says nothing: other worlds opened them. */
   get areLent(): boolean {
-    return this.#free.length === 0 && this.#all.length >= most;
+    return this.#lent.length >= most;
   }
 
   /** Whether one is lent, so that a statement may have to wait for its locks. */
   get isAnyLent(): boolean {
-    return this.#free.length < this.#all.length;
+    return this.#lent.length > 0;
   }
 
   async lend(): Promise<Session> {
-    const free = this.#free.pop();
-    if (free !== undefined) return free;
-    const client = await connected(this.#url);
-    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-    const session = new Session(client, () => this.#isWaiting(rows[0]?.pid ?? 0));
-    this.#all.push(session);
+    const session = this.#free.pop() ?? (await this.#open());
+    this.#lent.push(session);
     return session;
   }
 
   giveBack(session: Session): void {
+    this.#lent = this.#lent.filter((other) => other !== session);
     this.#free.push(session);
   }
 
+  /** Whatever stands open is rolled back. */
+  async clear(): Promise<void> {
+    for (const session of this.#lent) await session.abort();
+    this.#free.push(...this.#lent);
+    this.#lent = [];
+  }
+
   async end(): Promise<void> {
-    await Promise.all([...this.#all.map(({ client }) => client.end()), this.#monitor?.end()]);
+    await Promise.all([...this.#free, ...this.#lent].map(({ client }) => client.end()));
+    await this.#monitor?.end();
     this.#free = [];
-    this.#all = [];
+    this.#lent = [];
     this.#monitor = undefined;
   }
 
-  async #isWaiting(pid: number): Promise<boolean> {
+  async #open(): Promise<Session> {
+    const client = await connected(this.#url);
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const pid = rows[0]?.pid ?? 0;
+    return new Session(client, {
+      isWaiting: async () => (await this.#ask<{ waits: boolean }>("waits", waits, pid))?.waits ?? false,
+      cancel: async () => void (await this.#ask("cancel", "select pg_cancel_backend($1)", pid)),
+    });
+  }
+
+  async #ask<Row extends pg.QueryResultRow>(name: string, text: string, pid: number): Promise<Row | undefined> {
     this.#monitor ??= await connected(this.#url);
-    const { rows } = await this.#monitor.query<{ waits: boolean }>({ name: "waits", text: waits, values: [pid] });
-    return rows[0]?.waits ?? false;
+    const { rows } = await this.#monitor.query<Row>({ name, text, values: [pid] });
+    return rows[0];
   }
 }
 
 export class Session {
   readonly client: pg.Client;
   readonly query: Query;
-  readonly #isWaiting: () => Promise<boolean>;
+  readonly #watch: Watch;
 
-  constructor(client: pg.Client, isWaiting: () => Promise<boolean>) {
+  constructor(client: pg.Client, watch: Watch) {
     this.client = client;
     this.query = queryOf(client);
-    this.#isWaiting = isWaiting;
+    this.#watch = watch;
   }
 
   /** Without it, each statement is a transaction of its own. */
@@ -93,6 +116,12 @@ export class Session {
     await this.client.query(how);
   }
 
+  /** Ends what is under way in it, though it waits for a lock. */
+  async abort(): Promise<void> {
+    if (await this.#watch.isWaiting()) await this.#watch.cancel();
+    await this.end("rollback");
+  }
+
   fly<Answer>(act: (via: Query) => Promise<Answer>): Flight<Answer> {
     let outcome: { readonly answer: Answer } | undefined;
     const answered = act(this.query).then((answer) => {
@@ -101,7 +130,7 @@ export class Session {
     return {
       progress: async () => {
         for (;;) {
-          const isWaiting = this.#isWaiting();
+          const isWaiting = this.#watch.isWaiting();
           await Promise.race([answered, isWaiting]);
           const waits = await isWaiting;
           if (outcome !== undefined) return "answered";
@@ -111,6 +140,12 @@ export class Session {
       get answer() {
         if (outcome === undefined) throw new Error("the statement is not answered");
         return outcome.answer;
+      },
+      takeBack: async () => {
+        await this.#watch.cancel();
+        await answered;
+        await this.end("rollback");
+        await this.begin();
       },
     };
   }

@@ -1,7 +1,11 @@
 /** The simulator itself, and as many seeds as fit: three minutes of them, and at least a thousand. */
+import fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { postgresUrl } from "../postgres/database.ts";
+import { noneMet } from "./faults.ts";
+import { scenario } from "./scenario.ts";
 import { playSeed, shrinkSeed } from "./seeds.ts";
+import { simulate } from "./simulation.ts";
 import { openSite, type Site } from "./site.ts";
 
 const leastSeeds = 1_000;
@@ -25,6 +29,20 @@ test("the same seed tells the same story, whatever was played before", { timeout
   const stories = new Map<number, readonly string[]>();
   for (const seed of seeds) stories.set(seed, await storyOf(seed));
   for (const seed of seeds.toReversed()) expect(await storyOf(seed)).toEqual(stories.get(seed));
+});
+
+test("of statements that wait for one lock the seed says who goes on first", { timeout: 120_000 }, async () => {
+  const drawn = fc.sample(scenario, { seed: 78, numRuns: 60 });
+  const crowded = drawn.map((one) => ({ ...one, chances: { ...noneMet(), "is held": 500 }, focus: undefined }));
+  const storiesOf = async () => {
+    const lines: string[] = [];
+    for (const one of crowded) await simulate(site, one, { onLine: (line) => lines.push(line) });
+    return lines;
+  };
+  const stories = await storiesOf();
+  const together = stories.filter((line) => / {2}… (which|after its) wait/.test(line)).join("\n");
+  expect(together.match(/which waits.*\n.*which waits/g)?.length).toBeGreaterThan(10);
+  expect(await storiesOf()).toEqual(stories);
 });
 
 /** What SQL might do wrong, and what then is wrong of the whole. */
