@@ -3,18 +3,18 @@ import fc from "fast-check";
 import type { ProgramStep } from "./contract.ts";
 import { type Judging, type Program, roundAt, type Verb } from "./part.ts";
 import { settledOf, together } from "./prospects.ts";
+import { raceOf } from "./race.ts";
 import { settled } from "./settled.ts";
-import { lambda, options, roundIn } from "./words.ts";
+import { block, lambda, options, roundIn } from "./words.ts";
 
 export interface MapSpec {
   readonly verb: "map" | "mapSettled";
-  readonly count: number;
   readonly maxConcurrency?: number | undefined;
-  readonly body: Program;
+  /** What is done for each item. */
+  readonly parts: readonly Program[];
 }
 
-export function mapping({ verb, count, maxConcurrency, body }: MapSpec): Program {
-  const parts = Array.from({ length: count }, () => body);
+export function mapping({ verb, maxConcurrency, parts }: MapSpec): Program {
   const bound = maxConcurrency === undefined ? {} : { maxConcurrency };
   const rounds = (judging: Judging) =>
     parts.map((part, round) => part.prospects({ ...judging, at: roundAt(judging.at, round) }));
@@ -29,21 +29,48 @@ export function mapping({ verb, count, maxConcurrency, body }: MapSpec): Program
     },
     prospects: (judging) => (verb === "map" ? together : settledOf)(rounds(judging)),
     inWords: (at) => {
-      const each = lambda(`${roundIn(at)}, { step }`, body.inWords(roundAt(at, roundIn(at))));
+      const [first] = parts;
+      if (first !== undefined && new Set(parts).size > 1) {
+        const items = parts.map((part, round) => lambda("{ step }", part.inWords(roundAt(at, round))));
+        return block(`await step.${verb}("each", [`, items, `], (item, { step }) => item({ step })${options(bound)})`);
+      }
+      const each = lambda(`${roundIn(at)}, { step }`, first?.inWords(roundAt(at, roundIn(at))) ?? "undefined");
       return `await step.${verb}("each", ${JSON.stringify([...parts.keys()])}, ${each}${options(bound)})`;
     },
   };
 }
 
-function maps(inner: fc.Arbitrary<Program>): fc.Arbitrary<Program> {
-  return fc
-    .record({
-      verb: fc.constantFrom("map" as const, "mapSettled" as const),
-      count: fc.integer({ min: 0, max: 3 }),
-      maxConcurrency: fc.constantFrom(undefined, 1, 2),
-      body: inner,
-    })
-    .map(mapping);
+function maps(items: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<readonly Program[]>): Verb["arbitrary"] {
+  return (inner) =>
+    fc
+      .record({
+        verb: fc.constantFrom("map" as const, "mapSettled" as const),
+        maxConcurrency: fc.constantFrom(undefined, 1, 2),
+        parts: items(inner),
+      })
+      .map(mapping);
 }
 
-export const map: Verb = { weight: 3, arbitrary: maps, orderly: maps };
+/** Of all items the same. */
+function alike(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
+  return fc
+    .record({ count: fc.integer({ min: 0, max: 3 }), body: inner })
+    .map(({ count, body }) => Array.from({ length: count }, () => body));
+}
+
+/** Of each item something else, so that one goes on while another waits. */
+function unlike(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
+  return fc.array(inner, { minLength: 2, maxLength: 3, size: "max" });
+}
+
+/** What loses a race leaves the map that the race is in, beside items that are under way or wait for their slot. */
+function races(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
+  const race = fc.array(inner, { minLength: 2, maxLength: 2 }).map(raceOf);
+  return unlike(fc.oneof(race, inner));
+}
+
+export const map: Verb = {
+  weight: 3,
+  arbitrary: (inner) => fc.oneof(maps(alike)(inner), maps(unlike)(inner), maps(races)(inner)),
+  orderly: (inner) => fc.oneof(maps(alike)(inner), maps(unlike)(inner)),
+};

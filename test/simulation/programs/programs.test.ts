@@ -237,11 +237,12 @@ describe("parts", () => {
   });
 
   test("of a map return in the order of its items", () => {
-    const map = mapping({ verb: "map", count: 2, body: a });
+    const map = mapping({ verb: "map", parts: [a, a] });
     expect(returns(map, ["a@[0]", "a@[1]"])).toBe(true);
     expect(returns(map, ["a@[1]", "a@[0]"])).toBe(false);
     expect(returns(map, ["a@[0]"])).toBe(false);
-    const settled = mapping({ verb: "mapSettled", count: 1, maxConcurrency: 1, body: a });
+    expect(returns(mapping({ verb: "map", parts: [a, b] }), ["a@[0]", "b@[1]"])).toBe(true);
+    const settled = mapping({ verb: "mapSettled", parts: [a], maxConcurrency: 1 });
     expect(returns(settled, [{ ok: "a@[0]" }])).toBe(true);
     expect(returns(settled, ["a@[0]"])).toBe(false);
   });
@@ -303,7 +304,8 @@ test("a program reads as the code of a workflow", () => {
   const program = sequenceOf([
     aStep({ name: "a", tries: ["throws", "hangs"], maxAttempts: 3 }),
     raceOf([signalled("red", { timeout: 30_000, onTimeout: "null" }), sequenceOf([sleeping("b", 1_000), b])]),
-    plainly("any", [caught(failing("Error")), mapping({ verb: "map", count: 2, maxConcurrency: 1, body: b })]),
+    plainly("any", [caught(failing("Error")), mapping({ verb: "map", parts: [b, b], maxConcurrency: 1 })]),
+    mapping({ verb: "mapSettled", parts: [a, b], maxConcurrency: 2 }),
   ]);
   expect(inWords(program)).toMatchInlineSnapshot(`
     "async ({ step }) => [
@@ -319,6 +321,10 @@ test("a program reads as the code of a workflow", () => {
         caught(() => Promise.reject(new Error("thrown@2.0.0"))),
         step.map("each", [0,1], (i, { step }) => step.run("b", () => "b@2.1[i]"), { maxConcurrency: 1 }),
       ]),
+      await step.mapSettled("each", [
+        ({ step }) => step.run("a", () => "a@3[0]"),
+        ({ step }) => step.run("b", () => "b@3[1]"),
+      ], (item, { step }) => item({ step }), { maxConcurrency: 2 }),
     ]"
   `);
 });
