@@ -19,9 +19,16 @@ export function describeCall({ port, what, parameter }: Waiting): string {
 export function describeAnswer(rows: readonly Row[]): string | undefined {
   const answer = Object(rows[0]?.["answer"]);
   const items: readonly unknown[] = Array.isArray(answer.turns) ? answer.turns : [answer];
-  const outcomes = items.flatMap((item) => [Reflect.get(Object(item), "outcome") ?? []].flat());
+  const outcomes = items.flatMap((item) => outcomeInWords(Object(item)));
   if (Array.isArray(answer.runs)) return `${answer.runs.length} due`;
   return outcomes.length === 0 ? undefined : outcomes.join(", ");
+}
+
+/** What was brought to a run says whether it is to go on for it. */
+function outcomeInWords({ outcome, turn }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (outcome === undefined) return [];
+  if (outcome !== "sent" && outcome !== "answered") return [String(outcome)];
+  return [`${outcome}, ${typeof turn === "number" ? `and turn ${turn} is ready` : "which wakes nothing"}`];
 }
 
 /** How a run stands. */

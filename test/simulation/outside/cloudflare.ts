@@ -129,7 +129,7 @@ export class Cloudflare implements Outside {
         .filter(({ at }) => at <= now)
         .map((message) => ({
           what: () =>
-            `the queue delivers ${describeTurn(message.body)} of ${message.body.runId} and others to ${process.name}`,
+            `the queue delivers ${describeTurn(message.body)} of ${message.body.runId}, and what else is there, to ${process.name}`,
           act: () => this.#deliver(message, process),
         })),
     ];
