@@ -228,12 +228,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["expire_callbacks: coalesce(records, '[]') → coalesce(records)"],
   },
   {
-    why: "Asked only of an attempt that is made again, which says when; for all others either answer comes to the same.",
-    mutants: [
-      "finish_branch: coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000, false) → coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000)",
-    ],
-  },
-  {
     why: "Costs nothing: code that does not fit the history does not fit it when it is replayed either.",
     mutants: ["engine: a flight that diverged stays warm"],
   },
