@@ -16,7 +16,7 @@ export interface Bench extends Place {
 
 export interface Killer {
   readonly name: string;
-  /** Seconds at most: asked also of a mutant that is explained. */
+  /** About a second: asked also of a mutant that is explained. */
   readonly isQuick?: boolean;
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
@@ -53,7 +53,6 @@ export function killers(simulated: readonly string[]): Killer[] {
     },
     {
       name: "nearest",
-      isQuick: true,
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
       testsOf: (mutant) => nearestTo(functionOf(mutant)),
       tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),

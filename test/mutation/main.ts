@@ -2,7 +2,7 @@
  * Mutation of the SQL and of the engine's orderings: changes one place at a time in a copy of the tree, and tells which
  * changes no test finds out.
  *
- *   npm run mutate:sql                                  all of them (two hours)
+ *   npm run mutate:sql                                  all of them (an hour)
  *   npm run mutate:sql -- --list --only claim_run       what there is to change there
  *   npm run mutate:sql -- --only claim_run --jobs 2     … and who finds it out
  *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
@@ -10,8 +10,8 @@
  * `--only`: a part of the id, or a file of src/postgres/functions; may come several times. `--by model,races`: only these
  * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all
  * verdicts; `--again FILE`: only those that survived there. `--sequences N`: of the model at most, when it is asked for the
- * second time. `--seeds N`: of the simulation. `--thorough`: asks the slow killers too about what explained.ts
- * explains.
+ * second time. `--seeds N`: of the simulation. `--thorough`: asks all killers also about what explained.ts
+ * explains; the few sequences of the model are always asked.
  *
  * Exits with 1 if a mutant survived that explained.ts does not explain, or if an explanation explains nothing.
  */

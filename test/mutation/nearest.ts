@@ -16,8 +16,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^describe$/, "races/bare-calls client http/runs"],
   [/^read_callback$/, "postgres/callback-pages http/callbacks"],
   [
-    /^(start_run|is_same|refuse_late_commit|find_run)$/,
-    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys",
+    /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
+    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes",
   ],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
@@ -48,22 +48,25 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart",
+    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order",
+    "races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
     /^(finish|park)_/,
-    "races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order",
+    "races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending/,
-    "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order",
+    "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart",
   ],
-  [/^in_stretches$/, "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles"],
-  [/^lock_run$/, "races/strangers races/lock-order races/finishes"],
+  [
+    /^in_stretches$/,
+    "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
+  ],
+  [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
 ];
 
