@@ -6,6 +6,7 @@
  *   --program V     only scenarios with this verb: map, race, callback, poison …
  *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded
  *   --trace         prints what happens; for one seed or a few
+ *   --twice         plays each seed twice: the same has to happen
  *   --jobs N        threads (the machine's cores)
  *   --all           does not stop at the first failure
  *   --database URL  a server to use, instead of one that is started for it
@@ -29,6 +30,7 @@ const { values: options } = parseArgs({
     program: { type: "string" },
     on: { type: "string" },
     trace: { type: "boolean", default: false },
+    twice: { type: "boolean", default: false },
     jobs: { type: "string", default: String(availableParallelism()) },
     all: { type: "boolean", default: false },
     database: { type: "string" },
@@ -70,7 +72,7 @@ async function playAll(): Promise<number> {
   let next = from;
   let tally: Tally = nothing;
   const isLeft = () => (next < from + count || performance.now() < until) && (options.all || tally.failed === 0);
-  const orders: WorkerOrders = { serverUrl, only };
+  const orders: WorkerOrders = { serverUrl, only, isTwice: options.twice };
   await Promise.all(
     Array.from({ length: Number(options.jobs) }, async () => {
       const worker = new Worker(new URL("worker.ts", import.meta.url), { workerData: orders });

@@ -39,6 +39,23 @@ export async function playSeed(site: Site, seed: number, options: SeedOptions = 
   return report;
 }
 
+/** That another thing happens the second time is wrong, too. */
+export async function playSeedTwice(site: Site, seed: number, options: SeedOptions = {}): Promise<Report> {
+  const stories: string[][] = [];
+  const play = async () => {
+    const story: string[] = [];
+    stories.push(story);
+    return await playSeed(site, seed, { ...options, onLine: (line) => story.push(line) });
+  };
+  const report = await play();
+  await play();
+  const [first = [], second = []] = stories;
+  const at = [...first, ...second].findIndex((_, index) => first[index] !== second[index]);
+  if (at < 0) return report;
+  const wrong = `played again, line ${at + 1} is not "${first[at] ?? ""}" but "${second[at] ?? ""}"`;
+  return { ...report, wrongs: [...report.wrongs, wrong] };
+}
+
 /** Undefined: it does not fail any more, so it is not always the same. */
 export async function shrinkSeed(site: Site, seed: number, options: SeedOptions = {}): Promise<Failure | undefined> {
   const { counterexample } = await fc.check(

@@ -1,12 +1,14 @@
 /** One thread that plays seeds as it is told to. */
 import { parentPort, workerData } from "node:worker_threads";
-import { describeScenario, type Failure, playSeed, type SeedOptions, shrinkSeed } from "./seeds.ts";
+import { describeScenario, type Failure, playSeed, playSeedTwice, type SeedOptions, shrinkSeed } from "./seeds.ts";
 import { openSite, type Site } from "./site.ts";
 import { type Tally, tallied } from "./tally.ts";
 
 export interface WorkerOrders {
   readonly serverUrl: string;
   readonly only: Pick<SeedOptions, "verb" | "platform">;
+  /** Each seed, to see that it is the same. */
+  readonly isTwice: boolean;
 }
 
 export interface Told {
@@ -17,7 +19,7 @@ export interface Told {
 /** A database in which much was deleted grows slow. */
 const seedsPerSite = 500;
 
-const { serverUrl, only }: WorkerOrders = workerData;
+const { serverUrl, only, isTwice }: WorkerOrders = workerData;
 let site: Site | undefined;
 let played = 0;
 
@@ -28,7 +30,7 @@ async function play(seed: number): Promise<Told> {
   }
   played += 1;
   site ??= await openSite(serverUrl);
-  const report = await playSeed(site, seed, only);
+  const report = await (isTwice ? playSeedTwice : playSeed)(site, seed, only);
   const tally = tallied(report);
   if (report.wrongs.length === 0) return { tally };
   const failure = await shrinkSeed(site, seed, only);
