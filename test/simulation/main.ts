@@ -100,9 +100,13 @@ async function answerOf(worker: Worker): Promise<Told> {
 }
 
 function report({ seed, wrongs, scenario, lines }: NonNullable<Told["failure"]>): void {
-  console.log(`\n✗ Seed ${seed} fails; what follows is the smallest scenario found that does.\n\n${scenario}\n`);
-  for (const line of lines) console.log(line);
-  if (lines.length === 0) for (const wrong of wrongs) console.log(`✗ ${wrong}`);
+  if (lines.length === 0) {
+    console.log(`\n✗ Seed ${seed} fails.`);
+    for (const wrong of wrongs) console.log(`✗ ${wrong}`);
+  } else {
+    console.log(`\n✗ Seed ${seed} fails; what follows is the smallest scenario found that does.\n\n${scenario}\n`);
+    for (const line of lines) console.log(line);
+  }
   console.log(`\nAll of it as it was drawn: npm run simulate -- --from ${seed} --seeds 1 --trace\n`);
 }
 
