@@ -45,7 +45,6 @@ export const ofOthers: readonly Explanation[] = [
       "list_due: s.has_pending → true",
       "diagnose: s.has_pending → true",
       "is_our_environment: not found → true",
-      "park_run: (*) > 0 into v_ready → (*) >= 0 into v_ready",
     ],
   },
   {

@@ -79,10 +79,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["finish_runs: i.claim_token is null → false"],
   },
   {
-    why: "Costs time only: the claim that came along is asked for once more by finish_turn, and its token is known.",
-    mutants: ["finish_run: t.status = 'running' → false"],
-  },
-  {
     why: "Costs time only: what is read where there is nothing is null as well.",
     mutants: [
       "claim_branch: b.demanded_after > coalesce(v_have, 0) → true",
