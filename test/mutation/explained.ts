@@ -171,14 +171,9 @@ export const explained: readonly Explanation[] = [
   {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
     mutants: [
-      "renew_leases: b.run_id = (v_item.turn->>'runId')::uuid → true",
       "renew_leases: b.path = v_item.turn->>'path' → true",
       "renew_leases: b.occurrence = (v_item.turn->>'occurrence')::integer → true",
     ],
-  },
-  {
-    why: "A lease that is over is over now as well.",
-    mutants: ["void_leases: t.leased_until > v_now → true"],
   },
   {
     why: "Early, never late: the scheduler looks when it need not.",
