@@ -6,6 +6,7 @@
  *   npm run mutate:sql -- --list --only claim_run       what there is to change there
  *   npm run mutate:sql -- --only claim_run --jobs 2     … and who finds it out
  *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
+ *   npm run mutate:sql -- --thorough --by nearest       … after a change: whether what is explained still is true
  *
  * `--only`: a part of the id, or a file of src/postgres/functions; may come several times. `--by model,races`: only these
  * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all

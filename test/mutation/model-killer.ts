@@ -14,7 +14,7 @@ import type { Verdict } from "./verdict.ts";
 const longestMs = 20_000;
 const queryCanceled = "57014";
 const seed = 20_261_120;
-/** They kill nine of ten that the model kills at all. */
+/** They kill nearly all that the model kills at all. */
 const few = 80;
 
 export class ModelKiller {
