@@ -27,6 +27,7 @@ export const errorCodes = {
   callback_expired: 410,
   value_too_large: 413,
   body_too_large: 413,
+  too_many_fields: 413,
   unsupported_media_type: 415,
   invalid_input: 422,
   invalid_payload: 422,

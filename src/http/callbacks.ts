@@ -2,7 +2,7 @@
  * A callback's URL: GET asks (it never answers), POST answers, POST …/reject rejects. The token is the permission. Programs
  * send and get JSON; a browser sends its form and gets pages.
  */
-import { type Rejection, refuseUnanswered } from "../client/answering.ts";
+import { type CallbackView, type Rejection, refuseUnanswered } from "../client/answering.ts";
 import type { LayoverError } from "../core/errors.ts";
 import { answerTo } from "./answer.ts";
 import { isForm, parseJson, readForm, readValue } from "./body.ts";
@@ -34,7 +34,7 @@ async function ask(visit: Visit): Promise<Response> {
 async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
   const { client, request } = visit;
   const token = visit.param("token");
-  const callback = client.openCallback(token);
+  const callback = await answerable(visit, "resolved");
   const contract = contracts.closest(callback.workflow, callback.version);
   if (!isForm(request.headers)) {
     await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
@@ -45,8 +45,8 @@ async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Pr
     await client.resolveCallback(token, formValue(form), { contract });
   } catch (thrown) {
     const error = shownError(thrown);
-    const payload = form.get("payload");
-    if (payload === null || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
+    const payload = form.get("payload")?.[0];
+    if (payload === undefined || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
     return await askPage({ callback, ...actions(visit), error, payload });
   }
   return await done(request, "resolved");
@@ -55,12 +55,27 @@ async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Pr
 async function reject(visit: Visit, maxBytes: number): Promise<Response> {
   const { client, request } = visit;
   const token = visit.param("token");
-  client.openCallback(token);
+  await answerable(visit, "rejected");
   const reason = isForm(request.headers)
-    ? { message: (await readForm(request, maxBytes)).get("reason")?.trim() || noReason }
+    ? { message: (await readForm(request, maxBytes)).get("reason")?.[0]?.trim() || noReason }
     : givenReason(await readValue(request, maxBytes));
   await client.rejectCallback(token, reason);
   return await done(request, "rejected");
+}
+
+/**
+ * The callback, if `outcome` may still be what becomes of it. It is asked before the body is read: a link that is over
+ * costs its holder one statement, and us nothing else.
+ *
+ * @throws LayoverError `callback_conflict`, `callback_expired`, `unknown_callback`
+ */
+async function answerable(visit: Visit, outcome: "resolved" | "rejected"): Promise<CallbackView> {
+  const callback = await visit.client.callback(visit.param("token"));
+  const { name, status } = callback;
+  // The same answer again is told the same, so it is read and compared.
+  if (status === "open" || status === outcome) return callback;
+  refuseUnanswered({ outcome: status === "expired" || status === "over" ? status : "conflict" }, name);
+  return callback;
 }
 
 async function done(request: Request, outcome: "resolved" | "rejected"): Promise<Response> {
@@ -81,10 +96,10 @@ function givenReason(given: unknown): Rejection {
 }
 
 /** The field `payload` as JSON, which our own page sends; any other form as an object of its fields. */
-function formValue(form: URLSearchParams): unknown {
-  const payload = form.get("payload");
-  if (payload !== null) return parseJson(payload, "the answer");
-  return Object.fromEntries([...new Set(form.keys())].map((name) => [name, fieldValue(form.getAll(name))]));
+function formValue(form: ReadonlyMap<string, readonly string[]>): unknown {
+  const payload = form.get("payload")?.[0];
+  if (payload !== undefined) return parseJson(payload, "the answer");
+  return Object.fromEntries([...form].map(([name, values]) => [name, fieldValue(values)]));
 }
 
 function fieldValue(values: readonly string[]): unknown {

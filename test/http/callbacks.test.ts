@@ -113,6 +113,43 @@ describe("a callback's URL", () => {
     expect(claimed.callbacks).toMatchObject([{ value: '1{"a":"1","b":["2","3"],"__proto__":"x"}' }]);
   });
 
+  it("refuses a form of very many fields, open or answered, whatever their names", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test, { name: "anything" });
+    const many = { ...form({}, program), body: Array.from({ length: 100_000 }, (_, index) => `f${index}=1`).join("&") };
+    const refused = async (to: string) => {
+      const response = await test.app.request(to, many);
+      return [response.status, await response.json()];
+    };
+    const limit = [413, { code: "too_many_fields", limit: 1_000 }];
+    expect(await refused(path)).toMatchObject(limit);
+    expect(await refused(`${path}/reject`)).toMatchObject(limit);
+    expect((await test.app.request(path, json({ ok: true }, {}))).status).toBe(200);
+    expect(await refused(path)).toMatchObject(limit);
+    expect(await refused(`${path}/reject`)).toMatchObject([409, { code: "callback_conflict" }]);
+  });
+
+  it("is asked what became of it before the body of an answer is read", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test, { until: Date.now() - 1_000 });
+    let pulls = 0;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          pulls += 1;
+          controller.enqueue(new Uint8Array(1_000).fill(32));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    for (const to of [path, `${path}/reject`]) {
+      const headers = { "content-type": "application/json" };
+      const init = { method: "POST", headers, body, duplex: "half" };
+      expect((await test.app.request(to, init)).status).toBe(410);
+    }
+    expect(pulls).toBe(0);
+  });
+
   it("rejects, by JSON or by the page's form", async () => {
     const test = anApp(database.query);
     const one = await aCallback(test);
