@@ -1,6 +1,8 @@
 /** `layover runs`: a page of runs, newest first. */
 import { Command, Option } from "commander";
+import type { ListOptions, Page } from "../client/listing.ts";
 import { type RunStatus, type RunView, runStatuses } from "../client/run-view.ts";
+import type { HttpClient } from "../http/http-client.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
 import { withDeployment } from "./deployment.ts";
 import { type Cell, plain, print, printJson, table } from "./screen.ts";
@@ -27,9 +29,13 @@ export const runs = new Command("runs")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
   .action(async ({ json, tag: tags, ...filter }: Options) => {
-    const page = await withDeployment(({ client }) => client.list({ ...filter, tags }));
+    const page = await withDeployment(({ client }) => wholePage(client, { ...filter, tags }));
     if (json) return printJson(page);
-    if (page.runs.length === 0) return print("There is no such run.");
+    const { cursor } = page;
+    if (page.runs.length === 0) {
+      if (cursor === undefined) return print("There is no such run.");
+      return print(`None of the newest runs is one. Older ones: --cursor ${plain(cursor)}`);
+    }
     const now = new Date();
     print(
       table(
@@ -37,8 +43,24 @@ export const runs = new Command("runs")
         page.runs.map((run) => rowOf(run, now)),
       ),
     );
-    if (page.cursor !== undefined) print(`\nThere are more: --cursor ${plain(page.cursor)}`);
+    if (cursor !== undefined) print(`\nThere are more: --cursor ${plain(cursor)}`);
   });
+
+/** How many pages one call of the command asks for. The database looks at some 2,000 runs for each. */
+const mostPages = 20;
+
+/** Asks on until there are `limit` runs: a page may be short though more pages follow. */
+async function wholePage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
+  const runs: RunView[] = [];
+  let cursor = filter.cursor;
+  for (let pages = 0; pages < mostPages && runs.length < filter.limit; pages += 1) {
+    const page = await client.list({ ...filter, limit: filter.limit - runs.length, cursor });
+    runs.push(...page.runs);
+    cursor = page.cursor;
+    if (cursor === undefined) return { runs };
+  }
+  return { runs, ...(cursor !== undefined && { cursor }) };
+}
 
 const columns = [
   { title: "RUN", isWhole: true },

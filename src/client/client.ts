@@ -130,7 +130,7 @@ export class Client implements ClientVerbs {
 
   async list(options: ListOptions = {}): Promise<Page> {
     const call = listCall(options);
-    return pageOf(call, (await translated(() => this.#calls.listRuns(call))).runs);
+    return pageOf(call, await translated(() => this.#calls.listRuns(call)));
   }
 
   async history(runId: string, options: HistoryOptions = {}): Promise<HistoryView> {

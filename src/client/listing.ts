@@ -4,7 +4,7 @@
  */
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import type { ListCall, WireRunView } from "../postgres/wire-verbs.ts";
+import type { ListAnswer, ListCall } from "../postgres/wire-verbs.ts";
 import { checkLimit } from "./page-limit.ts";
 import { type RunStatus, type RunView, runView } from "./run-view.ts";
 import { checkTags } from "./starting.ts";
@@ -23,18 +23,25 @@ export interface ListOptions {
 
 /** A page of runs. */
 export interface Page {
-  /** Newest first. */
+  /** Newest first. May be fewer than `limit`, or none, though more pages follow: look at `cursor`. */
   readonly runs: readonly RunView[];
-  /** Of the next page, if there is one. */
+  /** Cursor of the next page. Missing: this page is the last one. */
   readonly cursor?: string;
 }
 
 const mostRuns = 200;
 
+/**
+ * How many rows the database looks at for one page. A filter that few runs match then costs it no more than some 0.1 s,
+ * and answers a short page with a cursor.
+ */
+const mostRows = 2_000;
+
 /** Asks for one run more than the page holds, to know whether there is a next one. @throws LayoverError */
 export function listCall({ workflow, status, tags, limit = 50, cursor }: ListOptions): ListCall {
   return {
     limit: checkLimit(limit, mostRuns) + 1,
+    walk: mostRows,
     ...(workflow !== undefined && { workflow: checkName(workflow, "workflow") }),
     ...(status !== undefined && { status }),
     ...(tags !== undefined && { tags: checkTags(tags) }),
@@ -42,13 +49,10 @@ export function listCall({ workflow, status, tags, limit = 50, cursor }: ListOpt
   };
 }
 
-export function pageOf(call: ListCall, runs: readonly WireRunView[]): Page {
+export function pageOf(call: ListCall, { runs, next }: ListAnswer): Page {
   const page = runs.slice(0, call.limit - 1);
-  const last = page.at(-1);
-  return {
-    runs: page.map(runView),
-    ...(runs.length === call.limit && last !== undefined && { cursor: `1${last.runId.replaceAll("-", "")}` }),
-  };
+  const last = runs.length === call.limit ? page.at(-1)?.runId : next;
+  return { runs: page.map(runView), ...(last != null && { cursor: `1${last.replaceAll("-", "")}` }) };
 }
 
 function runIdOf(cursor: string): string {

@@ -16,6 +16,7 @@ import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { answerTo } from "./answer.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
+import { Lane } from "./lane.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import type { Route } from "./route.ts";
 import { runRoutes } from "./runs.ts";
@@ -37,6 +38,9 @@ export interface AppOptions {
 
 /** Of a body beside the value in it. */
 const slackBytes = 64 * 1024;
+
+/** How many lists and histories are read at once. node-postgres' pool has ten connections by default. */
+const mostHeavy = 3;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
@@ -61,16 +65,19 @@ export function createApp(options: AppOptions): Hono {
     { method: "GET", path: "/health", answer: async ({ request }) => answerTo(request, { status: "ok" }) },
   ];
 
+  const heavy = new Lane(mostHeavy);
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
     const request = req.raw;
     try {
       const caller = route.scope === undefined ? undefined : await authorize(request, route.scope, authenticate);
-      return await route.answer({
+      const visit = {
         request,
         client: caller?.keyId === undefined ? client : client.by(caller.keyId),
-        param: (name) => req.param(name) ?? "",
+        param: (name: string) => req.param(name) ?? "",
         query: new URL(req.url).searchParams,
-      });
+      };
+      const answer = () => route.answer(visit);
+      return await (route.isHeavy ? heavy.pass(answer, request.signal) : answer());
     } catch (error) {
       const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
       if (isOurs) onError(error, request);

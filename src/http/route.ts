@@ -16,6 +16,8 @@ export interface Route {
   readonly path: string;
   /** What an API key needs for it. Without: anyone may come. */
   readonly scope?: Scope;
+  /** Whether it reads many rows: only a few such requests are answered at once. */
+  readonly isHeavy?: true;
   answer(visit: Visit): Promise<Response>;
   /** How errors look here, where they are no problem document. */
   showError?(error: unknown, request: Request): Promise<Response>;

@@ -38,14 +38,14 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
         return answerTo(visit.request, await run.get());
       },
     },
-    { method: "GET", path: "/v1/runs", scope: "read", answer: listRuns },
+    { method: "GET", path: "/v1/runs", scope: "read", isHeavy: true, answer: listRuns },
     {
       method: "GET",
       path: "/v1/runs/:id",
       scope: "read",
       answer: async (visit) => answerTo(visit.request, await visit.client.get(visit.param("id"))),
     },
-    { method: "GET", path: "/v1/runs/:id/history", scope: "read", answer: readHistory },
+    { method: "GET", path: "/v1/runs/:id/history", scope: "read", isHeavy: true, answer: readHistory },
     { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: readResult },
   ];
 }

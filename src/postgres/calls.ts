@@ -160,7 +160,7 @@ export class Calls {
     return this.#call("get_run", key);
   }
 
-  listRuns(call: verbs.ListCall): Promise<{ readonly runs: readonly verbs.WireRunView[] }> {
+  listRuns(call: verbs.ListCall): Promise<verbs.ListAnswer> {
     return this.#call("list_runs", call);
   }
 

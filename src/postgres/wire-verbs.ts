@@ -109,6 +109,13 @@ export interface ListCall {
   readonly tags?: Readonly<Record<string, string>>;
   readonly before?: string;
   readonly limit: number;
+  /** How many rows the database may look at for this page. */
+  readonly walk: number;
+}
+export interface ListAnswer {
+  readonly runs: readonly WireRunView[];
+  /** Id of the last row that was looked at, where `walk` ended the page. Null: it ended by itself. */
+  readonly next: string | null;
 }
 export interface WireHistory {
   readonly runId: string;

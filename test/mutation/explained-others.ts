@@ -192,10 +192,6 @@ export const ofOthers: readonly Explanation[] = [
     mutants: ["list_due: p ? 'environment' → true"],
   },
   {
-    why: "Costs time only: behind the last one null is found, until the page is full, and left out of it.",
-    mutants: ["list_runs: not found → false"],
-  },
-  {
     why: "What is due now is due soon as well.",
     mutants: ["list_due: not v_is_new → false"],
   },

@@ -92,7 +92,7 @@ describeEachPostgres("API keys in the database", (database) => {
       () => theirs.sendSignal({ ...aSignal, signalId: v7() }),
       () => theirs.getRun({ runId }),
       () => theirs.getHistory({ runId }),
-      () => theirs.listRuns({ limit: 1 }),
+      () => theirs.listRuns({ limit: 1, walk: 100 }),
     ];
     for (const call of refused) await expect(call()).rejects.toMatchObject(revoked);
     const rows = await database.query(
@@ -101,7 +101,7 @@ describeEachPostgres("API keys in the database", (database) => {
       [runId],
     );
     expect(rows).toEqual([{ runs: 1, signals: 1 }]);
-    expect(await calls.listRuns({ limit: 2 })).toMatchObject({ runs: [{ runId }] });
+    expect(await calls.listRuns({ limit: 2, walk: 100 })).toMatchObject({ runs: [{ runId }] });
   });
 });
 

@@ -73,6 +73,64 @@ describeEachPostgres(
       expect(await list()).toEqual([]);
     });
 
+    describe("that few runs match", () => {
+      /** 3,000 runs that are completed; each 500th failed, and each 1,000th waits for ever. */
+      async function manyRuns(): Promise<void> {
+        await stage.onlooker.query(`
+          with made as (
+            insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+              select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'default', 'flow', 1, '0null', true,
+                  layover.now() from generate_series(1, 3000) as n returning id)
+          insert into layover.run_state (run_id, namespace, status, last_record_at, ended_at, error)
+            select m.id, 'default', case when m.is_waiting then 'parked' when m.is_failed then 'failed' else 'completed' end,
+                layover.now(), case when not m.is_waiting then layover.now() end,
+                case when m.is_failed and not m.is_waiting then '0null' end
+              from (select id, right(id::text, 3) = '000' as is_waiting, right(id::text, 3) in ('000', '500') as is_failed
+                from made) as m`);
+      }
+
+      /** How many rows of runs a page reads, as Postgres counts them. */
+      async function rowsRead(call: object): Promise<number> {
+        const reader = await stage.session("reader");
+        await reader.begin();
+        await reader.call("list_runs", { limit: 10, ...call });
+        const [row] = await reader.query(`select sum(seq_tup_read + idx_tup_fetch)::integer as rows
+          from pg_stat_xact_user_tables where schemaname = 'layover' and relname in ('run', 'run_state')`);
+        await reader.rollback();
+        return Number(row?.["rows"]);
+      }
+
+      const nobody = { workflow: "nobody", status: "completed" };
+
+      test("stops after as many rows as it may look at, and says where to go on", async () => {
+        await manyRuns();
+        const page = await stage.onlooker.call("list_runs", { limit: 10, walk: 100, status: "completed", tags: {} });
+        expect(page).toMatchObject({ runs: { length: 10 }, next: null });
+        const none = await stage.onlooker.call("list_runs", {
+          limit: 10,
+          walk: 100,
+          status: "sleeping",
+          workflow: "x",
+        });
+        expect(none).toEqual({ runs: [], next: null }); // three runs are live
+        await stage.onlooker.query("update layover.run_state set ended_at = null, status = 'parked', error = null");
+        const live = await stage.onlooker.call("list_runs", { limit: 10, walk: 100, status: "paused" });
+        expect(live).toEqual({ runs: [], next: "00000000-0000-7000-8000-000000002901" });
+        const on = { limit: 10, walk: 100, status: "paused", before: live.next };
+        expect((await stage.onlooker.call("list_runs", on)).next).toBe("00000000-0000-7000-8000-000000002801");
+      });
+
+      test.each([
+        ["blocked", { status: "blocked" }],
+        ["failed", { status: "failed" }],
+        ["waiting", { status: "waiting" }],
+        ["completed of a workflow that has none", nobody],
+      ])("reads few rows: %s", async (_, call) => {
+        await manyRuns();
+        expect(await rowsRead({ ...call, walk: 200 })).toBeLessThan(1_000);
+      });
+    });
+
     test("leaves out what is pruned while it is made", async () => {
       await someRuns();
       const gate = await stage.gate("layover.tag", "access exclusive");

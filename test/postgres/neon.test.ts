@@ -302,7 +302,7 @@ describeEachPostgres(
       expect(finished.turns).toMatchObject([{ outcome: "finished", status: "completed" }]);
 
       expect(endpoint.arrivals).toBe(1 + 2 * 3);
-      expect((await calls.listRuns({ limit: 10 })).runs).toHaveLength(1);
+      expect((await calls.listRuns({ limit: 10, walk: 100 })).runs).toHaveLength(1);
       expect(await calls.getHistory({ runId })).toMatchObject({
         records: [{ path: "charge", attempts: 1, value: "0true" }],
         attempts: [],

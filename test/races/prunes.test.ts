@@ -19,7 +19,7 @@ describeEachPostgres(
 
     const readers = [
       ["get_run", (run: Run) => ({ runId: run.id }), { outcome: "unknown" }],
-      ["list_runs", () => ({ limit: 10 }), { runs: [] }],
+      ["list_runs", () => ({ limit: 10 }), { runs: [], next: null }],
       ["get_history", (run: Run) => ({ runId: run.id }), { outcome: "unknown" }],
     ] as const;
 

@@ -26,7 +26,7 @@ export interface Answers {
   send_signal: verbs.SignalAnswer;
   answer_callback: verbs.CallbackAnswer;
   get_run: verbs.WireRunView | verbs.Unknown;
-  list_runs: { readonly runs: readonly verbs.WireRunView[] };
+  list_runs: verbs.ListAnswer;
   get_history: verbs.WireHistory | verbs.Unknown;
   create_key: { readonly outcome: "created" | "taken" };
 }
