@@ -6,6 +6,8 @@
 import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
 
+const longestShown = 60;
+
 // Controls (Postgres refuses U+0000), line and paragraph separators, lone surrogates.
 const unprintable = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u;
 
@@ -35,6 +37,25 @@ export function checkStepName(name: unknown, what = "the step's name"): string {
   throw invalidName(checked, what, `contains "${sign}", which builds the paths of steps`);
 }
 
+const utf8 = new TextEncoder();
+
+/**
+ * Answers `path` if Postgres can keep it in an index beside the run's id: an entry there may take 2,704 bytes.
+ *
+ * @throws LayoverError `invalid_name`
+ */
+export function checkPath(path: string): string {
+  const limit = defaultLimits.pathBytes;
+  if (path.length * 3 <= limit) return path; // the most bytes that so many UTF-16 units can take
+  const size = utf8.encode(path).length;
+  if (size <= limit) return path;
+  const message = `the path of step ${JSON.stringify(path.slice(0, longestShown))}… is ${size} bytes long, more than ${limit}`;
+  throw new LayoverError("invalid_name", message, {
+    hint: "Use shorter names for the step and for the scopes and maps around it.",
+    details: { field: "the step's path", limit, size },
+  });
+}
+
 /** A namespace. It becomes part of names in the cloud, such as a schedule's, so its letters are few. */
 export function checkNamespace(namespace: unknown): string {
   const checked = checkName(namespace, "the namespace");
@@ -44,8 +65,6 @@ export function checkNamespace(namespace: unknown): string {
     details: { field: "the namespace", name: checked },
   });
 }
-
-const longestShown = 60;
 
 function invalidName(name: unknown, what: string, why: string): LayoverError {
   const shown = typeof name === "string" && name !== "" ? ` ${JSON.stringify(name.slice(0, longestShown))}` : "";

@@ -5,7 +5,7 @@ import type { MapScope } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
 import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
-import { checkStepName } from "./names.ts";
+import { checkPath, checkStepName } from "./names.ts";
 import { resolveRetry } from "./retry.ts";
 import type { Schemas } from "./schema.ts";
 import { toRandom, toUuid } from "./seeded.ts";
@@ -49,12 +49,12 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
   const { execution, seed, sealCallback, stepTimeoutMs } = options;
 
   const place = (name: string) => {
-    const path = scope.prefix + checkStepName(name);
+    const path = checkPath(scope.prefix + checkStepName(name));
     return { path, occurrence: execution.nextOccurrence(path), map: scope.map };
   };
   /** The path of a room for names; a second one of the same name is another room. */
   const room = (name: string) => {
-    const path = scope.prefix + checkStepName(name);
+    const path = checkPath(scope.prefix + checkStepName(name));
     const occurrence = execution.nextOccurrence(`${path}/`);
     return occurrence === 1 ? path : `${path}#${occurrence}`;
   };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkName, checkNamespace, checkStepName } from "../../src/core/names.ts";
+import { checkName, checkNamespace, checkPath, checkStepName } from "../../src/core/names.ts";
 
 describe("checkName", () => {
   it.each([
@@ -76,6 +76,26 @@ describe("checkStepName", () => {
   it("refuses what no name may be, and says whose name it is", () => {
     expect(() => checkStepName("")).toThrow("the step's name is empty");
     expect(() => checkStepName("", "the scope's name")).toThrow("the scope's name is empty");
+  });
+});
+
+describe("checkPath", () => {
+  it.each(["a", "a".repeat(2_000), "€".repeat(666), "ship[3]/send"])("answers a path of up to 2,000 bytes", (path) => {
+    expect(checkPath(path)).toBe(path);
+  });
+
+  it.each([
+    ["a".repeat(2_001), 2_001],
+    ["€".repeat(667), 2_001],
+  ])("refuses a longer one, and says how long it is", (path, size) => {
+    expect(() => checkPath(path)).toThrow(
+      expect.objectContaining({
+        code: "invalid_name",
+        message: `the path of step "${path.slice(0, 60)}"… is ${size} bytes long, more than 2000`,
+        hint: "Use shorter names for the step and for the scopes and maps around it.",
+        details: { field: "the step's path", limit: 2_000, size },
+      }),
+    );
   });
 });
 

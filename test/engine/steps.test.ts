@@ -286,6 +286,27 @@ test("a step's name is checked, and the sentence says what is wrong", async () =
   expect(view).toMatchObject({ status: "failed", error: { name: "LayoverError", code: "invalid_name" } });
 });
 
+test("the path of a step is checked before anything is begun, and the longest one is recorded", async () => {
+  const bodies: string[] = [];
+  const inScopes = (step: TestedStep, names: readonly string[], body: string): Promise<unknown> => {
+    const [name = "", ...rest] = names;
+    return rest.length === 0
+      ? step.run(name, () => bodies.push(body))
+      : step.scope(name, async ({ step: inner }) => inScopes(inner, rest, body));
+  };
+  const scopes = Array.from({ length: 9 }, () => "s".repeat(199));
+  const { view } = await play(database, async ({ step }) => {
+    await inScopes(step, [...scopes, "t".repeat(200)], "longest");
+    await Promise.all([inScopes(step, [...scopes, "t".repeat(196)], "beside"), step.run("other", () => 0)]);
+    await inScopes(step, [...scopes, "u".repeat(198), "x"], "too long");
+  });
+  expect(bodies).toEqual(["longest", "beside"]);
+  expect(view).toMatchObject({
+    status: "failed",
+    error: { code: "invalid_name", message: expect.stringContaining("bytes long, more than 2000") },
+  });
+});
+
 test("a step that is no function is refused", async () => {
   const body: unknown = "charge";
   const { view } = await play(database, async ({ step }) => step.run("charge", body as () => string));
