@@ -24,10 +24,7 @@ function translate(cause: QueryError): Error {
         cause,
       });
     case "LO005":
-      return new LayoverError("unauthorized", "the API key was revoked", {
-        hint: "Make a new one with `npx layover keys`.",
-        cause,
-      });
+      return revokedKey({ cause });
     case "3F000":
     case "42883":
     case "42P01":
@@ -38,6 +35,13 @@ function translate(cause: QueryError): Error {
     default:
       return isPassing(cause.sqlState) ? unavailable(cause) : cause;
   }
+}
+
+export function revokedKey(options: { readonly cause?: unknown } = {}): LayoverError {
+  return new LayoverError("unauthorized", "the API key was revoked", {
+    hint: "Make a new one with `npx layover keys`.",
+    ...options,
+  });
 }
 
 /** Broken connections (08), no room (53), a server that starts, stops or cancels (57), conflicts that retries did not end. */

@@ -8,6 +8,7 @@
 import type { Context, Hono } from "hono";
 import { Hono as TinyHono } from "hono/tiny";
 import type { Client } from "../client/client.ts";
+import { revokedKey } from "../client/failure.ts";
 import type { Contract } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
@@ -18,6 +19,7 @@ import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
+import { newRemembered, type Remembered } from "./remembered.ts";
 import type { Route } from "./route.ts";
 import { runRoutes } from "./runs.ts";
 import type { Secrets } from "./secrets.ts";
@@ -32,6 +34,8 @@ export interface AppOptions {
   /** Who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /** What earlier apps of this process have learned. Default: nothing. */
+  readonly remembered?: Remembered | undefined;
   /** Told of every error that is not the caller's. Default: `console.error`. */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
@@ -46,13 +50,13 @@ const mostHeavy = 3;
 export function createApp(options: AppOptions): Hono {
   const { client, secrets, limits, onError = (error) => console.error(error) } = options;
   const namespace = checkNamespace(options.namespace);
-  const { authenticate = byApiKey(secrets, namespace) } = options;
+  const { authenticate = byApiKey(secrets, namespace), remembered = newRemembered() } = options;
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
   const routes: readonly Route[] = [
     ...runRoutes(contracts, maxBytes),
     ...signalRoutes(contracts, maxBytes),
-    ...callbackRoutes(contracts, maxBytes),
+    ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
     {
       method: "POST",
       path: "/v1/wake",
@@ -66,18 +70,31 @@ export function createApp(options: AppOptions): Hono {
   ];
 
   const heavy = new Lane(mostHeavy);
+  const { revokedKeys } = remembered;
+  /** Each statement asks whether the key was revoked. Once one has told so, none is sent. */
+  const byKey = async (keyId: string, answer: (client: Client) => Promise<Response>): Promise<Response> => {
+    if (revokedKeys.get(keyId)) throw revokedKey();
+    try {
+      return await answer(client.by(keyId));
+    } catch (error) {
+      if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(keyId, true);
+      throw error;
+    }
+  };
+
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
     const request = req.raw;
     try {
       const caller = route.scope === undefined ? undefined : await authorize(request, route.scope, authenticate);
-      const visit = {
-        request,
-        client: caller?.keyId === undefined ? client : client.by(caller.keyId),
-        param: (name: string) => req.param(name) ?? "",
-        query: new URL(req.url).searchParams,
-      };
-      const answer = () => route.answer(visit);
-      return await (route.isHeavy ? heavy.pass(answer, request.signal) : answer());
+      const answer = (client: Client) =>
+        route.answer({
+          request,
+          client,
+          param: (name) => req.param(name) ?? "",
+          query: new URL(req.url).searchParams,
+        });
+      const pass = () => (caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, answer));
+      return await (route.isHeavy ? heavy.pass(pass, request.signal) : pass());
     } catch (error) {
       const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
       if (isOurs) onError(error, request);

@@ -10,31 +10,39 @@ import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./c
 import type { Contracts } from "./contracts.ts";
 import { invalidField, objectBody, optionalText } from "./fields.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
+import type { Remembered } from "./remembered.ts";
 import type { Route, Visit } from "./route.ts";
 
-export function callbackRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
+interface CallbackTerms {
+  readonly contracts: Contracts;
+  readonly maxBytes: number;
+  readonly answered: Remembered["answeredCallbacks"];
+}
+
+export function callbackRoutes(terms: CallbackTerms): readonly Route[] {
   const showError = showCallbackError;
   return [
-    { method: "GET", path: "/callbacks/:token", answer: ask, showError },
-    { method: "POST", path: "/callbacks/:token", answer: (visit) => resolve(visit, contracts, maxBytes), showError },
-    { method: "POST", path: "/callbacks/:token/reject", answer: (visit) => reject(visit, maxBytes), showError },
+    { method: "GET", path: "/callbacks/:token", answer: (visit) => ask(visit, terms), showError },
+    { method: "POST", path: "/callbacks/:token", answer: (visit) => resolve(visit, terms), showError },
+    { method: "POST", path: "/callbacks/:token/reject", answer: (visit) => reject(visit, terms), showError },
   ];
 }
 
-async function ask(visit: Visit): Promise<Response> {
-  const { client, request } = visit;
-  const callback = await client.callback(visit.param("token"));
+async function ask(visit: Visit, { answered }: CallbackTerms): Promise<Response> {
+  const { request } = visit;
+  const callback = await callbackOf(visit, answered);
   const { status, name } = callback;
   if (!wantsPage(request)) return answerTo(request, callback, { headers: callbackHeaders });
-  if (status === "resolved" || status === "rejected") return await answeredPage();
-  if (status !== "open") refuseUnanswered({ outcome: status }, name);
+  if (isAnswered(callback)) return await answeredPage();
+  if (status === "expired" || status === "over") refuseUnanswered({ outcome: status }, name);
   return await askPage({ callback, ...actions(visit) });
 }
 
-async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
+async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
+  const { contracts, maxBytes } = terms;
   const { client, request } = visit;
   const token = visit.param("token");
-  const callback = await answerable(visit, "resolved");
+  const callback = await answerable(visit, "resolved", terms);
   const contract = contracts.closest(callback.workflow, callback.version);
   if (!isForm(request.headers)) {
     await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
@@ -52,15 +60,29 @@ async function resolve(visit: Visit, contracts: Contracts, maxBytes: number): Pr
   return await done(request, "resolved");
 }
 
-async function reject(visit: Visit, maxBytes: number): Promise<Response> {
+async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
+  const { maxBytes } = terms;
   const { client, request } = visit;
   const token = visit.param("token");
-  await answerable(visit, "rejected");
+  await answerable(visit, "rejected", terms);
   const reason = isForm(request.headers)
     ? { message: (await readForm(request, maxBytes)).get("reason")?.[0]?.trim() || noReason }
     : givenReason(await readValue(request, maxBytes));
   await client.rejectCallback(token, reason);
   return await done(request, "rejected");
+}
+
+/** The callback of the token in the path. Once it is answered, it stays so. @throws LayoverError `unknown_callback` */
+async function callbackOf({ client, param }: Visit, answered: CallbackTerms["answered"]): Promise<CallbackView> {
+  const token = param("token");
+  client.openCallback(token);
+  const callback = await client.callback(token);
+  if (isAnswered(callback)) answered.set(token, callback);
+  return callback;
+}
+
+function isAnswered({ status }: CallbackView): boolean {
+  return status === "resolved" || status === "rejected";
 }
 
 /**
@@ -69,8 +91,12 @@ async function reject(visit: Visit, maxBytes: number): Promise<Response> {
  *
  * @throws LayoverError `callback_conflict`, `callback_expired`, `unknown_callback`
  */
-async function answerable(visit: Visit, outcome: "resolved" | "rejected"): Promise<CallbackView> {
-  const callback = await visit.client.callback(visit.param("token"));
+async function answerable(
+  visit: Visit,
+  outcome: "resolved" | "rejected",
+  { answered }: CallbackTerms,
+): Promise<CallbackView> {
+  const callback = await callbackOf(visit, answered);
   const { name, status } = callback;
   // The same answer again is told the same, so it is read and compared.
   if (status === "open" || status === outcome) return callback;

@@ -118,14 +118,14 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   };
 
   const answer = async (request: Request, env: Env, context: ExecutionContext): Promise<Response> => {
-    const { secrets } = isolateOf(env);
+    const { secrets, remembered } = isolateOf(env);
     let answeredAt: number | undefined;
     const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
     const { client, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
     const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
     const bySession = options.authenticate;
     const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), secrets, namespace);
-    const appOptions = { client, contracts, secrets, namespace, authenticate, onError: report };
+    const appOptions = { client, contracts, secrets, namespace, authenticate, remembered, onError: report };
     const app = new Hono().route(prefix, createApp(appOptions));
     try {
       return await app.fetch(request);

@@ -4,6 +4,7 @@
  */
 import { LayoverError } from "../core/errors.ts";
 import type { Registry } from "../engine/registry.ts";
+import { newRemembered, type Remembered } from "../http/remembered.ts";
 import { Secrets } from "../http/secrets.ts";
 import { DatabaseClock, hostClock } from "../postgres/clock.ts";
 
@@ -11,6 +12,8 @@ export interface Isolate {
   /** Its keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
+  /** Which keys and callbacks are over. */
+  readonly remembered: Remembered;
   /** So that a warm isolate's call asks for no time: two statements a step, and not three. */
   readonly clock: DatabaseClock;
   /** Which deployment this is: the platform's id of it, else what it carries. */
@@ -33,6 +36,7 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate
   return {
     secrets: read("secrets", () => new Secrets(options.secrets(env))),
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
+    remembered: newRemembered(),
     clock: new DatabaseClock(hostClock),
     deployment: read("deployment", () => options.deployment?.(env)) ?? textOf(options.versions),
     armed: new Set(),

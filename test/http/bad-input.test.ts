@@ -227,7 +227,9 @@ describe("bad input", () => {
     expect(await answerTo(start, post(new TextEncoder().encode("{}"), { "content-type": "" }))).toBe(
       "415 unsupported_media_type",
     );
-    expect(await answerTo(callback, { method: "POST", body: "x", headers: { "content-type": "text/plain" } })).toBe(
+    const ref = { runId, epoch: 0, path: "q", occurrence: 0, workflow: "order", version: 1, name: "approval" };
+    const open = `/callbacks/${sealCallback(ref).token}`;
+    expect(await answerTo(open, { method: "POST", body: "x", headers: { "content-type": "text/plain" } })).toBe(
       "415 unsupported_media_type",
     );
     const body = JSON.stringify({ input: { id: "1" } });

@@ -150,6 +150,17 @@ describe("a callback's URL", () => {
     expect(pulls).toBe(0);
   });
 
+  it("costs no statement once the process knows that it was answered", async () => {
+    const test = anApp(database.query);
+    const { path } = await aCallback(test);
+    expect((await test.app.request(`${path}/reject`, json({ message: "no" }, {}))).status).toBe(200);
+    expect(await (await test.app.request(path)).text()).toContain("Already answered");
+    const before = test.statements.length;
+    expect(await (await test.app.request(path)).text()).toContain("Already answered");
+    expect((await test.app.request(path, json({ ok: true }, {}))).status).toBe(409);
+    expect(test.statements.length).toBe(before);
+  });
+
   it("rejects, by JSON or by the page's form", async () => {
     const test = anApp(database.query);
     const one = await aCallback(test);

@@ -1,51 +1,78 @@
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import type { Authenticate } from "../../src/http/access.ts";
 import { createApiKey, openApiKey, scopes } from "../../src/http/api-key.ts";
 import { HttpClient } from "../../src/http/http-client.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { anApp, bare, order } from "./an-app.ts";
+import { anApp, anything, bare, json, order } from "./an-app.ts";
 
 describe("a revoked API key", () => {
   const database = testDatabase();
 
-  /** A client with a key of its own. */
-  function aCaller(authenticate?: Authenticate) {
+  /** A client with a key of its own, of a process that remembers nothing. */
+  function aCaller(authenticate?: Authenticate, apiKey = createApiKey(secrets, { name: "test", namespace, scopes })) {
     const test = anApp(database.query, { authenticate });
-    const apiKey = createApiKey(secrets, { name: "test", namespace, scopes });
     const keyId = openApiKey(secrets, apiKey, { namespace })?.keyId ?? "";
     const fetch = async (url: string, init: RequestInit) => await test.app.request(url, init);
-    return { ...test, keyId, inProcess: test.client, client: new HttpClient({ url: "http://test", apiKey, fetch }) };
+    return {
+      ...test,
+      apiKey,
+      keyId,
+      inProcess: test.client,
+      client: new HttpClient({ url: "http://test", apiKey, fetch }),
+    };
   }
 
   it("is refused by every verb, at no further statement, and nothing happens", async () => {
-    const { client, calls, keyId, inProcess, statements, wakes, dispatches } = aCaller();
-    const run = await client.start(order, { id: "1" }, { id: "before" });
-    const verbs: Record<string, () => Promise<unknown>> = {
-      start: () => client.start(bare, undefined, { id: "after" }),
-      get: () => run.get(),
-      runById: () => client.runById(order, "before"),
-      list: () => client.list(),
-      history: () => run.history(),
-      result: () => run.result({ wait: "10s" }),
-      signal: () => run.signal("address", { city: "Bonn" }),
-      signalById: () => client.signal({ id: "before" }, "address", { city: "Bonn" }, { contract: order }),
-      wake: () => client.wake(),
+    const { client, calls, keyId, apiKey, inProcess } = aCaller();
+    const { runId } = await client.start(order, { id: "1" }, { id: "before" });
+    const verbs: Record<string, (client: HttpClient) => Promise<unknown>> = {
+      start: (client) => client.start(bare, undefined, { id: "after" }),
+      get: (client) => client.get(runId),
+      runById: (client) => client.runById(order, "before"),
+      list: (client) => client.list(),
+      history: (client) => client.history(runId),
+      result: (client) => client.result(runId, { wait: "10s" }),
+      signal: (client) => client.signal(runId, "address", { city: "Bonn" }, { contract: order }),
+      signalById: (client) => client.signal({ id: "before" }, "address", { city: "Bonn" }, { contract: order }),
+      wake: (client) => client.wake(),
     };
     await calls.revokeKey({ keyId });
-    dispatches.length = 0;
     for (const [name, verb] of Object.entries(verbs)) {
-      const before = statements.length;
-      await expect(verb(), name).rejects.toMatchObject({
+      const fresh = aCaller(undefined, apiKey);
+      await fresh.calls.now();
+      const before = fresh.statements.length;
+      await expect(verb(fresh.client), name).rejects.toMatchObject({
         code: "unauthorized",
         message: "the API key was revoked",
         hint: expect.stringContaining("npx layover keys"),
       });
-      expect(statements.length - before, name).toBe(1);
+      expect(fresh.statements.length - before, name).toBe(1);
+      expect([fresh.wakes.count, fresh.dispatches.length]).toEqual([0, 0]);
     }
     await expect(inProcess.runById(bare, "after")).rejects.toMatchObject({ code: "unknown_run" });
-    expect([wakes.count, dispatches.length]).toEqual([0, 0]);
-    expect((await inProcess.history(run.runId)).records).toEqual([]);
+    expect((await inProcess.history(runId)).records).toEqual([]);
+  });
+
+  it("costs no statement once the process knows, and neither its body nor a schema is looked at", async () => {
+    let parsed = 0;
+    const input = z.unknown().transform(() => {
+      parsed += 1;
+    });
+    const { app, calls, statements } = anApp(database.query, { contracts: [{ ...anything, input }] });
+    const key = createApiKey(secrets, { name: "test", namespace, scopes: ["start", "read"] });
+    const headers = { authorization: `Bearer ${key}` };
+    await calls.revokeKey({ keyId: openApiKey(secrets, key, { namespace })?.keyId ?? "" });
+    expect((await app.request("/v1/runs", { headers })).status).toBe(401);
+    const before = statements.length;
+    const request = new Request("http://test/v1/workflows/anything/runs", json({ input: 1 }, headers));
+    const response = await app.request(request);
+    expect([response.status, await response.json()]).toMatchObject([401, { detail: "the API key was revoked" }]);
+    expect([statements.length - before, request.bodyUsed, parsed]).toEqual([0, false, 0]);
+    const another = createApiKey(secrets, { name: "test", namespace, scopes: ["read"] });
+    const other = await app.request("/v1/runs", { headers: { authorization: `Bearer ${another}` } });
+    expect(other.status).toBe(200);
   });
 
   it("leaves other keys, the client in process and callers without a key as they were", async () => {
