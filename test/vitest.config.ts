@@ -8,7 +8,7 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: ["test/postgres/global-setup.ts", "test/pack/global-setup.ts"],
+    globalSetup: ["test/temporary-files.ts", "test/postgres/global-setup.ts", "test/pack/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

@@ -70,9 +70,12 @@ function isExecutable(folder: string, identity: Identity): boolean {
   }
 }
 
-/** A checkout below `/root` is closed to everybody else, binaries included. */
+/**
+ * A checkout below `/root` is closed to everybody else, binaries included. The copy is kept for the next time: in
+ * `LAYOVER_POSTGRES_COPIES` where this process' own temporary folder will be removed.
+ */
 function copyWithinReach(folder: string, version: PostgresVersion, identity: Identity): string {
-  const copy = join(tmpdir(), `layover-postgres-${version}-binaries`);
+  const copy = join(process.env["LAYOVER_POSTGRES_COPIES"] ?? tmpdir(), `layover-postgres-${version}-binaries`);
   if (!isExecutable(join(copy, "bin"), identity)) {
     const draft = mkdtempSync(`${copy}-`);
     cpSync(dirname(folder), draft, { recursive: true, verbatimSymlinks: true });
