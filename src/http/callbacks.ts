@@ -76,7 +76,7 @@ async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
 async function callbackOf({ client, param }: Visit, answered: CallbackTerms["answered"]): Promise<CallbackView> {
   const token = param("token");
   client.openCallback(token);
-  const callback = await client.callback(token);
+  const callback = answered.get(token) ?? (await client.callback(token));
   if (isAnswered(callback)) answered.set(token, callback);
   return callback;
 }
