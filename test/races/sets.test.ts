@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { FinishAnswer } from "../../src/postgres/wire.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
+import { acceptRecords, refuseRecords } from "../postgres/refusals.ts";
 import {
   aFanOut,
   aMap,
@@ -112,6 +113,26 @@ describeEachPostgres(
         expect(answers.filter(({ outcome }) => outcome === "finished")).toHaveLength(4);
         expect(await histories()).toEqual(steps.map((step, index) => (index === 2 ? [] : step)));
         expect(await at(2).state()).toMatchObject({ status: "running", turn: 1, token: tokenOf("first") });
+      });
+
+      test.each(["53100", "25006", "42501", "XX000", "55P03", "58030", "P0001"])(
+        "with one among them that the database refuses with %s records the others",
+        async (sqlState) => {
+          await refuseRecords(stage.onlooker, sqlState, "new.path = 'step 2'");
+          const answers = await finish(claimsOn)(stage.onlooker);
+          expect(answers[2]).toMatchObject({ outcome: "raised", sqlState, message: "refused" });
+          expect(answers.filter(({ outcome }) => outcome === "finished")).toHaveLength(4);
+          expect(await histories()).toEqual(steps.map((step, index) => (index === 2 ? [] : step)));
+          expect(await at(2).state()).toMatchObject({ status: "running", turn: 1, token: tokenOf("first") });
+        },
+      );
+
+      test.each(["40P01", "40001"])("fails as a whole with %s, and all of it may be sent again", async (sqlState) => {
+        await refuseRecords(stage.onlooker, sqlState, "new.path = 'step 2'");
+        await expect(finish(claimsOn)(stage.onlooker)).rejects.toMatchObject({ code: sqlState });
+        expect(await histories()).toEqual([[], [], [], [], []]);
+        await acceptRecords(stage.onlooker);
+        expect(await finish(claimsOn)(stage.onlooker)).toMatchObject(ids.map(() => ({ outcome: "finished" })));
       });
 
       test("answers each in its place where some do more than go on", async () => {

@@ -1,5 +1,6 @@
--- One finish for a set of turns. Each answers with an outcome of its own; if one raises, the set is done again item by
--- item, so that one bad item never fails the others.
+-- One finish for a set of turns. Each answers with an outcome of its own. If one raises, whatever the reason (a full disk
+-- too), the set is done again item by item, so that one bad item never fails the others. Only a deadlock fails the whole
+-- call: the caller sends it again at once.
 create or replace function layover.finish_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -42,15 +43,18 @@ begin
             end if;
             begin
               v_answers[v_part.places[v_number]] := layover.finish_turn(p, v_turn);
-            exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
+            exception when others then
+              if sqlstate like '40%' then
+                raise;
+              end if;
               v_answers[v_part.places[v_number]] := json_build_object('outcome', 'raised', 'sqlState', sqlstate,
                 'message', sqlerrm);
             end;
           end loop;
         end loop;
         exit;
-      exception when data_exception or integrity_constraint_violation or raise_exception or program_limit_exceeded then
-        if v_try = 2 then
+      exception when others then
+        if v_try = 2 or sqlstate like '40%' then
           raise;
         end if;
       end;
