@@ -5,9 +5,11 @@
 import { motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
+import { hostClock } from "../postgres/clock.ts";
 import type { DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./invocation.ts";
 import { defaults } from "./options.ts";
+import { prune } from "./prune.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
 export interface TickAnswer {
@@ -52,6 +54,7 @@ const unlimited: Room = { turns: Number.POSITIVE_INFINITY, alone: Number.POSITIV
 export async function tick({ options, registry }: Crew, wishes: TickOptions = {}): Promise<TickAnswer> {
   const { deployment, isExclusive = false, most = unlimited } = wishes;
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
+  const { host = hostClock } = options;
   const { environment = defaults.environment } = options;
   const { versions } = registry;
   let after: { dueAt: number | null; runId: string } | undefined;
@@ -125,7 +128,8 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     }
     after = { dueAt: last.dueAt, runId: last.runId };
   }
-  await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });
+  const isPruned = await prune({ calls, host, keepMs, keepFailedMs });
+  if (!isPruned) await calls.alarms.arm([motionMinute(calls.clock.now())]);
   const isWhole = isNew && isComplete;
   return { isOurs: true, due, dispatched, isNew: isWhole, triedThrough: isNew && !isWhole ? triedThrough : undefined };
 }

@@ -18,26 +18,36 @@ interface Found {
   readonly nextDueAt?: number | null;
   /** How many were woken since: by the first move, and by the second. */
   readonly left?: readonly number[];
+  /** How many runs each slice of pruning deletes, and how long it takes. Then none. */
+  readonly pruned?: readonly number[];
+  readonly pruningMs?: number;
 }
 
-function anEngine({ fails, runs = [], nextDueAt = null, left = [] }: Found) {
+function anEngine({ fails, runs = [], nextDueAt = null, left = [], pruned = [], pruningMs = 0 }: Found) {
+  const slices = [...pruned];
+  let monotonic = 0;
   const armed: number[] = [];
   const events: string[] = [];
   const moves = left.map((number) => ({ left: number }));
   const answers: Readonly<Record<string, object>> = {
     read_clock: { now: noon },
-    prune_runs: { pruned: 0 },
     list_due: { now: noon, isOurs: true, isNew: false, runs, nextDueAt },
   };
   const answer = async (text: string, [parameter]: readonly unknown[] = []) => {
     const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
     if (name === fails) throw new QueryError("no such function", { sqlState: "42883", isRolledBack: true });
+    if (name === "prune_runs") {
+      events.push(name);
+      monotonic += pruningMs;
+      return [{ answer: { pruned: slices.shift() ?? 0 } }];
+    }
     if (name !== "move_due") return [{ answer: answers[name] }];
     const soonAt = /"soonAt":(\d+)/.exec(String(parameter))?.[1];
     events.push(soonAt === undefined ? name : `${name} to ${soonAt}`);
     return [{ answer: moves.shift() }];
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
+  const host = { monotonic: () => monotonic, after: () => () => {} };
   const calls = new Calls({
     query,
     namespace: "default",
@@ -47,11 +57,11 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [] }: Found) {
         events.push(`arm ${at}`);
       }
     },
-    host: { monotonic: () => 0, after: () => () => {} },
+    host,
   });
   const dispatch: Dispatch = async (turns) =>
     void events.push(["dispatch", ...turns.map(({ runId }) => runId)].join(" "));
-  return { armed, events, engine: new Engine({ calls, dispatch, workflows: [] }) };
+  return { armed, events, engine: new Engine({ calls, dispatch, workflows: [], host }) };
 }
 
 test.each(["list_due", "prune_runs"])(
@@ -81,7 +91,14 @@ test("a tick arms before it moves, and once more before it moves what was woken 
   const { engine, events } = anEngine({ runs: [{ ...run, dueAt: noon + 30_000 }], left: [1, 0] });
   await engine.tick();
   const [backoff, soon] = [noon + 2 * minute, noon + minute];
-  expect(events).toEqual([`arm ${backoff}`, "move_due", `arm ${soon}`, `move_due to ${soon}`, "dispatch r"]);
+  expect(events).toEqual([
+    `arm ${backoff}`,
+    "move_due",
+    `arm ${soon}`,
+    `move_due to ${soon}`,
+    "dispatch r",
+    "prune_runs",
+  ]);
 });
 
 test.each([
@@ -100,7 +117,7 @@ test("a tick dispatches alone whatever may have killed its process, and the othe
   const runs = ["a", "b", "c", "d"].map((runId, index) => ({ ...run, runId, isUnfinished: index > 1 }));
   const { engine, events } = anEngine({ runs, left: [0] });
   await engine.tick();
-  expect(events.slice(2)).toEqual(["dispatch a b", "dispatch c", "dispatch d"]);
+  expect(events.slice(2, 5)).toEqual(["dispatch a b", "dispatch c", "dispatch d"]);
 });
 
 test("a tick does not arm again what is not about to ring", async () => {
@@ -108,4 +125,17 @@ test("a tick does not arm again what is not about to ring", async () => {
   await engine.tick();
   await engine.tick();
   expect(armed).toEqual([noon + 2 * minute]);
+});
+
+test("a tick prunes slice by slice until none is left", async () => {
+  const { engine, events, armed } = anEngine({ pruned: [500, 500, 499], pruningMs: 1_000 });
+  await engine.tick();
+  expect(events).toEqual(["prune_runs", "prune_runs", "prune_runs"]);
+  expect(armed).toEqual([]);
+});
+
+test("a tick that has pruned for five seconds leaves the rest to the next minute's", async () => {
+  const { engine, events } = anEngine({ pruned: Array(100).fill(500), pruningMs: 1_000 });
+  await engine.tick();
+  expect(events).toEqual([...Array(5).fill("prune_runs"), `arm ${noon + 2 * minute}`]);
 });

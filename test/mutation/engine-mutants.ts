@@ -268,8 +268,8 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not prune",
     file: tick,
     why: "Runs that are over would be kept for ever.",
-    find: "  await calls.pruneRuns({ keepMs, keepFailedMs, limit: pageSize });\n",
-    replace: "",
+    find: "  const isPruned = await prune({ calls, host, keepMs, keepFailedMs });",
+    replace: "  const isPruned = true;",
   },
   {
     name: "the next turn is dispatched before the finish is answered",
