@@ -25,6 +25,16 @@ function translate(cause: QueryError): Error {
       });
     case "LO005":
       return revokedKey({ cause });
+    case "LO006":
+      return new LayoverError(
+        "invalid_request",
+        "the runId is of a time more than a day ahead of the database's clock",
+        {
+          hint: "Set the clock of the machine that made it right, or leave the runId out.",
+          details: { field: "runId" },
+          cause,
+        },
+      );
     case "3F000":
     case "42883":
     case "42P01":

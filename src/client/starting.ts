@@ -41,7 +41,7 @@ export type StartArguments<C, Options> =
 const mostTags = 50;
 
 /**
- * `now` asks for the database's time, and is asked only where a date must be judged by it.
+ * `now` asks for the database's time.
  *
  * @throws LayoverError `invalid_input`, `invalid_name`, `invalid_duration`, `invalid_request`, `value_too_large` …
  */
@@ -61,7 +61,8 @@ export async function startCall(
   const encodedInput = encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
   const sent = digestOfSent(input, encodedInput);
   return {
-    runId: runId === undefined ? v7() : checkRunId(runId),
+    // Of the database's time: a host's clock may be wrong, and runs are listed by it.
+    runId: runId === undefined ? v7({ msecs: await now() }) : checkRunId(runId),
     workflow: contract.name,
     version: contract.version,
     encodedInput,

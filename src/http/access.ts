@@ -32,7 +32,11 @@ export function besideApiKeys(authenticate: Authenticate, secrets: Secrets, name
 }
 
 /** Whoever calls, if they may. @throws LayoverError `unauthorized`, `forbidden` */
-export async function authorize(request: Request, scope: Scope, authenticate: Authenticate): Promise<Caller> {
+export async function authorize(
+  request: Request,
+  needed: readonly Scope[],
+  authenticate: Authenticate,
+): Promise<Caller> {
   const caller = await authenticate(request);
   if (caller === undefined) {
     const isGiven = request.headers.has("authorization");
@@ -46,7 +50,8 @@ export async function authorize(request: Request, scope: Scope, authenticate: Au
       },
     );
   }
-  if (!caller.scopes.includes(scope)) {
+  const scope = needed.find((each) => !caller.scopes.includes(each));
+  if (scope !== undefined) {
     const has = caller.scopes.length === 0 ? "none" : caller.scopes.join(", ");
     throw new LayoverError("forbidden", `this request needs the scope ${scope}, and the key has ${has}`, {
       hint: `Use a key with the scope ${scope}.`,

@@ -85,13 +85,17 @@ export function createApp(options: AppOptions): Hono {
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
     const request = req.raw;
     try {
-      const caller = route.scope === undefined ? undefined : await authorize(request, route.scope, authenticate);
+      const query = new URL(req.url).searchParams;
+      const scopes = [route.scope, query.has("wait") ? route.scopeToWait : undefined].filter(
+        (scope) => scope !== undefined,
+      );
+      const caller = scopes.length === 0 ? undefined : await authorize(request, scopes, authenticate);
       const answer = (client: Client) =>
         route.answer({
           request,
           client,
           param: (name) => req.param(name) ?? "",
-          query: new URL(req.url).searchParams,
+          query,
         });
       const pass = () => (caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, answer));
       return await (route.isHeavy ? heavy.pass(pass, request.signal) : pass());

@@ -16,6 +16,8 @@ export interface Route {
   readonly path: string;
   /** What an API key needs for it. Without: anyone may come. */
   readonly scope?: Scope;
+  /** What it needs besides, where the query has `wait`: the answer then holds the run's result. */
+  readonly scopeToWait?: Scope;
   /** Whether it reads many rows: only a few such requests are answered at once. */
   readonly isHeavy?: true;
   answer(visit: Visit): Promise<Response>;

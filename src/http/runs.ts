@@ -26,6 +26,7 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
       method: "POST",
       path: "/v1/workflows/:name/runs",
       scope: "start",
+      scopeToWait: "read",
       answer: (visit) => startRun(visit, contracts, maxBytes),
     },
     {

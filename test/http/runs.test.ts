@@ -1,6 +1,8 @@
 import { Hono } from "hono";
+import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { QueryError } from "../../src/core/ports.ts";
+import type { Scope } from "../../src/http/api-key.ts";
 import { aHastyHost, carryOut } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aKey, anApp, authorized, bare, json, order, orderV2 } from "./an-app.ts";
@@ -94,6 +96,30 @@ describe("POST /v1/workflows/:name/runs", () => {
     const response = await app.request("/v1/workflows/bare/runs?wait=1h", { method: "POST", headers: authorized });
     expect([response.status, await response.json()]).toMatchObject([201, { status: "queued" }]);
     expect(host.monotonic()).toBe(60_000);
+  });
+
+  it("waits only for who may read: the answer holds the result", async () => {
+    const { app, client } = anApp(database.query);
+    const start = (query: string, ...scopes: Scope[]) => {
+      const headers = { authorization: `Bearer ${aKey(...scopes)}` };
+      return app.request(`/v1/workflows/bare/runs${query}`, json({ id: "theirs" }, headers));
+    };
+    const refused = await start("?wait=0s", "start");
+    expect([refused.status, await refused.json()]).toMatchObject([403, { code: "forbidden", scope: "read" }]);
+    await expect(client.runById(bare, "theirs")).rejects.toMatchObject({ code: "unknown_run" });
+    expect((await start("", "start")).status).toBe(201);
+    expect((await start("?wait=0s", "read")).status).toBe(403);
+    expect((await start("?wait=0s", "start", "read")).status).toBe(200);
+  });
+
+  it("refuses a runId of a time to come", async () => {
+    const { app, client } = anApp(database.query);
+    const day = 24 * 60 * 60 * 1_000;
+    const runId = v7({ msecs: Date.now() + day + 60_000 });
+    const response = await app.request("/v1/workflows/bare/runs", json({ runId }));
+    expect([response.status, await response.json()]).toMatchObject([400, { code: "invalid_request", field: "runId" }]);
+    await expect(client.get(runId)).rejects.toMatchObject({ code: "unknown_run" });
+    expect((await app.request("/v1/workflows/bare/runs", json({ runId: v7() }))).status).toBe(201);
   });
 
   it("needs no body where the workflow needs no input", async () => {

@@ -1,4 +1,5 @@
 /** Whoever comes first, and whoever comes with the same again: a start, a signal, a deployment that looks at its database. */
+import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
 import { aRun, aStart, minute, noon, Run, soon, terms, tokenOf } from "./runs.ts";
@@ -28,6 +29,15 @@ describeEachPostgres(
         });
         expect(await start(1, { ...one, workflow: "other" })).toMatchObject({ outcome: "conflict", runId: null });
         expect(await start(1, { ...one, namespace: "elsewhere" })).toMatchObject({ outcome: "conflict", runId: null });
+      });
+
+      test("with an id of a time to come is refused, from a day ahead on", async () => {
+        const ahead = (ms: number) => v7({ msecs: noon + ms });
+        const day = 24 * 60 * minute;
+        expect(await start(1, { runId: ahead(day) })).toMatchObject({ outcome: "started" });
+        await expect(start(1, { runId: ahead(day + 1) })).rejects.toMatchObject({ code: "LO006" });
+        const v4 = ahead(day + 1).replace(/^(.{14})7/, "$14");
+        expect(await start(1, { runId: v4 })).toMatchObject({ outcome: "started" });
       });
 
       test("with a user's id finds the run of that id, of its own workflow, and no other one", async () => {

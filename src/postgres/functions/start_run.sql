@@ -23,6 +23,14 @@ begin
     raise exception 'start_run needs a workflow and its version' using errcode = 'LO003',
       hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
   end if;
+  -- Lists show the newest ids first: one from the future would stand at their head until then. A day is more than the
+  -- clock of a client is wrong by where its time zone is. (Whether an id is of version 7 is asked at the door.)
+  if substr(v_run::text, 15, 1) = '7'
+    and ('x' || translate(left(v_run::text, 13), '-', ''))::bit(48)::bigint > layover.to_ms(v_now) + 86400000
+  then
+    raise exception 'the run id % is of a time more than a day ahead of the database''s clock', v_run
+      using errcode = 'LO006', hint = 'Leave runId out, and one is made.';
+  end if;
   loop
     insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent,
         created_at, commit_by)
