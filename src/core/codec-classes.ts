@@ -8,6 +8,8 @@ import { entry, list, text } from "./codec-checks.ts";
 import { errorFromFields, errorToFields } from "./codec-error.ts";
 
 interface ClassCodec {
+  /** How many characters `takeApart` makes at least, told without making them. Default: few. */
+  readonly leastSize?: (value: object) => number;
   /** `value` may come from another realm: what is called upon it must itself check what it is. */
   readonly takeApart: (value: object) => unknown;
   /** Throws where `v` is not what `takeApart` gives. */
@@ -20,10 +22,12 @@ const classes: Readonly<Record<string, ClassCodec>> = {
     putTogether: (v) => new Date(v === null ? Number.NaN : text(v)),
   },
   Map: {
+    leastSize: (value) => sizeOf(Map.prototype, value),
     takeApart: (value) => [...Map.prototype.entries.call(value)],
     putTogether: (v) => new Map(list(v).map(entry)),
   },
   Set: {
+    leastSize: (value) => sizeOf(Set.prototype, value),
     takeApart: (value) => [...Set.prototype.values.call(value)],
     putTogether: (v) => new Set(list(v)),
   },
@@ -32,10 +36,12 @@ const classes: Readonly<Record<string, ClassCodec>> = {
     putTogether: (v) => new URL(text(v)),
   },
   Uint8Array: {
+    leastSize: (value) => Uint8Array.prototype.subarray.call(value, 0).byteLength,
     takeApart: (value) => toBase64(Uint8Array.prototype.subarray.call(value, 0)),
     putTogether: (v) => fromBase64(text(v)),
   },
   ArrayBuffer: {
+    leastSize: (value) => sizeOf(ArrayBuffer.prototype, value, "byteLength"),
     takeApart: (value) => toBase64(new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0))),
     putTogether: (v) => fromBase64(text(v)).buffer,
   },
@@ -66,6 +72,11 @@ export function storableClass(value: object): string | undefined {
   if (name === "Object") return prototypesOf(value) === 1 ? name : undefined;
   if (name === "Array" || classCodec(name) !== undefined) return prototypesOf(value) === 2 ? name : undefined;
   return undefined;
+}
+
+/** What the getter says that `prototype` has, asked of an object that may hide it behind a property of its own. */
+function sizeOf(prototype: object, value: object, getter = "size"): number {
+  return Number(Reflect.get(prototype, getter, value));
 }
 
 function prototypesOf(value: object): number {

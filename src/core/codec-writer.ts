@@ -56,6 +56,7 @@ export class Writer {
       this.#text += end;
       return;
     }
+    this.#checkSize(0);
     const key = keys?.[index] ?? index;
     if (index > 0) this.#text += ",";
     if (typeof key === "string") this.#text += `${quote(key)}:`;
@@ -78,7 +79,7 @@ export class Writer {
         this.#text += '{"$":"undefined"}';
         return;
       case "bigint":
-        this.#text += `{"$":"bigint","v":"${value}"}`;
+        this.#bigint(value);
         return;
       case "object":
         if (value === null) this.#text += "null";
@@ -95,6 +96,15 @@ export class Writer {
     else this.#text += `{"$":"number","v":"${isMinusZero ? "-0" : value}"}`;
   }
 
+  /** A decimal digit stands for more than three bits. Digits are written only where they can fit: they take long. */
+  #bigint(value: bigint): void {
+    const longest = BigInt(this.#maxBytes * 16);
+    if (value >> longest !== 0n && value >> longest !== -1n) {
+      throw tooLarge(this.#what, this.#maxBytes, this.#maxBytes * 4, true);
+    }
+    this.#text += `{"$":"bigint","v":"${value}"}`;
+  }
+
   #object(value: object): void {
     const name = storableClass(value);
     if (name === undefined) throw unstorable(this.#what, this.#path(), value);
@@ -103,6 +113,7 @@ export class Writer {
       this.#open(value, value, "");
       return;
     }
+    this.#checkSize(codec.leastSize?.(value) ?? 0);
     const v = codec.takeApart(value);
     this.#text += `{"$":"${name}","v":`;
     if (typeof v === "object" && v !== null) this.#open(value, v, "}");
@@ -116,7 +127,6 @@ export class Writer {
     if (this.#containers.length === this.#maxDepth) throw tooDeep(this.#what, this.#path(), this.#maxDepth);
     const earlier = this.#containers.findIndex((container) => container.source === source);
     if (earlier !== -1) throw unstorableCycle(this.#what, this.#path(), this.#path().slice(0, earlier));
-    this.#checkSize(0);
     if (Array.isArray(content)) {
       this.#text += "[";
       this.#containers.push({ source, content, keys: undefined, length: content.length, begun: 0, end: `]${end}` });
@@ -130,8 +140,9 @@ export class Writer {
   }
 
   /**
-   * Gives up on what is far too large before it fills the memory. That is not only a long text: an array
-   * that holds one array twice, thirty times over, is small in memory and a billion arrays in JSON.
+   * Gives up on what is far too large before it fills the memory. A value can be small in memory and huge in JSON:
+   * `new Array(2 ** 32 - 1)` has four billion holes, and an array that holds one array twice, thirty times over,
+   * becomes a billion arrays. So every member is checked.
    */
   #checkSize(length: number): void {
     const size = this.#text.length + length;

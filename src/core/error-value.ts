@@ -65,10 +65,15 @@ function dataOf(thrown: object): unknown {
 function furtherKeys(thrown: object): readonly string[] {
   const taken = ["name", "message", "stack", "cause", "data"];
   if (readText(thrown, "code") !== undefined) taken.push("code");
-  const visible = attempt(() => Object.keys(thrown)) ?? [];
+  const visible = attempt(() => (isIndexed(thrown) ? [] : Object.keys(thrown))) ?? [];
   const keys = visible.filter((key) => !taken.includes(key));
   // An AggregateError, which Promise.any throws, hides its errors.
   return keys.includes("errors") || !Array.isArray(errorsOf(thrown)) ? keys : [...keys, "errors"];
+}
+
+/** Whether each byte or character of it is a key: listing a billion of them would end the process. */
+function isIndexed(thrown: object): boolean {
+  return ArrayBuffer.isView(thrown) || Object.prototype.toString.call(thrown) === "[object String]";
 }
 
 /** A list of errors by their names and messages; whatever else is there as it is. */

@@ -361,6 +361,12 @@ describe("encode", () => {
     );
   });
 
+  it("takes an integer of as many digits as fit", () => {
+    const integer = 10n ** 300_000n;
+    expect(decode(encode(integer))).toBe(integer);
+    expect(decode(encode(-integer))).toBe(-integer);
+  });
+
   it("takes other limits", () => {
     expect(encode([[]], { maxDepth: 2 })).toBe("1[[]]");
     expect(() => encode([[[]]], { maxDepth: 2 })).toThrow("the value is nested more than 2 levels deep, at $[0][0]");
@@ -378,6 +384,12 @@ describe("encode", () => {
       "a scalar a billion times over",
       Array.from({ length: 30 }).reduce<unknown>((inner) => ({ a: inner, b: inner }), 1),
     ],
+    ["the holes of an array", new Array(2 ** 22)],
+    ["the holes of the longest array there is", new Array(2 ** 32 - 1)],
+    ["an array of numbers", Array.from({ length: 2 ** 22 }, () => 7)],
+    ["an integer with a hundred million bits", 2n ** 100_000_000n],
+    ["a negative one", { at: [-(2n ** 100_000_000n)] }],
+    ["a set of numbers", new Set(Array.from({ length: 2 ** 22 + 1 }, (_, index) => index))],
   ])("gives up on what is far too large: %s", (_, value) => {
     expect(() => encode(value)).toThrow(
       expect.objectContaining({

@@ -163,6 +163,18 @@ describe("toErrorValue", () => {
     expect(toErrorValue(new Error("a", { cause: proxy }))).toMatchObject({ cause: { name: "Error" } });
   });
 
+  it("keeps none of what is far too large", () => {
+    const longest = new Array(2 ** 32 - 1);
+    expect(told(Object.assign(new Error("a"), { longest }))).toMatchObject({
+      message: "a",
+      data: { longest: expect.stringMatching(/^\(not kept: it is too large/) },
+    });
+    const nameless = { name: "Error", message: "an object that is no Error was thrown" };
+    expect(told(longest)).toEqual(nameless);
+    expect(toErrorValue(new Uint8Array(2 ** 27))).toEqual(nameless);
+    expect(toErrorValue(Object("a".repeat(2 ** 27)))).toEqual(nameless);
+  });
+
   it("survives lists of errors that cannot be read", () => {
     const { proxy, revoke } = Proxy.revocable([], {});
     revoke();
