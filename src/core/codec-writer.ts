@@ -6,7 +6,7 @@
  */
 
 import { classCodec, storableClass } from "./codec-classes.ts";
-import { LayoverError } from "./errors.ts";
+import { isLayoverError } from "./errors.ts";
 import { tooDeep, tooLarge, unreadable, unstorable, unstorableCycle } from "./unstorable.ts";
 
 /** An object or array that is being written. */
@@ -44,7 +44,7 @@ export class Writer {
       }
       return this.#text;
     } catch (error) {
-      throw error instanceof LayoverError ? error : unreadable(this.#what, this.#path(), error);
+      throw isLayoverError(error) ? error : unreadable(this.#what, this.#path(), error);
     }
   }
 

@@ -67,6 +67,15 @@ export type JsonScalar = string | number | boolean | null;
 /** The facts behind an error: the field, the limit, the size, the path in the value. */
 export type ErrorDetails = Readonly<Record<string, JsonScalar>>;
 
+/** Whether `thrown` is a LayoverError. A plain `instanceof` throws where a revoked Proxy was thrown. */
+export function isLayoverError(thrown: unknown): thrown is LayoverError {
+  try {
+    return thrown instanceof LayoverError;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * A mistake that layover found: in what it was given, or in what it needs. The message says what is wrong and where,
  * `hint` what to do, `details` the facts (a field, a limit, a size in bytes).

@@ -2,7 +2,7 @@
 import { encode } from "../core/codec.ts";
 import { type Demand, placeName, type StepBody } from "../core/demand.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
-import { LayoverError } from "../core/errors.ts";
+import { isLayoverError, LayoverError } from "../core/errors.ts";
 import { retryDelay } from "../core/retry.ts";
 import { toUuid } from "../core/seeded.ts";
 import { isNonRetryable, retryAfterOf, TimeoutError } from "../core/user-errors.ts";
@@ -111,8 +111,7 @@ function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: nu
 /** A result that cannot be stored, a step that kills its process: the next attempt would end alike. */
 function isOurs(thrown: unknown): boolean {
   return (
-    thrown instanceof LayoverError &&
-    ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code)
+    isLayoverError(thrown) && ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code)
   );
 }
 

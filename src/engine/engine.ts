@@ -1,5 +1,6 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
+import { guardHooks } from "./hooks.ts";
 import { type Crew, carryOut } from "./invocation.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
@@ -9,7 +10,8 @@ import { Warm } from "./warm.ts";
 export class Engine {
   readonly #crew: Crew;
 
-  constructor(options: EngineOptions) {
+  constructor(given: EngineOptions) {
+    const options = guardHooks(given);
     this.#crew = {
       options,
       registry: new Registry(options.workflows),

@@ -20,6 +20,7 @@ import { Hono } from "hono/tiny";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
+import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
 import { besideApiKeys } from "../http/access.ts";
@@ -68,7 +69,8 @@ export interface CloudflareWorker<Env> {
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
-  const { workflows, onLog = printLog, onError = printError } = options;
+  const { workflows } = options;
+  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printError });
   // A Worker's module is run before it is deployed, its requests are not.
   const { versions } = new Registry(workflows);
   const namespace = checkNamespace(options.namespace ?? "default");

@@ -14,6 +14,7 @@ import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
+import { guardHooks } from "../engine/hooks.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import type { Secrets } from "../http/secrets.ts";
@@ -64,7 +65,8 @@ export interface InProcess {
  *
  * @throws LayoverError `duplicate_workflow`; `invalid_name` for the namespace; `internal` if layover is not installed in the database
  */
-export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
+export async function startInProcess(given: InProcessOptions): Promise<InProcess> {
+  const options = guardHooks(given);
   const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
   const namespace = checkNamespace(options.namespace ?? "default");
   const { isExclusive = false } = options;

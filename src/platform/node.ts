@@ -9,6 +9,7 @@ import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono/tiny";
 import type { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
+import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { type Authenticate, besideApiKeys } from "../http/access.ts";
 import { createApp } from "../http/app.ts";
@@ -58,7 +59,8 @@ const graceMs = 1_000;
  * @example const { url, client, close } = await serveNode({ workflows, database: pg(pool), secrets, port: 3000 });
  */
 export async function serveNode(options: NodeOptions): Promise<NodeServer> {
-  const { workflows, namespace = "default", hostname, onLog = printLog, onError = printError } = options;
+  const { workflows, namespace = "default", hostname } = options;
+  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printError });
   const secrets = new Secrets(options.secrets);
   const prefix = prefixOf(options.prefix);
   const app = Promise.withResolvers<Hono>();

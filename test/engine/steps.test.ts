@@ -85,6 +85,23 @@ describe.each([
     ]);
   });
 
+  test("that throws what nobody can look at has failed like any other", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const { view, world, run } = await play(database, async ({ step }) =>
+      runIt(
+        step,
+        () => {
+          throw proxy;
+        },
+        { retry: { maxAttempts: 2, delay: 0 } },
+      ),
+    );
+    const message = "an object that is no Error was thrown";
+    expect(view).toMatchObject({ status: "failed", error: { name: "StepError", cause: { message } } });
+    expect((await world.history(run)).attempts).toHaveLength(2);
+  });
+
   test("can be caught, and the run goes on", async () => {
     const { view } = await play(database, async ({ step }) => {
       try {

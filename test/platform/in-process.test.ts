@@ -136,6 +136,39 @@ test("a process does not begin on a database without layover", async () => {
   await expect(begun).rejects.toThrow("layover is not installed in this database");
 });
 
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("the log is full");
+    },
+  ],
+  ["answers a promise that rejects", () => Promise.reject(new Error("the log is full"))],
+])("a hook that %s fails no run", async (_, hook) => {
+  const talking = workflow({ name: "talking", version: 1, output: z.string() });
+  const talkingWorkflow = talking.handler(async ({ step, log }) => {
+    log.info("begun");
+    const said = await step.run("say", () => "hello");
+    log.info("said");
+    return said;
+  });
+  const reports: string[] = [];
+  const onError = (error: unknown, doing: string) => {
+    reports.push(`${doing}: ${String(error)}`);
+    return hook();
+  };
+  const { client } = await aProcess({
+    database: real.query,
+    namespace: aNamespace(),
+    workflows: [talkingWorkflow],
+    onLog: hook,
+    onError,
+  });
+  const run = await client.start(talking);
+  expect(await run.result({ wait: "10s" })).toBe("hello");
+  expect(reports).toEqual(["calling onLog: Error: the log is full", "calling onLog: Error: the log is full"]);
+});
+
 test("a run that was started from SQL begins when somebody wakes the process", async () => {
   const namespace = aNamespace();
   const { client } = await aProcess({ database: real.query, namespace });
