@@ -1,8 +1,8 @@
 /** `layover migrate`: brings the database of DATABASE_URL to what this version of layover needs. */
 import { Command, Option } from "commander";
-import { migrate as bringUp, checkSchema, migrationSql } from "../postgres/migrate.ts";
+import { type Blocker, migrate as bringUp, checkSchema, migrationSql, type Wait } from "../postgres/migrate.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "./database.ts";
-import { print, printJson } from "./screen.ts";
+import { note, print, printJson } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface Options {
@@ -14,7 +14,8 @@ interface Options {
 export const migrate = new Command("migrate")
   .summary("brings your database up to date")
   .description(
-    "Brings the database of DATABASE_URL to what this version of layover needs: all of it or nothing, any number of times.",
+    `Brings the database of DATABASE_URL to what this version of layover needs, while runs go on. Runs any number of times,
+and may be ended at any time: the next one goes on from there. Where others hold a lock that it needs, it says who.`,
   )
   .addOption(new Option("--sql", "print the SQL instead, for whoever runs it by hand").conflicts(["check", "json"]))
   .option("--check", "change nothing, and fail if something is to be done (before a deployment)")
@@ -26,12 +27,36 @@ export const migrate = new Command("migrate")
   });
 
 async function migrated({ client }: Database, json = false): Promise<void> {
-  const done = await bringUp(client);
+  const done = await bringUp(client, { onWait: noteWait() });
   if (json) return printJson(done);
   const { applied, functions } = done;
   const what = [...applied, ...(functions > 0 ? [`${functions} functions`] : [])].join(", ");
   const where = shownAddress(databaseUrl());
   print(what === "" ? `${where} is up to date.` : `${where} has now ${what}.`);
+}
+
+/** Tells each wait for a table. Of another migrate, which is asked four times a second, it tells once. */
+function noteWait(): (wait: Wait) => void {
+  let last = "";
+  return (wait) => {
+    const said = shownWait(wait);
+    if (wait.reason === "locked" || said !== last) note(said);
+    last = said;
+  };
+}
+
+function shownWait({ reason, file, blockers, pauseMs }: Wait): string {
+  const who = blockers.map((blocker) => shownBlocker(blocker, reason)).join(", ");
+  if (reason === "migrating")
+    return `Another migrate of this database is under way${who && `: ${who}`}. It is waited for.`;
+  const by = who === "" ? "by transactions that have ended since" : `by ${who}`;
+  return `${file} needs a lock that is held ${by}. Next try in ${pauseMs / 1000} s; runs go on meanwhile.`;
+}
+
+function shownBlocker({ pid, application, openMs }: Blocker, reason: Wait["reason"]): string {
+  if (pid === null) return "a prepared transaction (pg_prepared_xacts)";
+  const open = reason === "locked" && openMs !== null ? `, open for ${Math.round(openMs / 1000)} s` : "";
+  return `process ${pid} (${application || "without a name"}${open})`;
 }
 
 async function checked({ query }: Database, json = false): Promise<void> {

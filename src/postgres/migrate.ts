@@ -1,26 +1,38 @@
 /**
- * Brings a database to the state that this code expects: each migration once, in order, then the functions, all in
- * one transaction. However many deployments do it at the same time, and wherever one of them is cut off, the database
- * is either as it was or done.
+ * Brings a database to the state that this code expects: each migration once, in order, then all functions. Old code goes
+ * on working meanwhile: new tables serve it too, and no lock that it needs is waited for longer than 300 ms.
  *
  *   await migrate(new Pool({ connectionString: process.env.DATABASE_URL }));
  *
+ * Each migration is a transaction of its own, and so are the functions together. Wherever it is cut off, the next migrate
+ * goes on from there, and any number of them may run at the same time.
+ *
  * Node only: it reads SQL from files. Needs a role that may create things; what runs in production needs none of that.
  */
-import { QueryError } from "../core/ports.ts";
-import { bookkeeping, recordFunctions, recordMigration, sessionSettings, takeTheLock } from "./migration-sql.ts";
-import { type PgClient, type PgPool, pgTransaction } from "./pg.ts";
+import { carryOut } from "./carry-out.ts";
+import { type HostClock, hostClock } from "./clock.ts";
+import { buildConcurrently } from "./concurrent-index.ts";
+import { HeldUp, patiently, type Wait } from "./lock-waits.ts";
+import { bookkeeping, recordFunctions, recordMigration, transactionSettings, tryTheLock } from "./migration-sql.ts";
+import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
 import { lookAround, type Place, refuseWithoutPermission } from "./place.ts";
-import { areFunctionsDue, conflicts, functionsToWrite, nothing, pendingMigrations, readState } from "./schema-state.ts";
+import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import type { Script } from "./script.ts";
-import { SetupError } from "./setup-error.ts";
-import { readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
+import { fileOf, type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
 
 export { checkSchema, type SchemaCheck } from "./check-schema.ts";
+export type { Blocker, Wait } from "./lock-waits.ts";
 export { migrationSql } from "./migration-sql.ts";
 export { SetupError, type SetupErrorCode } from "./setup-error.ts";
 export type { SchemaSource } from "./sql-files.ts";
+
+export interface MigrateOptions extends SchemaSource {
+  /** Is told what migrate waits for, before each pause. */
+  readonly onWait?: (wait: Wait) => void;
+  /** @internal By which it pauses. */
+  readonly host?: HostClock;
+}
 
 export interface Migrated {
   /** Names of the migrations that were new to the database: `0001_tables`. */
@@ -32,58 +44,66 @@ export interface Migrated {
 /**
  * Brings a database up to this code, as the first lines of this file say. Answers what was new to it.
  *
- * @throws SetupError `newer_database`, `permission_denied`, `migration_failed` …, with the database as it was
+ * Waits for others as long as it takes, and tells `onWait` who they are. It may be ended at any time.
+ *
+ * @throws SetupError `newer_database`, `permission_denied`, `migration_failed` …, with the database as it was before the
+ * file that it names
  * @example const { applied } = await migrate(pool); // ["0001_tables"], and [] the next time
  */
 export async function migrate(
   database: PgPool | PgClient | PgliteDatabase,
-  source: SchemaSource = {},
+  { onWait = () => {}, host = hostClock, ...source }: MigrateOptions = {},
 ): Promise<Migrated> {
   const schema = readSchema(source);
-  const transaction = "exec" in database ? pgliteTransaction(database) : pgTransaction(database);
-  return await transaction((script) => bringUp(script, schema));
+  const isEmbedded = "exec" in database;
+  const transaction = isEmbedded ? pgliteTransaction(database) : pgTransaction(database);
+  const session = isEmbedded ? undefined : pgSession(database);
+  const patience = { transaction, host, onWait };
+  const applied: string[] = [];
+  for (;;) {
+    const step = await patiently(patience, () =>
+      transaction((script) => takeStep(script, schema, { canBuildConcurrently: session !== undefined })),
+    );
+    if (step.kind === "over") return { applied, functions: step.functions };
+    const isDone =
+      session === undefined || step.kind === "applied"
+        ? true
+        : await patiently(patience, () => buildConcurrently(session, step.place, step.migration));
+    if (isDone) applied.push(step.migration.name);
+  }
 }
 
-async function bringUp(script: Script, schema: Schema): Promise<Migrated> {
-  await script(sessionSettings + takeTheLock);
+type Step =
+  | { readonly kind: "applied"; readonly migration: Migration }
+  /** Nothing was done: the next migration is an index, which needs a session and no transaction. */
+  | { readonly kind: "index"; readonly migration: Migration; readonly place: Place }
+  | { readonly kind: "over"; readonly functions: number };
+
+/** Does what is to be done next, in one transaction, whoever did what comes before. */
+async function takeStep(
+  script: Script,
+  schema: Schema,
+  { canBuildConcurrently }: { readonly canBuildConcurrently: boolean },
+): Promise<Step> {
+  const [row] = await script(transactionSettings + tryTheLock);
+  if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
   const place = await lookAround(script);
   const state = place.isOurs ? await readState(script) : nothing;
   for (const conflict of conflicts(state, schema)) throw conflict;
 
-  const pending = pendingMigrations(state, schema);
-  const functions = pending.length > 0 || areFunctionsDue(state, schema) ? functionsToWrite(state, schema) : [];
-  if (pending.length === 0 && functions.length === 0) return { applied: [], functions: 0 };
-
+  const [migration] = pendingMigrations(state, schema);
+  if (migration === undefined && !areFunctionsDue(state, schema)) return { kind: "over", functions: 0 };
   refuseWithoutPermission(place);
   if (!place.isOurs) await script((place.owner === null ? "create schema layover;" : "") + bookkeeping);
-  for (const migration of pending) {
-    await run(script, place, `migrations/${migration.name}.sql`, `${migration.sql}\n;${recordMigration(migration)}`);
-  }
-  for (const { name, sql } of functions) await run(script, place, `functions/${name}.sql`, sql);
-  if (functions.length > 0) await script(recordFunctions(schema));
-  return { applied: pending.map(({ name }) => name), functions: functions.length };
+  if (migration === undefined) return { kind: "over", functions: await writeFunctions(script, place, schema) };
+  if (migration.concurrent !== undefined && canBuildConcurrently) return { kind: "index", migration, place };
+  await carryOut(script, place, fileOf(migration), `${migration.sql}\n;${recordMigration(migration)}`);
+  return { kind: "applied", migration };
 }
 
-async function run(script: Script, place: Place, file: string, sql: string): Promise<void> {
-  try {
-    await script(sql);
-  } catch (error) {
-    if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
-    if (error.sqlState === "42501") {
-      throw new SetupError("permission_denied", `"${place.role}" may not carry out ${file}: ${error.message}.`, {
-        hint: `Run migrate as the role that did so first: "${place.owner ?? place.role}".`,
-        cause: error,
-      });
-    }
-    throw new SetupError("migration_failed", `${file}${lineOf(error.cause, sql)} failed: ${error.message}.`, {
-      hint: "The database is as it was before.",
-      cause: error,
-    });
-  }
-}
-
-function lineOf(cause: unknown, sql: string): string {
-  const position =
-    typeof cause === "object" && cause !== null && "position" in cause ? Number(cause.position) : Number.NaN;
-  return position > 0 ? `:${sql.slice(0, position).split("\n").length}` : "";
+/** All at once: they call each other, and replacing them locks no table. */
+async function writeFunctions(script: Script, place: Place, schema: Schema): Promise<number> {
+  for (const { name, sql } of schema.functions) await carryOut(script, place, `functions/${name}.sql`, sql);
+  await script(recordFunctions(schema));
+  return schema.functions.length;
 }

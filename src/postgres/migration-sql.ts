@@ -10,7 +10,7 @@ export function migrationSql(source: SchemaSource = {}): string {
   const schema = readSchema(source);
   return [
     "begin isolation level read committed;",
-    sessionSettings,
+    transactionSettings,
     takeTheLock,
     "create schema if not exists layover;",
     bookkeeping,
@@ -22,19 +22,33 @@ export function migrationSql(source: SchemaSource = {}): string {
   ].join("\n");
 }
 
+/** How long a migration waits for a table. All that comes to the table after it waits as long, starts of runs included. */
+export const lockTimeoutMs = 300;
+
 /**
  * Names resolve in Postgres' own schema only, so one that lacks its schema fails here and not later, in somebody's
  * search_path. Functions may call others that come after them.
  */
-export const sessionSettings = `
-set local statement_timeout = 0;
-set local lock_timeout = 0;
+export const transactionSettings = `
+select set_config(s.name, '0', true) from pg_catalog.pg_settings s
+  where s.name in ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout');
+set local lock_timeout = ${lockTimeoutMs};
 set local search_path = pg_catalog, pg_temp;
 set local check_function_bodies = off;
 `;
 
-/** Who waited here sees all that the one before did: in read committed, each statement has a snapshot of its own. */
-export const takeTheLock = "select pg_catalog.pg_advisory_xact_lock(7812089, 1);\n";
+/**
+ * The lock that all migrates of a database share. Nobody waits for it inside a statement: such a statement has a snapshot,
+ * for whose end a concurrent index waits, while the index's migrate holds the lock.
+ */
+export const lockKey = "7812089, 1";
+export const tryTheLock = `select pg_catalog.pg_try_advisory_xact_lock(${lockKey}) as is_taken;\n`;
+
+const takeTheLock = `do $$ begin
+if not pg_catalog.pg_try_advisory_xact_lock(${lockKey}) then
+  raise exception 'another migrate of this database is under way: run this again when it has ended';
+end if;
+end $$;`;
 
 export const bookkeeping = `
 create table if not exists layover.migration (
@@ -52,10 +66,12 @@ create table if not exists layover.function_set (
 );
 `;
 
+/** A migration may drop functions: from now on they count as those of no version, so they are written again. */
 export function recordMigration({ number, name, checksum, isBreaking }: Migration): string {
   return `
 insert into layover.migration (number, name, checksum, is_breaking, applied_at)
   values (${number}, ${literal(name)}, ${literal(checksum)}, ${isBreaking}, clock_timestamp());
+update layover.function_set set checksum = '';
 `;
 }
 
@@ -87,6 +103,6 @@ end if;
 end $$;`;
 }
 
-function literal(text: string): string {
+export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -9,7 +9,7 @@ import { type Parameter, type Query, QueryError, type Row } from "../core/ports.
 import { parserOf } from "./columns.ts";
 import { type Address, endpointOf } from "./endpoint.ts";
 import { failedAfterSending, failedBeforeSending } from "./failure.ts";
-import type { Script, Transaction } from "./script.ts";
+import type { Script, Session, Transaction } from "./script.ts";
 
 interface Statement {
   readonly text: string;
@@ -17,6 +17,7 @@ interface Statement {
   readonly name?: string;
   readonly queryMode?: "extended";
   readonly types: { getTypeParser(typeOid: number): (text: string) => unknown };
+  readonly query_timeout?: number;
 }
 
 interface Answer {
@@ -31,6 +32,7 @@ interface Events {
 export interface PgClient extends Events {
   readonly host?: string;
   readonly database?: string | undefined;
+  readonly processID?: number | null | undefined;
   query(statement: Statement): Promise<Answer | Answer[]>;
 }
 
@@ -83,7 +85,7 @@ export function pgTransaction(database: PgPool | PgClient): Transaction {
   const withConnection = connections(database);
   return (work) =>
     withConnection(async (send) => {
-      const script: Script = (text) => send({ text, types });
+      const script: Script = (text) => send({ text, ...unlimited });
       await script("begin isolation level read committed read write");
       try {
         const result = await work(script);
@@ -96,7 +98,26 @@ export function pgTransaction(database: PgPool | PgClient): Transaction {
     });
 }
 
+/** @internal For migrate. A connection of a pool is destroyed afterwards, with all that was set in it. */
+export function pgSession(database: PgPool | PgClient): Session {
+  return async (work) => {
+    const lent = isPool(database) ? await lend(database) : undefined;
+    const client = lent ?? database;
+    if (isPool(client)) throw new TypeError("a pool lends connections and is none");
+    try {
+      return await ofClient(client)((send) =>
+        work((text) => send({ text, ...unlimited }), client.processID ?? undefined),
+      );
+    } finally {
+      lent?.release(true);
+    }
+  };
+}
+
 const types = { getTypeParser: parserOf };
+
+/** A migration takes as long as it takes, whatever limit the pool sets for statements (0 would mean the pool's). */
+const unlimited = { types, query_timeout: 2 ** 31 - 1 };
 
 type Send = (statement: Statement) => Promise<readonly Row[]>;
 
@@ -115,9 +136,7 @@ function ofPool(pool: PgPool): WithConnection {
   // An idle connection that dies (a server restarts, Neon falls asleep) would end the process; the pool replaces it.
   pool.on("error", ignore);
   return async (work) => {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw failedBeforeSending(error);
-    });
+    const client = await lend(pool);
     // So would one that dies at work, besides rejecting what it worked at.
     client.on("error", ignore);
     let isSound = true;
@@ -136,6 +155,12 @@ function ofPool(pool: PgPool): WithConnection {
       client.release(!isSound);
     }
   };
+}
+
+async function lend(pool: PgPool): Promise<LentClient> {
+  return await pool.connect().catch((error: unknown) => {
+    throw failedBeforeSending(error);
+  });
 }
 
 function ofClient(client: PgClient): WithConnection {

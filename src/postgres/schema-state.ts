@@ -56,7 +56,7 @@ export function areFunctionsDue(state: State, schema: Schema): boolean {
 }
 
 /** None where the database was migrated by newer code: during a deploy, its functions serve the old code too. */
-export function functionsToWrite(state: State, schema: Schema): readonly SqlFunction[] {
+function functionsToWrite(state: State, schema: Schema): readonly SqlFunction[] {
   const isAhead = state.migrations.some(({ number }) => number > schema.migrations.length);
   const isNewer = state.functions !== undefined && isOlder(schema.version, state.functions.version);
   return isAhead || isNewer ? [] : schema.functions;

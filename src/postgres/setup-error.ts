@@ -10,6 +10,8 @@ export type SetupErrorCode =
   | "bad_migrations"
   | "migration_failed"
   | "permission_denied"
+  /** A connection through a pooler, where a session of one's own is needed. */
+  | "pooled_connection"
   /** There is a schema `layover` that somebody else made. */
   | "schema_taken"
   /** Another process works on this data folder. */

@@ -8,10 +8,20 @@ export interface Migration {
   readonly number: number;
   /** `0001_tables` */
   readonly name: string;
+  /** As it runs inside a transaction. */
   readonly sql: string;
   readonly checksum: string;
   /** Code that does not know this migration does not work after it. Such a file begins with `--! breaking`. */
   readonly isBreaking: boolean;
+  /** The index that the file builds beside running work. Such a file begins with `--! concurrent`, and does nothing else. */
+  readonly concurrent?: ConcurrentIndex;
+}
+
+export interface ConcurrentIndex {
+  /** Without its schema, which is always `layover`. */
+  readonly index: string;
+  /** As it runs outside a transaction. */
+  readonly sql: string;
 }
 
 export interface SqlFunction {
@@ -69,13 +79,30 @@ function readText(file: URL): string {
 }
 
 function toMigration({ name, sql }: SqlFunction): Migration {
+  const concurrent = /^--! concurrent\b/.test(sql) ? concurrentIndex(name, sql) : undefined;
   return {
     number: Number(/^(\d{4})_/.exec(name)?.[1]),
     name,
-    sql,
+    sql: concurrent === undefined ? sql : sql.replace(" index concurrently ", " index "),
+    ...(concurrent && { concurrent }),
     checksum: checksum(sql),
     isBreaking: /^--! breaking\b/.test(sql),
   };
+}
+
+/** As people see it: `migrations/0002_more.sql`. */
+export function fileOf({ name }: Migration): string {
+  return `migrations/${name}.sql`;
+}
+
+/** One statement, so that wherever it is cut off, the next migrate knows what there is of it. */
+function concurrentIndex(name: string, sql: string): ConcurrentIndex {
+  const statement = sql.replaceAll(/--.*$/gm, "").trim();
+  const [, index] = /^create (?:unique )?index concurrently (\w+)\s+on layover\.[^;]+;$/.exec(statement) ?? [];
+  if (index !== undefined) return { index, sql: statement };
+  throw new SetupError("bad_migrations", `The migration ${name}.sql is not one "create index concurrently".`, {
+    hint: "A file that begins with --! concurrent holds one statement: create index concurrently name on layover.table (…);",
+  });
 }
 
 function checksum(text: string): string {

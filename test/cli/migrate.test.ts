@@ -1,9 +1,11 @@
 import { once } from "node:events";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { Client } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { checkSchema } from "../../src/postgres/migrate.ts";
+import { migrate as bringUp, checkSchema } from "../../src/postgres/migrate.ts";
+import { aSchema } from "../postgres/a-schema.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover } from "./layover.ts";
 
@@ -38,6 +40,49 @@ describe("layover migrate", () => {
     const second = await layover(["migrate", "--json"], { env });
     expect(JSON.parse(second.stdout)).toEqual({ applied: [], functions: 0 });
     expect(await layover(["migrate", "--check"], { env })).toMatchObject({ status: 0, stderr: "" });
+  });
+
+  test("says who keeps it from a table, and goes on once they have let go", async () => {
+    const tables = readFileSync(new URL("../../src/postgres/migrations/0001_tables.sql", import.meta.url), "utf8");
+    await bringUp(database.pool, aSchema({ migrations: { tables }, version: "0.0.1" }));
+    const reader = new Client({ connectionString: database.url, application_name: "a long report" });
+    reader.on("error", () => {}); // the database is dropped first
+    await reader.connect();
+    onTestFinished(async () => await reader.end());
+    await reader.query("begin; select from layover.run");
+    const { rows } = await reader.query("select pg_backend_pid() as pid");
+    const migrating = layover(["migrate"], { env: { DATABASE_URL: database.url } });
+    const waiting = "select from pg_locks where locktype = 'relation' and not granted";
+    await expect.poll(async () => (await database.query(waiting)).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await database.query(waiting)).length, { timeout: 20_000 }).toBe(0);
+    await reader.query("commit");
+    const { status, stderr } = await migrating;
+    expect(status).toBe(0);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^migrations/0003_sent.sql needs a lock that is held by process ${rows[0].pid} \\(a long report, open for \\d+ s\\)\\. ` +
+          "Next try in 3 s; runs go on meanwhile\\.\n",
+      ),
+    );
+  });
+
+  test("says that another migrate is under way", async () => {
+    const holder = new Client({ connectionString: database.url, application_name: "layover" });
+    holder.on("error", () => {}); // the database is dropped first
+    await holder.connect();
+    onTestFinished(async () => await holder.end());
+    await holder.query("begin; select pg_advisory_xact_lock(7812089, 1)");
+    const { rows } = await holder.query("select pg_backend_pid() as pid");
+    const migrating = layover(["migrate"], { env: { DATABASE_URL: database.url } });
+    // Between two tries its last statement is the commit of its look at who is in the way.
+    const pausing =
+      "select from pg_stat_activity where datname = current_database() and pid <> $1 and query = 'commit'";
+    await expect.poll(async () => (await database.query(pausing, [rows[0].pid])).length, { timeout: 20_000 }).toBe(1);
+    await holder.query("commit");
+    expect(await migrating).toMatchObject({
+      status: 0,
+      stderr: `Another migrate of this database is under way: process ${rows[0].pid} (layover). It is waited for.\n`,
+    });
   });
 
   test("prints the SQL for whoever runs it by hand, without a database", async () => {

@@ -1,0 +1,35 @@
+/** Sends one file of SQL, and says what is wrong with it in words for the person at the keyboard. */
+import { QueryError } from "../core/ports.ts";
+import { HeldUp, isLockedOut } from "./lock-waits.ts";
+import type { Place } from "./place.ts";
+import type { Script } from "./script.ts";
+import { SetupError } from "./setup-error.ts";
+
+/**
+ * @param file `migrations/0002_more.sql`
+ * @throws HeldUp, SetupError `migration_failed`, `permission_denied`
+ */
+export async function carryOut(script: Script, place: Place, file: string, sql: string): Promise<void> {
+  try {
+    await script(sql);
+  } catch (error) {
+    if (isLockedOut(error)) throw new HeldUp("locked", file);
+    if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
+    if (error.sqlState === "42501") {
+      throw new SetupError("permission_denied", `"${place.role}" may not carry out ${file}: ${error.message}.`, {
+        hint: `Run migrate as the role that did so first: "${place.owner ?? place.role}".`,
+        cause: error,
+      });
+    }
+    throw new SetupError("migration_failed", `${file}${lineOf(error.cause, sql)} failed: ${error.message}.`, {
+      hint: "Nothing of this file took effect. Once it is put right, migrate goes on from there.",
+      cause: error,
+    });
+  }
+}
+
+function lineOf(cause: unknown, sql: string): string {
+  const position =
+    typeof cause === "object" && cause !== null && "position" in cause ? Number(cause.position) : Number.NaN;
+  return position > 0 ? `:${sql.slice(0, position).split("\n").length}` : "";
+}

@@ -1,0 +1,95 @@
+/**
+ * Builds an index while others read and write its table. It cannot be part of a transaction: what is cut off leaves an
+ * invalid index behind, which the next migrate drops and builds anew; what is built and not yet written down is known by
+ * its name.
+ */
+import type { Row } from "../core/ports.ts";
+import { carryOut } from "./carry-out.ts";
+import { HeldUp } from "./lock-waits.ts";
+import { literal, lockKey, recordMigration } from "./migration-sql.ts";
+import type { Place } from "./place.ts";
+import type { Script, Session } from "./script.ts";
+import { SetupError } from "./setup-error.ts";
+import { fileOf, type Migration } from "./sql-files.ts";
+
+/** Builds the index of one migration and writes it down. Answers false where another migrate has done so meanwhile. */
+export async function buildConcurrently(session: Session, place: Place, migration: Migration): Promise<boolean> {
+  return await session(async (script, backendPid) => {
+    await refusePooler(script, backendPid, migration);
+    return await withSettings(script, () =>
+      withTheLock(script, async () => {
+        const [known] = await script(`select from layover.migration where number = ${migration.number}`);
+        if (known !== undefined) return false;
+        await build(script, place, migration);
+        await script(recordMigration(migration));
+        return true;
+      }),
+    );
+  });
+}
+
+async function build(script: Script, place: Place, migration: Migration): Promise<void> {
+  if (migration.concurrent === undefined) return;
+  const { index, sql } = migration.concurrent;
+  const [found] = await script(`
+    select i.indisvalid as is_whole
+      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = 'layover' and c.relname = ${literal(index)}`);
+  if (found?.["is_whole"] === true) return;
+  const file = fileOf(migration);
+  if (found !== undefined) await carryOut(script, place, file, `drop index concurrently layover.${index}`);
+  await carryOut(script, place, file, sql);
+}
+
+/** Behind a pooler, the lock, the index and the settings may end up in different sessions. */
+async function refusePooler(script: Script, backendPid: number | undefined, migration: Migration): Promise<void> {
+  if (backendPid === undefined) return;
+  const [row] = await script("select pg_backend_pid() as pid");
+  if (row?.["pid"] === backendPid) return;
+  throw new SetupError(
+    "pooled_connection",
+    `${fileOf(migration)} builds an index, and this connection leads through a pooler.`,
+    {
+      hint: "Give migrate the address of the server itself, not that of PgBouncer or another pooler.",
+    },
+  );
+}
+
+/** Held by the session, since the index is built outside a transaction. */
+async function withTheLock<Result>(script: Script, work: () => Promise<Result>): Promise<Result> {
+  const [row] = await script(`select pg_try_advisory_lock(${lockKey}) as is_taken`);
+  if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
+  try {
+    return await work();
+  } finally {
+    // A connection that broke has let go of it.
+    await script(`select pg_advisory_unlock(${lockKey})`).catch(() => {});
+  }
+}
+
+const settings = {
+  statement_timeout: "0",
+  lock_timeout: "0",
+  transaction_timeout: "0",
+  idle_session_timeout: "0",
+  search_path: "pg_catalog, pg_temp",
+};
+
+/** An index takes as long as it takes. Whoever lent a connection of their own finds it as it was. */
+async function withSettings<Result>(script: Script, work: () => Promise<Result>): Promise<Result> {
+  const names = Object.keys(settings).map(literal).join(", ");
+  const [before] = await script(`select json_object_agg(s.name, s.setting) as all from pg_settings s
+    where s.name in (${names})`);
+  await script(set(settings));
+  try {
+    return await work();
+  } finally {
+    await script(set(before?.["all"])).catch(() => {});
+  }
+}
+
+/** Leaves out what this version of Postgres does not know. */
+function set(values: Row[string]): string {
+  return `select set_config(v.key, v.value, false) from json_each_text(${literal(JSON.stringify(values))}) as v
+    where v.key in (select s.name from pg_settings s)`;
+}
