@@ -67,6 +67,36 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
   let triedThrough: string | undefined;
   let due = 0;
   let dispatched = 0;
+  const locked: Look[] = [];
+  /** Arms, moves on and dispatches. Answers what it left alone, since somebody has locked it. */
+  const carry = async (
+    looks: readonly Look[],
+    terms: { readonly isNew: boolean; readonly soonAt: number; readonly skipsLocked?: true },
+  ): Promise<readonly Look[]> => {
+    if (looks.length === 0) return [];
+    const { soonAt, ...how } = terms;
+    const moves = looks.map(({ move }) => move);
+    wishes.onMoved?.(moves);
+    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
+    const { left, locked } = await calls.moveDue({ moves, ...how });
+    const isLocked = new Set(locked);
+    const free = looks.filter(({ move }) => !isLocked.has(move.runId));
+    if (left > 0) {
+      await calls.alarms.arm([soonAt]);
+      await calls.moveDue({ moves: free.map(({ move }) => move), ...how, soonAt });
+    }
+    const { ready, alone, later } = sort(free.flatMap(({ refs }) => refs));
+    for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {
+      if (refs.length === 0) continue;
+      try {
+        await dispatch(refs, delayMs);
+        dispatched += refs.length;
+      } catch (error) {
+        onError?.(error, "dispatching"); // the alarm stands
+      }
+    }
+    return looks.filter(({ move }) => isLocked.has(move.runId));
+  };
   for (;;) {
     const withinMs = takesOver ? longestMotionMs : 0;
     const page = await calls.listDue({
@@ -99,26 +129,7 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
       isComplete &&= isTaken;
       if (isComplete && run.dueAt === null) triedThrough = run.runId;
     }
-    if (looks.length > 0) {
-      const moves = looks.map(({ move }) => move);
-      wishes.onMoved?.(moves);
-      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
-      const { left } = await calls.moveDue({ moves, isNew });
-      if (left > 0) {
-        await calls.alarms.arm([soonAt]);
-        await calls.moveDue({ moves, isNew, soonAt });
-      }
-    }
-    const { ready, alone, later } = sort(looks.flatMap(({ refs }) => refs));
-    for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {
-      if (refs.length === 0) continue;
-      try {
-        await dispatch(refs, delayMs);
-        dispatched += refs.length;
-      } catch (error) {
-        onError?.(error, "dispatching"); // the alarm stands
-      }
-    }
+    locked.push(...(await carry(looks, { isNew, soonAt, skipsLocked: true })));
     due += page.runs.length;
     const last = page.runs.at(-1);
     if (last === undefined || page.runs.length < pageSize) break;
@@ -127,6 +138,15 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
       break;
     }
     after = { dueAt: last.dueAt, runId: last.runId };
+  }
+  if (locked.length > 0) {
+    // The others have gone ahead. What was armed for these may have rung by now.
+    const soonAt = motionMinute(calls.clock.now());
+    const later = locked.map(({ move, refs }) => ({
+      move: { ...move, dueAt: move.dueAt && Math.max(move.dueAt, soonAt) },
+      refs,
+    }));
+    await carry(later, { isNew, soonAt });
   }
   const isPruned = await prune({ calls, host, keepMs, keepFailedMs });
   if (!isPruned) await calls.alarms.arm([motionMinute(calls.clock.now())]);

@@ -122,10 +122,10 @@ export class Calls {
   }
 
   /**
-   * The new instants must have been armed. What was woken since it was listed is left, and counted; with `soonAt`, armed
-   * as well, it is moved there.
+   * Moves due instants on. The new ones must have been armed. A run that was woken since it was listed is left alone and
+   * counted; with `soonAt`, armed as well, it is moved there.
    */
-  moveDue(call: wire.MoveCall): Promise<{ readonly now: number; readonly left: number }> {
+  moveDue(call: wire.MoveCall): Promise<wire.MoveAnswer> {
     return this.#call("move_due", call);
   }
 

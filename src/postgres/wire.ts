@@ -258,4 +258,13 @@ export interface MoveCall {
   readonly moves: readonly Move[];
   readonly soonAt?: number;
   readonly isNew?: boolean;
+  /** Whether runs that somebody has locked are left alone instead of waited for. */
+  readonly skipsLocked?: true;
+}
+export interface MoveAnswer {
+  readonly now: number;
+  /** How many runs were left alone, since they were woken after they were listed. */
+  readonly left: number;
+  /** Ids of the runs that somebody had locked. */
+  readonly locked: readonly string[];
 }

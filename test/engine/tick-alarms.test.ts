@@ -18,17 +18,19 @@ interface Found {
   readonly nextDueAt?: number | null;
   /** How many were woken since: by the first move, and by the second. */
   readonly left?: readonly number[];
+  /** Which runs somebody has locked when they are moved for the first time. */
+  readonly locked?: readonly string[];
   /** How many runs each slice of pruning deletes, and how long it takes. Then none. */
   readonly pruned?: readonly number[];
   readonly pruningMs?: number;
 }
 
-function anEngine({ fails, runs = [], nextDueAt = null, left = [], pruned = [], pruningMs = 0 }: Found) {
+function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], pruned = [], pruningMs = 0 }: Found) {
   const slices = [...pruned];
   let monotonic = 0;
   const armed: number[] = [];
   const events: string[] = [];
-  const moves = left.map((number) => ({ left: number }));
+  const moves = left.map((number, place) => ({ left: number, locked: place === 0 ? locked : [] }));
   const answers: Readonly<Record<string, object>> = {
     read_clock: { now: noon },
     list_due: { now: noon, isOurs: true, isNew: false, runs, nextDueAt },
@@ -43,7 +45,8 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], pruned = [], 
     }
     if (name !== "move_due") return [{ answer: answers[name] }];
     const soonAt = /"soonAt":(\d+)/.exec(String(parameter))?.[1];
-    events.push(soonAt === undefined ? name : `${name} to ${soonAt}`);
+    const isPatient = soonAt === undefined && !String(parameter).includes("skipsLocked");
+    events.push(soonAt === undefined ? `${name}${isPatient ? " patiently" : ""}` : `${name} to ${soonAt}`);
     return [{ answer: moves.shift() }];
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
@@ -125,6 +128,15 @@ test("a tick does not arm again what is not about to ring", async () => {
   await engine.tick();
   await engine.tick();
   expect(armed).toEqual([noon + 2 * minute]);
+});
+
+test("a tick waits for a run that somebody has locked only after it has dispatched the others", async () => {
+  const run = { turn: 1, dispatches: 0, isReady: true, isUnfinished: false, nextAt: null, branches: null, dueAt: noon };
+  const runs = ["a", "b", "c"].map((runId) => ({ ...run, runId }));
+  const { engine, events } = anEngine({ runs, left: [0, 0], locked: ["b"] });
+  await engine.tick();
+  const arm = `arm ${noon + minute}`;
+  expect(events).toEqual([arm, "move_due", "dispatch a c", "move_due patiently", "dispatch b", "prune_runs"]);
 });
 
 test("a tick prunes slice by slice until none is left", async () => {

@@ -134,10 +134,10 @@ export const orderings: readonly Ordering[] = [
     name: "a tick moves before it has armed",
     file: tick,
     why: "A process that dies in between has moved runs to instants for which nothing rings.",
-    find: `      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
-      const { left } = await calls.moveDue({ moves, isNew });`,
-    replace: `      const { left } = await calls.moveDue({ moves, isNew });
-      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));`,
+    find: `    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
+    const { left, locked } = await calls.moveDue({ moves, ...how });`,
+    replace: `    const { left, locked } = await calls.moveDue({ moves, ...how });
+    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));`,
   },
   {
     name: "what was refused is moved back before it is armed",
@@ -161,18 +161,16 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not arm what it moves",
     file: tick,
     why: "Nothing rings for what it has moved.",
-    find: "      await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));\n",
+    find: "    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));\n",
     replace: "",
   },
   {
     name: "a tick dispatches before it has moved",
     file: tick,
     why: "A turn that is claimed meanwhile is counted as one that nobody claims, or the tick fails over what was sent.",
-    find: `      const { left } = await calls.moveDue({ moves, isNew });
-      if (left > 0) {`,
-    replace: `      for (const { refs } of looks) for (const { ref, delayMs } of refs) await dispatch([ref], delayMs);
-      const { left } = await calls.moveDue({ moves, isNew });
-      if (left > 0) {`,
+    find: "    const { left, locked } = await calls.moveDue({ moves, ...how });",
+    replace: `    for (const { refs } of looks) for (const { ref, delayMs } of refs) await dispatch([ref], delayMs);
+    const { left, locked } = await calls.moveDue({ moves, ...how });`,
   },
   {
     name: "a tick does not arm the next due instant of others",
@@ -192,15 +190,15 @@ export const orderings: readonly Ordering[] = [
     name: "a tick leaves what was woken since where it was moved to",
     file: tick,
     why: "A run that was claimed between look and move would not be looked at when its lease ends.",
-    find: "      if (left > 0) {",
-    replace: "      if (left < 0) {",
+    find: "    if (left > 0) {",
+    replace: "    if (left < 0) {",
   },
   {
     name: "a tick does not arm for what was woken since",
     file: tick,
     why: "The second move stores an instant for which nothing rings.",
-    find: "        await calls.alarms.arm([soonAt]);\n",
-    replace: "",
+    find: "      await calls.alarms.arm([soonAt]);\n      await calls.moveDue({ moves: free",
+    replace: "      await calls.moveDue({ moves: free",
   },
   {
     name: "a tick looks at a page twice",
@@ -223,11 +221,11 @@ export const orderings: readonly Ordering[] = [
     find: `        onError?.(error, "dispatching"); // the alarm stands
       }
     }
-    due +=`,
+    return looks`,
     replace: `        throw error;
       }
     }
-    due +=`,
+    return looks`,
   },
   {
     name: "a tick does not back off",

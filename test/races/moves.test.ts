@@ -26,6 +26,23 @@ describeEachPostgres(
       expect(await run.state()).toMatchObject({ dueAt: noon + hour, dispatches: 1 });
     });
 
+    test("only once its lock is free, and tells whoever does not want to wait which one is locked", async () => {
+      const [run, other] = [await aRun(stage), await aRun(stage)];
+      const sender = await stage.session("sender");
+      await sender.begin();
+      await run.signal(sender, "address");
+      const moves = [run, other].map(({ id }) => ({
+        ...{ runId: id, seenDueAt: soon, dueAt: noon + hour, isDispatched: true, branches: [] },
+      }));
+      const answer = await stage.onlooker.call("move_due", { moves, skipsLocked: true });
+      expect(answer).toMatchObject({ moved: 1, left: 0, locked: [run.id] });
+      const scheduler = await stage.session("scheduler");
+      const moved = scheduler.call("move_due", { moves: moves.slice(0, 1) });
+      await scheduler.untilBlocked(sender);
+      await sender.commit();
+      expect(await moved).toMatchObject({ moved: 1, left: 0, locked: [] });
+    });
+
     test("to nowhere, where there is nothing to look for, and nowhere else", async () => {
       const waiting = await aParkedRun(stage, [aWaitFor("address")]);
       await stage.onlooker.query("update layover.run_state set due_at = $1", [new Date(soon)]);

@@ -21,7 +21,7 @@ export interface Answers {
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
   void_leases: { readonly outcome: "voided" };
   list_due: wire.DueAnswer;
-  move_due: { readonly now: number; readonly moved: number; readonly left: number };
+  move_due: wire.MoveAnswer & { readonly moved: number };
   prune_runs: { readonly pruned: number };
   send_signal: verbs.SignalAnswer;
   answer_callback: verbs.CallbackAnswer;

@@ -3,6 +3,9 @@
 -- at earlier than the scheduler knows; the answer counts those, and the same call again with `soonAt`, armed too, moves
 -- them there. (Rare; arming it every time would have each tick followed by another one.)
 --
+-- `skipsLocked`: does not wait for a run that somebody has locked, and names it in `locked`. A user's open transaction that
+-- has signalled one run would otherwise hold up all others of the tick.
+--
 -- `isNew`: a new deployment's dispatches are counted from the beginning.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
@@ -13,6 +16,7 @@ declare
   v_need  timestamptz;
   v_moved integer := 0;
   v_left  integer := 0;
+  v_locked uuid[] := '{}';
   v_item  record;
   s       record;
 begin
@@ -25,6 +29,13 @@ begin
         array(select b->>'path' || '#' || (b->>'occurrence') from jsonb_array_elements(m->'branches') as b) as branches
       from jsonb_array_elements(p->'moves') as m order by (m->>'runId')::uuid
   loop
+    if p ? 'skipsLocked' then
+      perform from layover.run_state t where t.run_id = v_item.run_id for update skip locked;
+      if not found then
+        v_locked := v_locked || v_item.run_id;
+        continue;
+      end if;
+    end if;
     select t.blocked, t.has_pending, coalesce(t.leased_until, t.ready_at) as at into s
       from layover.run_state t
      where t.run_id = v_item.run_id and t.namespace = p->>'namespace' and t.ended_at is null and t.paused_at is null
@@ -67,5 +78,6 @@ begin
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;
-  return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved, 'left', v_left);
+  return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved, 'left', v_left,
+    'locked', v_locked);
 end $$;
