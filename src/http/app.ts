@@ -111,7 +111,7 @@ export function createApp(options: AppOptions): Hono {
     for (const route of atPath) app.on(route.method, path, (context) => visited(route, context));
     app.all(path, ({ req }) => problem(wrongMethod(req.method, atPath)));
   }
-  app.notFound(({ req }) => problem(notFound(req.path)));
+  app.notFound(notFound);
   return app;
 }
 
@@ -123,8 +123,12 @@ function wrongMethod(method: string, routes: readonly Route[]): LayoverError {
   });
 }
 
-function notFound(path: string): LayoverError {
-  return new LayoverError("not_found", `there is nothing at ${JSON.stringify(path.slice(0, 100))}`, {
-    hint: "Look at the path: it begins with /v1/, /callbacks/ or /health after the prefix of this app.",
-  });
+/** Answers whatever no route does. An app that is mounted into another one leaves that to the other. */
+export function notFound({ req }: Context): Response {
+  const what = `there is nothing at ${JSON.stringify(req.path.slice(0, 100))}`;
+  return problem(
+    new LayoverError("not_found", what, {
+      hint: "Look at the path: it begins with /v1/, /callbacks/ or /health after the prefix of this app.",
+    }),
+  );
 }

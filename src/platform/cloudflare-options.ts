@@ -4,6 +4,7 @@ import type { Duration } from "../core/duration.ts";
 import type { Query } from "../core/ports.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import type { Authenticate } from "../http/access.ts";
+import type { CorsOptions } from "../http/site.ts";
 import type { QueuedMessage } from "./queue-delivery.ts";
 import type { QueueProducer } from "./queue-dispatch.ts";
 
@@ -64,6 +65,8 @@ export interface CloudflareOptions<Env> extends Settings {
    * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
    */
   readonly authenticate?: ((request: Request, env: Env) => ReturnType<Authenticate>) | undefined;
+  /** Which other websites may call this Worker from a browser. Default: none. */
+  readonly cors?: CorsOptions | undefined;
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;
   /** Of every path: `/layover`. Default: none. */

@@ -16,7 +16,6 @@
  * remains is a step that alone takes longer than what is left, more than 10 s: it may be given up amid its body, and is
  * carried out again when its lease is over.
  */
-import { Hono } from "hono/tiny";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
@@ -24,9 +23,9 @@ import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
 import { besideApiKeys } from "../http/access.ts";
-import { createApp } from "../http/app.ts";
 import { readTurns, turnsPath } from "../http/internal.ts";
 import { problem, shownError, statusOf } from "../http/problem.ts";
+import { createSite } from "../http/site.ts";
 import { alarmsOf } from "./cloudflare-bindings.ts";
 import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./cloudflare-options.ts";
 import { beginVisit, type Visit, type VisitOptions, type VisitSettings } from "./cloudflare-visit.ts";
@@ -38,6 +37,7 @@ import { deliver, retryLater } from "./queue-delivery.ts";
 import { watch } from "./watch.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
+export type { CorsOptions } from "../http/site.ts";
 export type {
   AlarmNamespace,
   CloudflareOptions,
@@ -127,10 +127,11 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
     const bySession = options.authenticate;
     const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), secrets, namespace);
-    const appOptions = { client, contracts, secrets, namespace, authenticate, remembered, onError: report };
-    const app = new Hono().route(prefix, createApp(appOptions));
+    const { cors } = options;
+    const known = { contracts, secrets, namespace, remembered };
+    const site = createSite({ ...known, prefix, cors, client, authenticate, onError: report });
     try {
-      return await app.fetch(request);
+      return await site.fetch(request);
     } finally {
       answeredAt = Date.now();
       context.waitUntil(settle());

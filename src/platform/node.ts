@@ -4,21 +4,23 @@
  *   await serveNode({ workflows: [orderWorkflow], database: pg(pool), secrets: [process.env.LAYOVER_SECRET] });
  */
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono/tiny";
+import type { Hono } from "hono";
 import type { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
 import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { type Authenticate, besideApiKeys } from "../http/access.ts";
-import { createApp } from "../http/app.ts";
+import { problem } from "../http/problem.ts";
 import { Secrets } from "../http/secrets.ts";
+import { type CorsOptions, createSite } from "../http/site.ts";
 import { type InProcessOptions, startInProcess } from "./in-process.ts";
 import { errorLines, logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
+export type { CorsOptions } from "../http/site.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
@@ -34,6 +36,8 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
    * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
    */
   readonly authenticate?: Authenticate | undefined;
+  /** Which other websites may call this server from a browser. Default: none. */
+  readonly cors?: CorsOptions | undefined;
   /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
   readonly publicUrl?: string | undefined;
 }
@@ -66,7 +70,12 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const app = Promise.withResolvers<Hono>();
   const fetch = async (request: Request): Promise<Response> => await (await app.promise).fetch(request);
   const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
-  const server = createServer((request, response) => void listener(request, response));
+  const server = createServer((request, response) => {
+    if (isMalformed(request)) return refuse(response);
+    // Nobody reads the body of a GET, so it may never end.
+    if (!isEndingByItself(request)) response.shouldKeepAlive = false;
+    void listener(request, response);
+  });
   const port = await listen(server, portOf(options.port), hostname);
   const url = `http://${hostIn(hostname)}:${port}${prefix}`;
   try {
@@ -76,8 +85,8 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     const report = (error: unknown, request: Request) =>
       onError(error, `answering ${request.method} ${shownPath(request)}`);
     const authenticate = options.authenticate && besideApiKeys(options.authenticate, secrets, namespace);
-    const appOptions = { client, contracts, secrets, namespace, authenticate, onError: report };
-    app.resolve(new Hono().route(prefix, createApp(appOptions)));
+    const { cors } = options;
+    app.resolve(createSite({ prefix, cors, client, contracts, secrets, namespace, authenticate, onError: report }));
     return {
       url,
       client,
@@ -94,6 +103,26 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     server.closeAllConnections();
     throw error;
   }
+}
+
+/** Whether no URL can be made of its target and its Host: `Host: 0..0`. */
+function isMalformed({ headers, url = "" }: IncomingMessage): boolean {
+  return !URL.canParse(url.startsWith("/") ? `http://${headers.host}${url}` : url);
+}
+
+/** Says nothing of the target: there may be a callback's token in it. */
+function refuse(response: ServerResponse): void {
+  const error = new LayoverError("invalid_request", "the Host header or the path of this request is malformed", {
+    hint: "Send the request to the address of this server, as a browser or an HTTP library does.",
+  });
+  const document = problem(error);
+  response.writeHead(document.status, { ...Object.fromEntries(document.headers), connection: "close" });
+  void document.text().then((text) => response.end(text));
+}
+
+function isEndingByItself({ method, headers }: IncomingMessage): boolean {
+  const isRead = method !== "GET" && method !== "HEAD";
+  return isRead || (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0);
 }
 
 async function listen(server: Server, port: number, hostname: string | undefined): Promise<number> {

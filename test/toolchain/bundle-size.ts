@@ -20,7 +20,7 @@ export interface BundleSize {
  * nobody can start a run on, it is 25,900; and 6,000 are the sentences that errors speak. What is written twice costs
  * nothing once it is gzipped, so only less of it would help.
  */
-export const limits = { own: 41_000, all: 100_000 };
+export const limits = { own: 48_000, all: 100_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 
