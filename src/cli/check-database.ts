@@ -125,17 +125,15 @@ async function checkRights(query: Query): Promise<Check> {
   const missing = await missingRights(query);
   const lacks = [
     ...(missing.schema ? ["usage on schema layover"] : []),
-    ...missing.tables,
-    ...(missing.functions > 0 ? [`execute on ${missing.functions} functions`] : []),
+    ...missing.functions.map((name) => `execute on ${name}`),
   ];
   if (lacks.length === 0) return { about, level: "well", says: `"${role}" may do what a deployment does.` };
   const shown = lacks.length > 4 ? `${lacks.slice(0, 4).join(", ")} and ${lacks.length - 4} more` : lacks.join(", ");
-  const grants = `grant usage on schema layover to "${role}"; grant select, insert, update, delete on all tables in schema layover to "${role}"; grant execute on all functions in schema layover to "${role}";`;
   return {
     about,
     level: "problem",
     says: `"${role}" lacks ${shown}.`,
-    todo: `Have the role that ran layover migrate run: ${grants}`,
+    todo: `Run layover migrate --roles as the role that runs layover migrate, then this: grant layover_runtime to "${role}";`,
     facts: { role, lacks },
   };
 }

@@ -1,6 +1,13 @@
 /** `layover migrate`: brings the database of DATABASE_URL to what this version of layover needs. */
 import { Command, Option } from "commander";
-import { type Blocker, migrate as bringUp, checkSchema, migrationSql, type Wait } from "../postgres/migrate.ts";
+import {
+  type Blocker,
+  migrate as bringUp,
+  checkSchema,
+  makeRoles,
+  migrationSql,
+  type Wait,
+} from "../postgres/migrate.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "./database.ts";
 import { note, print, printJson } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
@@ -8,6 +15,7 @@ import { UsageError } from "./usage-error.ts";
 interface Options {
   readonly sql?: true;
   readonly check?: true;
+  readonly roles?: true;
   readonly json?: true;
 }
 
@@ -17,22 +25,36 @@ export const migrate = new Command("migrate")
     `Brings the database of DATABASE_URL to what this version of layover needs, while runs go on. Runs any number of times,
 and may be ended at any time: the next one goes on from there. Where others hold a lock that it needs, it says who.`,
   )
-  .addOption(new Option("--sql", "print the SQL instead, for whoever runs it by hand").conflicts(["check", "json"]))
+  .addOption(
+    new Option("--sql", "print the SQL instead, for whoever runs it by hand").conflicts(["check", "json", "roles"]),
+  )
   .option("--check", "change nothing, and fail if something is to be done (before a deployment)")
+  .addOption(
+    new Option(
+      "--roles",
+      "also make the roles layover_owner, layover_runtime (calls layover, reads no table) and layover_reader",
+    ).conflicts("check"),
+  )
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExamples:\n  layover migrate\n  layover migrate --sql > layover.sql")
-  .action(async ({ sql, check, json }: Options) => {
+  .action(async ({ sql, check, roles, json }: Options) => {
     if (sql) process.stdout.write(migrationSql());
-    else await withDatabase((database) => (check ? checked(database, json) : migrated(database, json)));
+    else await withDatabase((database) => (check ? checked(database, json) : migrated(database, { roles, json })));
   });
 
-async function migrated({ client }: Database, json = false): Promise<void> {
-  const done = await bringUp(client, { onWait: noteWait() });
+async function migrated(
+  { client }: Database,
+  { roles = false, json = false }: { readonly roles?: boolean | undefined; readonly json?: boolean | undefined },
+): Promise<void> {
+  const onWait = noteWait();
+  const done = await bringUp(client, { onWait });
+  if (roles) await makeRoles(client, { onWait });
   if (json) return printJson(done);
   const { applied, functions } = done;
   const what = [...applied, ...(functions > 0 ? [`${functions} functions`] : [])].join(", ");
   const where = shownAddress(databaseUrl());
   print(what === "" ? `${where} is up to date.` : `${where} has now ${what}.`);
+  if (roles) print('The roles are made. What your deployments need: grant layover_runtime to "THEIR_ROLE";');
 }
 
 /** Tells each wait for a table. Of another migrate, which is asked four times a second, it tells once. */

@@ -35,6 +35,11 @@ function translate(cause: QueryError): Error {
           cause,
         },
       );
+    case "42501":
+      return new LayoverError("internal", "the database role of this deployment may not call layover", {
+        hint: "Run `npx layover migrate --roles` as the role that migrates, and then: grant layover_runtime to this role.",
+        cause,
+      });
     case "3F000":
     case "42883":
     case "42P01":

@@ -5,8 +5,9 @@
  */
 import type { Row } from "../core/ports.ts";
 import { carryOut } from "./carry-out.ts";
+import { literal } from "./literal.ts";
 import { HeldUp } from "./lock-waits.ts";
-import { literal, lockKey, recordMigration } from "./migration-sql.ts";
+import { lockKey, recordMigration } from "./migration-sql.ts";
 import type { Place } from "./place.ts";
 import type { Script, Session } from "./script.ts";
 import { SetupError } from "./setup-error.ts";

@@ -17,6 +17,8 @@ import { bookkeeping, recordFunctions, recordMigration, transactionSettings, try
 import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
 import { lookAround, type Place, refuseWithoutPermission } from "./place.ts";
+import { rememberRights, settleRights } from "./rights-sql.ts";
+import { roles } from "./roles.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import type { Script } from "./script.ts";
 import { fileOf, type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
@@ -24,6 +26,7 @@ import { fileOf, type Migration, readSchema, type Schema, type SchemaSource } fr
 export { checkSchema, type SchemaCheck } from "./check-schema.ts";
 export type { Blocker, Wait } from "./lock-waits.ts";
 export { migrationSql } from "./migration-sql.ts";
+export { makeRoles } from "./roles.ts";
 export { SetupError, type SetupErrorCode } from "./setup-error.ts";
 export type { SchemaSource } from "./sql-files.ts";
 
@@ -94,6 +97,7 @@ async function takeStep(
   const [migration] = pendingMigrations(state, schema);
   if (migration === undefined && !areFunctionsDue(state, schema)) return { kind: "over", functions: 0 };
   refuseWithoutPermission(place);
+  if (place.owner === roles.owner) await script(`set local role ${roles.owner}`);
   if (!place.isOurs) await script((place.owner === null ? "create schema layover;" : "") + bookkeeping);
   if (migration === undefined) return { kind: "over", functions: await writeFunctions(script, place, schema) };
   if (migration.concurrent !== undefined && canBuildConcurrently) return { kind: "index", migration, place };
@@ -103,7 +107,8 @@ async function takeStep(
 
 /** All at once: they call each other, and replacing them locks no table. */
 async function writeFunctions(script: Script, place: Place, schema: Schema): Promise<number> {
+  await script(rememberRights);
   for (const { name, sql } of schema.functions) await carryOut(script, place, `functions/${name}.sql`, sql);
-  await script(recordFunctions(schema));
+  await script(settleRights(schema) + recordFunctions(schema));
   return schema.functions.length;
 }

@@ -1,4 +1,6 @@
 /** The SQL around the files: what migrate sends besides them, and all of it as one script. */
+import { literal } from "./literal.ts";
+import { rememberRights, settleRights } from "./rights-sql.ts";
 import { type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
 
 /**
@@ -16,7 +18,9 @@ export function migrationSql(source: SchemaSource = {}): string {
     bookkeeping,
     unlessNewer(schema),
     ...schema.migrations.map(unlessApplied),
+    rememberRights,
     ...schema.functions.map(({ sql }) => sql),
+    settleRights(schema),
     recordFunctions(schema),
     "commit;\n",
   ].join("\n");
@@ -101,8 +105,4 @@ if exists (select from layover.migration where number > ${migrations.length}) th
   raise exception 'this database was migrated by newer code, whose functions must not be replaced by older ones';
 end if;
 end $$;`;
-}
-
-export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,4 +1,5 @@
 /** What stands where layover's schema goes, and whether this role may put it there. */
+import { roles } from "./roles.ts";
 import type { Script } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
 
@@ -51,7 +52,10 @@ export function refuseWithoutPermission({ role, database, owner, mayCreateSchema
   }
   if (owner !== null && !mayCreateInSchema) {
     throw new SetupError("permission_denied", `"${role}" may not create tables in "${owner}"'s schema "layover".`, {
-      hint: `Run migrate as "${owner}".`,
+      hint:
+        owner === roles.owner
+          ? `Have an administrator run: grant ${roles.owner} to "${role}";`
+          : `Run migrate as "${owner}".`,
     });
   }
 }

@@ -8,13 +8,12 @@ export interface ServerFacts {
   readonly isReadOnly: boolean;
 }
 
-/** What the role of a deployment lacks. Nothing where all is empty. */
+/** What the role of a deployment lacks: it needs nothing but to call the entries. */
 export interface MissingRights {
+  /** To use the schema. */
   readonly schema: boolean;
-  /** `insert on run_state` */
-  readonly tables: readonly string[];
-  /** How many it may not execute. */
-  readonly functions: number;
+  /** Entries that it may not execute. */
+  readonly functions: readonly string[];
 }
 
 export async function readServerFacts(query: Query): Promise<ServerFacts> {
@@ -27,18 +26,10 @@ export async function readServerFacts(query: Query): Promise<ServerFacts> {
 export async function missingRights(query: Query): Promise<MissingRights> {
   const [row = {}] = await query(`
     select not has_schema_privilege(n.oid, 'usage') as schema, (
-        select json_agg(r.name || ' on ' || c.relname order by c.relname, r.place)
-          from pg_class c
-          cross join unnest(array['select', 'insert', 'update', 'delete']) with ordinality as r (name, place)
-         where c.relnamespace = n.oid and c.relkind = 'r' and c.relname not in ('migration', 'function_set')
-           and not has_table_privilege(c.oid, r.name)) as tables, (
-        select count(*)::integer from pg_proc p
-         where p.pronamespace = n.oid and not has_function_privilege(p.oid, 'execute')) as functions
+        select json_agg(p.proname order by p.proname) from pg_proc p
+         where p.pronamespace = n.oid and p.prosecdef and p.prorettype <> 'trigger'::regtype
+           and not has_function_privilege(p.oid, 'execute')) as functions
       from pg_namespace n where n.nspname = 'layover'`);
-  const tables: unknown = row["tables"];
-  return {
-    schema: row["schema"] === true,
-    tables: Array.isArray(tables) ? tables.map(String) : [],
-    functions: Number(row["functions"] ?? 0),
-  };
+  const functions: unknown = row["functions"];
+  return { schema: row["schema"] === true, functions: Array.isArray(functions) ? functions.map(String) : [] };
 }

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";
-import { migrationSql } from "../../src/postgres/migrate.ts";
+import { makeRoles, migrationSql } from "../../src/postgres/migrate.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, type Said, secret, secrets } from "./layover.ts";
 import { napWorkflow } from "./workflows.ts";
@@ -308,9 +308,10 @@ describe("layover doctor, of the schema", () => {
       const before = await report(env);
       expect(before["schema"]).toMatch(/^warning: This role may not see which migrations were applied\. → /);
       expect(before["role"]).toMatch(
-        /^problem: "cli_reader" lacks select on api_key, insert on api_key, .* and \d+ more\. → Have the role that ran layover migrate run: grant usage on schema layover to "cli_reader";/,
+        /^problem: "cli_reader" lacks execute on adopt_environment, execute on answer_callback, .* and \d+ more\. → Run layover migrate --roles as the role that runs layover migrate, then this: grant layover_runtime to "cli_reader";/,
       );
-      await database.pool.query(before["role"]?.split("run: ")[1] ?? "");
+      await makeRoles(database.pool);
+      await database.pool.query(before["role"]?.split("then this: ")[1] ?? "");
       expect((await report(env))["role"]).toBe('well: "cli_reader" may do what a deployment does.');
     } finally {
       await database.pool.query("drop owned by cli_reader cascade; drop role cli_reader");
