@@ -6,6 +6,8 @@
  * what its history holds, or that asks at a moment which is not its history's doing, has diverged.
  */
 import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts";
+import { LayoverError } from "./errors.ts";
+import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
 import { CancelledError } from "./user-errors.ts";
 
@@ -34,10 +36,15 @@ export class Execution {
   cancellation: string | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
+  /** What the verbs of `step` gave to the handler. */
+  readonly handedOut = new HandedOut();
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
   readonly #losers = new Set<string>();
   readonly #occurrences = new Map<string, number>();
+  /** Names of the steps whose bodies are under way, and of the one whose body is being called right now. */
+  readonly #bodies = new Set<string>();
+  #called: string | undefined;
   #ordinal = 0;
   #refusals = 0;
   #isOpen = false;
@@ -81,6 +88,21 @@ export class Execution {
   /** Places dropped by a decided race, of which a record may still come. */
   get losers(): readonly string[] {
     return [...this.#losers];
+  }
+
+  /**
+   * What the handler, which has returned, asked for and never awaited. Nothing, where it left other waits behind: the
+   * loser of a `Promise.race` may have been about to await it.
+   */
+  get unawaited(): readonly string[] {
+    if (this.outcome?.kind !== "returned" || this.cancellation !== undefined) return [];
+    const unseen = this.handedOut.unseen.filter(({ place }) => !this.#isReleased(place));
+    if (this.pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
+    return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
+  }
+
+  #isReleased(path: string): boolean {
+    return this.releases.some(({ prefix }) => path.startsWith(prefix));
   }
 
   /** Neither over nor waiting for anything that the history could give. */
@@ -129,7 +151,13 @@ export class Execution {
   ): Promise<unknown> {
     const isLate = !this.#isOpen;
     if (isLate && this.outcome !== undefined) return never;
-    if (this.releases.some(({ prefix }) => place.path.startsWith(prefix))) return never;
+    if (this.#isReleased(place.path)) return never;
+    const [body] = this.#bodies;
+    if (isLate && body !== undefined) {
+      // It cannot be told which: so the run is blocked, and a body that asks does not wait until its timeout.
+      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step, or the body of step ${[...this.#bodies].join(" or ")} uses \`step\``;
+      return Promise.reject(nested(placeName(place), body));
+    }
     if (isLate && this.#pending.size > 0) {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
     }
@@ -150,6 +178,27 @@ export class Execution {
     promise.catch(() => {}); // a loser may fail with nobody left to look
     this.#wake();
     return promise;
+  }
+
+  /** Calls the body of a step, which is under way until `bodyEnded`. A process may be at work on several. */
+  call<Result>(place: string, body: () => Result): Result {
+    const outer = this.#called;
+    this.#called = place;
+    this.#bodies.add(place);
+    try {
+      return body();
+    } finally {
+      this.#called = outer;
+    }
+  }
+
+  bodyEnded(place: string): void {
+    this.#bodies.delete(place);
+  }
+
+  /** @throws LayoverError `nested_step` in the body of a step, which is not run again in a replay */
+  checkIsOutside(path: string): void {
+    if (this.#called !== undefined) throw nested(path, this.#called);
   }
 
   /**
@@ -212,6 +261,12 @@ export class Execution {
           : `asks for ${asked.join(", ")}`;
     return `the history holds ${record.kind} ${placeName(record)} at position ${this.position + 1}, where the code ${asks}`;
   }
+}
+
+function nested(path: string, body: string): LayoverError {
+  return new LayoverError("nested_step", `${path} was asked for in the body of step ${body}`, {
+    hint: "A step's body cannot use `step`: call the steps one after the other in the handler, or group them by step.scope.",
+  });
 }
 
 const never = new Promise<never>(() => {});

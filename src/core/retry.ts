@@ -39,10 +39,18 @@ const defaultRetry: ResolvedRetry = {
 };
 
 const mostAttempts = 10_000;
+const options: readonly string[] = ["maxAttempts", "delay", "backoff", "maxDelay", "jitter"];
 
 /** @throws LayoverError `invalid_retry`, `invalid_duration` */
 export function resolveRetry(policy?: RetryPolicy): ResolvedRetry {
   if (policy === undefined) return defaultRetry;
+  const unknown = Object.keys(policy).find((option) => !options.includes(option));
+  if (unknown !== undefined) {
+    throw new LayoverError("invalid_retry", `retry has no option ${JSON.stringify(unknown)}`, {
+      hint: `Its options are ${options.map((known) => JSON.stringify(known)).join(", ")}.`,
+      details: { field: `retry.${unknown}` },
+    });
+  }
   const { maxAttempts = defaultRetry.maxAttempts, backoff = defaultRetry.backoff, delay, maxDelay } = policy;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > mostAttempts) {
     throw invalidRetry("maxAttempts", maxAttempts, `a whole number from 1 to ${mostAttempts}`);

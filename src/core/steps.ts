@@ -1,10 +1,10 @@
 /**
  * The `step` of a handler: each verb names its place, checks what it is given, and turns into a demand.
  */
-import type { MapScope } from "./demand.ts";
+import { type MapScope, placeName } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
-import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
+import { handingOut } from "./handed-out.ts";
 import { checkPath, checkStepName } from "./names.ts";
 import { resolveRetry } from "./retry.ts";
 import type { Schemas } from "./schema.ts";
@@ -21,6 +21,7 @@ import type {
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "./step.ts";
+import { checkBranches, checkFunction, checkIsDeclared, checkOptions, invalid } from "./step-checks.ts";
 import { CancelledError } from "./user-errors.ts";
 
 export interface StepsOptions {
@@ -33,7 +34,16 @@ export interface StepsOptions {
     readonly token: string;
   };
   readonly stepTimeoutMs: number;
+  /** The names that the contract declares. */
+  readonly signals: readonly string[];
+  readonly callbacks: readonly string[];
 }
+
+const optionsOfStep = ["retry", "timeout"];
+const optionsOfWait = ["timeout", "onTimeout"];
+const optionsOfMap = ["maxConcurrency"];
+const inAStep = "() => fetch(url)";
+const ofAnItem = '(item, { step }) => step.run("name", …)';
 
 interface Scope {
   /** Empty for the run itself, otherwise ends before the name that follows. */
@@ -49,11 +59,13 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
   const { execution, seed, sealCallback, stepTimeoutMs } = options;
 
   const place = (name: string) => {
+    execution.checkIsOutside(name);
     const path = checkPath(scope.prefix + checkStepName(name));
     return { path, occurrence: execution.nextOccurrence(path), map: scope.map };
   };
   /** The path of a room for names; a second one of the same name is another room. */
   const room = (name: string) => {
+    execution.checkIsOutside(name);
     const path = checkPath(scope.prefix + checkStepName(name));
     const occurrence = execution.nextOccurrence(`${path}/`);
     return occurrence === 1 ? path : `${path}#${occurrence}`;
@@ -67,11 +79,20 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
   async function run<Result>(
     name: string,
     body: (context: StepContext) => Result | Promise<Result>,
-    { retry, timeout }: StepOptions = {},
+    stepOptions: StepOptions = {},
   ): Promise<Result> {
-    if (typeof body !== "function") throw notAFunction(`the body of step ${JSON.stringify(name)}`);
+    const what = `step ${JSON.stringify(name)}`;
+    checkFunction(`the body of ${what}`, body, inAStep);
+    checkOptions(what, stepOptions, optionsOfStep);
+    const { retry, timeout } = stepOptions;
     const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
-    const result = await execution.demand(place(name), { kind: "step", body, retry: resolveRetry(retry), timeoutMs });
+    const at = place(name);
+    const result = await execution.demand(at, {
+      kind: "step",
+      body: (context: StepContext) => execution.call(placeName(at), () => body(context)),
+      retry: resolveRetry(retry),
+      timeoutMs,
+    });
     return result as Result; // the body's own result, through the codec
   }
 
@@ -79,14 +100,21 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     kind: "signal" | "callback",
     at: ReturnType<typeof place>,
     name: string,
-    { timeout, onTimeout = "throw" }: WaitOptions = {},
+    waitOptions: WaitOptions = {},
   ): Promise<unknown> {
+    const what = `the wait for ${kind} ${JSON.stringify(name)}`;
+    checkOptions(what, waitOptions, optionsOfWait);
+    const { timeout, onTimeout = "throw" } = waitOptions;
+    if (onTimeout !== "throw" && onTimeout !== "null") {
+      throw invalid(`onTimeout of ${what} is ${JSON.stringify(onTimeout)}`, 'Use "throw" or "null".');
+    }
     const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
     const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
     return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
   }
 
   function callbackAt(name: string, at: ReturnType<typeof place>): Callback<unknown> {
+    checkIsDeclared("callback", name, options.callbacks);
     let waiting: Promise<unknown> | undefined;
     return {
       ...sealCallback({ name, path: at.path, occurrence: at.occurrence }),
@@ -102,9 +130,11 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     announce: (context: CallbackContext) => unknown,
     waitOptions: WaitOptions & StepOptionsOfAnnouncement = {},
   ): Promise<unknown> {
-    if (typeof announce !== "function") throw notAFunction(`what announces the callback ${JSON.stringify(name)}`);
+    const what = `callback ${JSON.stringify(name)}`;
+    checkFunction(`what announces the ${what}`, announce, "({ url }) => email(url)");
+    checkOptions(what, waitOptions, [...optionsOfWait, "retry"]);
+    const { retry, ...wanted } = waitOptions;
     const callback = callbackAt(name, place(name));
-    const { retry } = waitOptions;
     await inside(`${room(name)}/`).run(
       "announce",
       async (context) => {
@@ -112,18 +142,21 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       },
       retry === undefined ? {} : { retry },
     );
-    return callback.wait(waitOptions);
+    return callback.wait(wanted);
   }
 
   function mapItems<Item, Result>(
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { step: Step; index: number }) => Promise<Result>,
-    { maxConcurrency }: MapOptions,
+    mapOptions: MapOptions,
     failsFast: boolean,
   ): Promise<Result>[] {
-    if (!Array.isArray(items)) throw invalid(`the items of map ${JSON.stringify(name)} are no array`, "Pass an array.");
-    if (typeof each !== "function") throw notAFunction(`what map ${JSON.stringify(name)} does with each item`);
+    const what = `map ${JSON.stringify(name)}`;
+    if (!Array.isArray(items)) throw invalid(`the items of ${what} are no array`, "Pass an array.");
+    checkFunction(`what ${what} does with each item`, each, ofAnItem);
+    checkOptions(what, mapOptions, optionsOfMap);
+    const { maxConcurrency } = mapOptions;
     if (maxConcurrency !== undefined && (!Number.isInteger(maxConcurrency) || maxConcurrency < 1)) {
       throw invalid(`maxConcurrency is ${String(maxConcurrency)}`, "Use a whole number from 1 on, or leave it out.");
     }
@@ -140,7 +173,7 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     return results;
   }
 
-  return {
+  const step: Step = {
     run,
     sleep: async (name, duration) => {
       const until = execution.now + toMilliseconds(duration, { field: "duration" });
@@ -153,13 +186,22 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       }
       await execution.demand(place(name), { kind: "sleep", until });
     },
-    waitForSignal: async (name: string, waitOptions?: WaitOptions) => wait("signal", place(name), name, waitOptions),
+    waitForSignal: async (name: string, waitOptions?: WaitOptions) => {
+      checkIsDeclared("signal", name, options.signals);
+      return wait("signal", place(name), name, waitOptions);
+    },
     createCallback: (name) => callbackAt(name, place(name)),
     waitForCallback,
-    scope: async (name, body) => body({ step: inside(`${room(name)}/`) }),
-    all: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
-      (await Promise.all(branches(room(name), list))) as unknown as Results, // one result a branch, in their order
+    scope: async (name, body) => {
+      checkFunction(`the body of scope ${JSON.stringify(name)}`, body, "({ step }) => …");
+      return body({ step: inside(`${room(name)}/`) });
+    },
+    all: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
+      checkBranches(`all ${JSON.stringify(name)}`, list);
+      return (await Promise.all(branches(room(name), list))) as unknown as Results; // one result a branch, in their order
+    },
     race: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
+      checkBranches(`race ${JSON.stringify(name)}`, list);
       const path = room(name);
       try {
         return await Promise.race<Results[number]>(branches(path, list));
@@ -179,12 +221,5 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     random: () => toRandom(seeded("random")),
     uuid: () => toUuid(seeded("uuid")),
   };
-}
-
-function invalid(message: string, hint: string): LayoverError {
-  return new LayoverError("invalid_request", message, { hint });
-}
-
-function notAFunction(what: string): LayoverError {
-  return invalid(`${what} is no function`, "Pass a function.");
+  return handingOut(step, scope.prefix, execution.handedOut);
 }

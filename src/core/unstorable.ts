@@ -65,6 +65,12 @@ function reasonOf(value: unknown): Reason {
   if ("then" in value && typeof value.then === "function") {
     return { is: "a promise: did you forget await?", hint: "Write `await` before what makes it." };
   }
+  if ("bodyUsed" in value) {
+    return {
+      is: `a ${classNameOf(value)}: did you forget to read its body?`,
+      hint: "Read its body first, with `await response.json()`, and return that.",
+    };
+  }
   const name = classNameOf(value);
   return {
     is: name === "Object" ? "an object with a prototype of its own" : `an instance of ${name}`,
@@ -73,7 +79,6 @@ function reasonOf(value: unknown): Reason {
 }
 
 function hintFor(value: object, className: string): string {
-  if ("bodyUsed" in value) return "Read its body first, with `await response.json()`, and return that.";
   if (className === "Object") return "Return a plain copy of it: `{ ...object }`, for example.";
   if ("toJSON" in value) return "Return what its `toJSON()` gives, or a plain object with the fields you need.";
   const isList = Symbol.iterator in value && !("get" in value);

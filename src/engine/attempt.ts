@@ -111,7 +111,8 @@ function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: nu
 /** A result that cannot be stored, a step that kills its process: the next attempt would end alike. */
 function isOurs(thrown: unknown): boolean {
   return (
-    isLayoverError(thrown) && ["unstorable_value", "too_deep", "value_too_large", "step_crashed"].includes(thrown.code)
+    isLayoverError(thrown) &&
+    ["unstorable_value", "too_deep", "value_too_large", "step_crashed", "nested_step"].includes(thrown.code)
   );
 }
 

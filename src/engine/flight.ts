@@ -13,7 +13,7 @@ import { parse } from "../core/schema.ts";
 import type { Log } from "../core/step.ts";
 import { makeStep } from "../core/steps.ts";
 import type { WireRecord, WireRun } from "../postgres/wire.ts";
-import { defaults, type EngineOptions, type LogLevel } from "./options.ts";
+import { defaults, type EngineOptions, type LogLevel, type Mistake } from "./options.ts";
 
 export class Flight {
   readonly runId: string;
@@ -60,6 +60,15 @@ export class Flight {
     }
   }
 
+  /** Says once, not in a replay, what the handler does that is not meant so. */
+  warn({ onMistake, onLog }: EngineOptions, code: Mistake["code"], message: string): void {
+    if (this.execution.position <= this.handedPosition) return;
+    const { runId } = this;
+    const workflow = this.workflow.contract.name;
+    if (onMistake !== undefined) onMistake({ code, message, runId, workflow });
+    else onLog?.({ level: "warn", message, fields: { code }, runId, workflow });
+  }
+
   seed(text: string): Uint8Array {
     return seedOf(this.runId, this.epoch, text);
   }
@@ -98,6 +107,8 @@ export async function takeOff(
     sealCallback: (callback) =>
       sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
     stepTimeoutMs: defaults.stepTimeoutMs,
+    signals: Object.keys(contract.signals),
+    callbacks: Object.keys(contract.callbacks),
   });
   const info = {
     runId,

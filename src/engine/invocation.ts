@@ -154,6 +154,7 @@ class Invocation {
         patience: this.#patience,
         now: () => calls.clock.now(),
         attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lease),
+        warn: (code, message) => flight.warn(this.#options, code, message),
       }).plan();
       const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
       const answer = await this.#finishes.send(
@@ -205,6 +206,11 @@ class Invocation {
     const number = claimed.attempts + 1;
     const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
     const result = await this.#attempt(flight, demand, number, isExhausted, lease);
+    if (result.kind === "failed" && execution.divergence !== undefined) {
+      this.#crew.warm.forget(turn.runId);
+      await this.#finishes.send({ ...finish, blocked: execution.divergence }, []);
+      return;
+    }
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
     const answer = await this.#finishes.send(
@@ -292,6 +298,7 @@ class Invocation {
       });
     } finally {
       flight.borrowers -= 1;
+      flight.execution.bodyEnded(placeName(demand));
     }
   }
 

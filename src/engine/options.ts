@@ -15,6 +15,16 @@ export interface LogEntry {
   readonly workflow: string;
 }
 
+/** What a handler does that is not meant so, although the run goes on. */
+export interface Mistake {
+  /** `not_awaited`: it returned, and nothing awaited what it had asked for. */
+  readonly code: "not_awaited";
+  /** What was seen, and what to do. */
+  readonly message: string;
+  readonly runId: string;
+  readonly workflow: string;
+}
+
 export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
@@ -25,6 +35,8 @@ export interface EngineOptions {
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
   /** Gets what handlers log. Default: nothing. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
+  /** Gets the mistakes of handlers. Default: they are logged as warnings. */
+  readonly onMistake?: ((mistake: Mistake) => void) | undefined;
   /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
   readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
   /** Gets what went wrong in the engine itself; a lost call, a broken connection. Nothing is lost by it. */

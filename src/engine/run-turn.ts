@@ -20,6 +20,7 @@ import type {
 import { type AttemptResult, encodeError } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
 import type { Flight } from "./flight.ts";
+import type { Mistake } from "./options.ts";
 
 const none: ReadonlySet<string> = new Set();
 
@@ -37,6 +38,7 @@ export interface RunTurnOptions {
   /** The database's time. */
   readonly now: () => number;
   readonly attempt: (demand: Demand, number: number) => Promise<AttemptResult>;
+  readonly warn: (code: Mistake["code"], message: string) => void;
 }
 
 export class RunTurn {
@@ -68,6 +70,7 @@ export class RunTurn {
       if (execution.isAdrift) await execution.drift(this.#options.patience());
       if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
       if (execution.outcome !== undefined) {
+        for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
         const { next, value } = await describeEnd(this.#flight);
         return this.#end(next, { value });
       }
@@ -139,6 +142,8 @@ export class RunTurn {
       await this.#record(step, { kind: "step", value: result.value, beganAt, attempts: number });
       return undefined;
     }
+    // The code around the body is wrong, and may be why it failed: the step is carried out again when that is corrected.
+    if (this.#flight.execution.divergence !== undefined) return undefined;
     const { path, occurrence, demandedAfter } = step;
     const { error, endedAt, retryInMs } = result;
     this.#attempt = {
@@ -206,6 +211,10 @@ export class RunTurn {
       ...more,
     };
   }
+}
+
+function notAwaited(what: string): string {
+  return `the handler returned, and nothing awaited ${what}: it may never be carried out. Write "await" before it`;
 }
 
 function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {

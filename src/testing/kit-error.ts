@@ -9,6 +9,8 @@ export type KitErrorCode =
   | "endless"
   /** A stub, or a start, of a workflow that this engine does not have. */
   | "unknown_workflow"
+  /** A handler does what is not meant so: it awaits something that is no step, or does not await a step. */
+  | "handler_mistake"
   /** The engine itself reported an error. */
   | "engine_failed"
   | "closed";

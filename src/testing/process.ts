@@ -7,7 +7,7 @@ import type { OpenCallback, SealCallback } from "../core/callback.ts";
 import type { Workflow } from "../core/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
-import type { LogEntry } from "../engine/options.ts";
+import type { LogEntry, Mistake } from "../engine/options.ts";
 import { Calls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
 import { type Body, type Stubs, withStubs } from "./stubs.ts";
@@ -24,6 +24,7 @@ export interface ProcessOptions {
   readonly openCallback: OpenCallback;
   readonly onLog: (entry: LogEntry) => void;
   readonly onError: (error: unknown, doing: string) => void;
+  readonly onMistake: (mistake: Mistake) => void;
 }
 
 /** A test that lets months pass still looks at what ended at their beginning. */
@@ -80,6 +81,7 @@ export class Process {
       atRest: () => this.#outside(macrotask),
       onLog: (entry) => this.isDead || onLog(entry),
       onError: this.#onError,
+      onMistake: (mistake) => this.isDead || options.onMistake(mistake),
     });
     const wake = async () => void (await this.#engine.tick());
     this.client = new Client({ calls: this.calls, dispatch, wake, openCallback, host });

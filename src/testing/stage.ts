@@ -51,7 +51,7 @@ export class Stage {
   readonly #database: TestDatabase;
   readonly #namespace = `test-${++stages}`;
   #process: Process;
-  #failure: { readonly error: unknown; readonly doing: string } | undefined;
+  #failure: TestKitError | undefined;
   #isClosed = false;
 
   /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
@@ -175,7 +175,12 @@ export class Stage {
       openCallback: callbackOpener({ secrets, namespace }),
       onLog: (entry) => this.logs.push(entry),
       onError: (error, doing) => {
-        this.#failure ??= { error, doing };
+        this.#failure ??= engineFailed(error, doing);
+      },
+      onMistake: ({ workflow, message }) => {
+        this.#failure ??= new TestKitError("handler_mistake", `In workflow ${JSON.stringify(workflow)}, ${message}.`, {
+          hint: "A deployment logs this as a warning and goes on.",
+        });
       },
     });
   }
@@ -193,14 +198,9 @@ export class Stage {
   }
 
   #throwFailure(): void {
-    if (this.#failure === undefined) return;
-    const { error, doing } = this.#failure;
+    const failure = this.#failure;
     this.#failure = undefined;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new TestKitError("engine_failed", `The engine failed while ${doing}: ${reason}.`, {
-      hint: "Its cause tells more.",
-      cause: error,
-    });
+    if (failure !== undefined) throw failure;
   }
 
   #neverEnds({ bodies }: Process): TestKitError {
@@ -214,6 +214,12 @@ export class Stage {
       hint: "Stub it, raise `patience`, or let it run into its timeout by advance().",
     });
   }
+}
+
+function engineFailed(error: unknown, doing: string): TestKitError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `The engine failed while ${doing}: ${reason}.`;
+  return new TestKitError("engine_failed", message, { hint: "Its cause tells more.", cause: error });
 }
 
 /** Until every statement is answered and every handler is at rest. */

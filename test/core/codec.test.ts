@@ -213,7 +213,7 @@ describe("encode", () => {
       "Return a plain object with the fields you need instead of the Number.",
     ],
     [
-      "an instance of Response",
+      "a Response: did you forget to read its body?",
       new Response("a"),
       "$",
       "Read its body first, with `await response.json()`, and return that.",

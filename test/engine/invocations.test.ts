@@ -294,3 +294,24 @@ describe("a log", () => {
     expect(world.logs[0]).toMatchObject({ runId: run.runId, workflow: "tested" });
   });
 });
+
+describe("a step that nobody awaits", () => {
+  test("is told once, when the handler has returned without it", async () => {
+    const { world, run, view } = await play(database, async ({ step }) => {
+      await step.run("charge", () => 1);
+      void step.run("audit", () => 2);
+      return "done";
+    });
+    expect(view).toMatchObject({ status: "completed", result: "done" });
+    expect(world.logs).toEqual([
+      {
+        level: "warn",
+        message:
+          'the handler returned, and nothing awaited step "audit": it may never be carried out. Write "await" before it',
+        fields: { code: "not_awaited" },
+        runId: run.runId,
+        workflow: "tested",
+      },
+    ]);
+  });
+});

@@ -238,6 +238,19 @@ describe("retries", () => {
   });
 });
 
+describe("a mistake of a handler", () => {
+  it("fails the test: a step that nobody awaits", async () => {
+    const { t } = await aRunOf(async (step) => {
+      void step.run("audit", () => {});
+      return "done";
+    });
+    await expect(t.untilIdle()).rejects.toMatchObject({
+      code: "handler_mistake",
+      message: expect.stringContaining('nothing awaited step "audit"'),
+    });
+  });
+});
+
 describe("time", () => {
   it("is at noon of a day in 2026 at first, or at what the test says", async () => {
     const { t, run } = await aRunOf(async (step) => step.now());

@@ -1,0 +1,48 @@
+/** A handler over its history without a database, in milliseconds. */
+import { encode } from "../../src/core/codec.ts";
+import { type Demand, placeName } from "../../src/core/demand.ts";
+import { Execution } from "../../src/core/execution.ts";
+import type { HistoryRecord } from "../../src/core/history.ts";
+import type { Step } from "../../src/core/step.ts";
+import { makeStep } from "../../src/core/steps.ts";
+
+export interface Handled {
+  readonly execution: Execution;
+  /** Where the handler waits. */
+  readonly places: () => readonly string[];
+  readonly find: (place: string) => Demand;
+  /** Hands out the record of a step, a sleep that ended, a signal … */
+  readonly hand: (place: string, value?: unknown, more?: Partial<HistoryRecord>) => Promise<void>;
+}
+
+/** Begins a handler at its first rest. */
+export async function aHandler(handle: (step: Step) => Promise<unknown>): Promise<Handled> {
+  const atRest = () => new Promise<void>((resolve) => void setImmediate(resolve));
+  const execution = new Execution({ atRest, createdAt: Date.UTC(2026, 0, 1) });
+  const step = makeStep({
+    execution,
+    seed: () => new Uint8Array(32),
+    sealCallback: ({ path }) => ({ url: `https://example.com/${path}`, token: path }),
+    stepTimeoutMs: 60_000,
+    signals: ["go", "item"],
+    callbacks: ["approval"],
+  });
+  await execution.begin(() => handle(step));
+  const find = (place: string): Demand => {
+    const demand = execution.pending.find((one) => placeName(one) === place);
+    if (demand === undefined) throw new Error(`the handler does not wait at ${place}`);
+    return demand;
+  };
+  return {
+    execution,
+    find,
+    places: () => execution.pending.map(placeName),
+    hand: async (place, value, more = {}) => {
+      const { path, occurrence, wanted } = find(place);
+      const { kind } = wanted;
+      const recordedAt = execution.now + 1_000;
+      const text = kind === "sleep" ? null : encode(value);
+      await execution.hand({ kind, path, occurrence, isFailure: false, value: text, recordedAt, attempts: 1, ...more });
+    },
+  };
+}
