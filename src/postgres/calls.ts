@@ -8,6 +8,7 @@
 import { type Alarm, type Query, QueryError } from "../core/ports.ts";
 import { Alarms } from "./alarms.ts";
 import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
+import { consequenceOf } from "./consequence.ts";
 import type * as wire from "./wire.ts";
 import type * as verbs from "./wire-verbs.ts";
 
@@ -15,6 +16,8 @@ import type * as verbs from "./wire-verbs.ts";
 const callMs = 20_000;
 const tooLate = "LO002";
 const lastTry = 3;
+/** How often a call is sent under one limit: 50, 200, 800 and 3,200 ms apart. */
+const lastSend = 5;
 
 export interface CallsOptions {
   readonly query: Query;
@@ -224,15 +227,18 @@ export class Calls {
   async #send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
     const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
     const parameters = call === undefined ? [] : [JSON.stringify({ ...this.#common, ...call })];
+    const begun = this.#host.monotonic();
     for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
       try {
         const answer = answerOf<Answer & { readonly now?: number }>(await this.#query(text, parameters));
         if (answer.now !== undefined) this.clock.learn(answer.now);
         return answer;
       } catch (error) {
-        if (!isWorthAnotherTry(error) || tries === 5 || (this.clock.isKnown && this.clock.now() + pauseMs > notAfter))
-          throw error;
-        await pause(this.#host, pauseMs);
+        const again = error instanceof QueryError ? consequenceOf(error).again : "never";
+        const isOver = this.#host.monotonic() + pauseMs > begun + callMs;
+        if (again === "never" || tries === lastSend || isOver) throw error;
+        if (this.clock.isKnown && this.clock.now() + pauseMs > notAfter) throw error;
+        if (again === "later") await pause(this.#host, pauseMs);
       }
     }
   }
@@ -241,11 +247,4 @@ export class Calls {
 /** The one place that trusts the shape of an answer: it is what our own function of that name returns. */
 function answerOf<Answer>(rows: readonly Readonly<Record<string, unknown>>[]): Answer {
   return rows[0]?.["answer"] as Answer;
-}
-
-/** A connection that broke, a server that is starting or stopping, a deadlock with someone's own transaction. */
-function isWorthAnotherTry(error: unknown): boolean {
-  if (!(error instanceof QueryError)) return false;
-  const state = error.sqlState;
-  return state === undefined || /^(08|53|57P0|40001|40P01)/.test(state);
 }

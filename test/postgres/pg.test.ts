@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import { connect, createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { Pool as NeonPool } from "@neondatabase/serverless";
 import { Client, Pool, type PoolConfig, types } from "pg";
@@ -9,6 +7,7 @@ import { type PgOptions, pg } from "../../src/postgres/pg.ts";
 import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
 import { emptyDatabase } from "./fresh-database.ts";
 import { describeQuery, failureOf } from "./query-conformance.ts";
+import { openWire } from "./wire.ts";
 
 const passwords: string[] = [];
 
@@ -78,7 +77,7 @@ describeEachPostgres(
     });
 
     test("without a farewell leaves open whether the statement took effect, and disturbs nobody else", async () => {
-      const wire = await aWire(database.url);
+      const wire = await openWire(database.url);
       const pool = new Pool({ connectionString: wire.url });
       const query = pg(pool);
       const sleeping = failureOf(query("select pg_sleep(30)"));
@@ -132,27 +131,6 @@ describeEachPostgres(
   },
   { perTest: true, isEmpty: true },
 );
-
-/** Stands between a client and Postgres, and can be cut through. */
-async function aWire(databaseUrl: string): Promise<{ url: string; cut(): void; close(): void }> {
-  const { port, hostname } = new URL(databaseUrl);
-  const ends = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const end of [near, far]) ends.add(end.on("error", () => {}));
-    near.pipe(far).pipe(near);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("A TCP server has an address with a port.");
-  const url = new URL(databaseUrl);
-  url.port = String(address.port);
-  const cut = () => {
-    for (const end of ends) end.destroy();
-    ends.clear();
-  };
-  return { url: url.href, cut, close: () => server.close() };
-}
 
 describe("a connection that cannot be made has done nothing, and keeps its password", () => {
   let url: URL;

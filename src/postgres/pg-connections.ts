@@ -1,0 +1,199 @@
+/**
+ * Lends the connections of node-postgres, limits how long each may take, and ends those that are worth nothing any more.
+ *
+ * After a failover the next connection of the pool is as old as the one that failed: it leads to the same server, which
+ * is read-only or gone. So one such failure has every older connection ended when its turn comes.
+ */
+import { type Parameter, QueryError, type Row } from "../core/ports.ts";
+import { consequenceOf } from "./consequence.ts";
+import type { Address } from "./endpoint.ts";
+import { failedAfterSending, failedBeforeSending } from "./failure.ts";
+import { within } from "./time-limit.ts";
+
+export interface Statement {
+  readonly text: string;
+  readonly values?: Parameter[];
+  readonly name?: string;
+  readonly queryMode?: "extended";
+  readonly types: { getTypeParser(typeOid: number): (text: string) => unknown };
+  readonly query_timeout?: number;
+}
+
+interface Answer {
+  readonly rows: Row[];
+}
+
+interface Events {
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A connection: node-postgres' `Client`, connected already. */
+export interface PgClient extends Events {
+  readonly host?: string;
+  readonly database?: string | undefined;
+  readonly processID?: number | null | undefined;
+  query(statement: Statement): Promise<Answer | Answer[]>;
+  end?(): Promise<void>;
+}
+
+interface LentClient extends PgClient {
+  off(event: "error", listener: (error: Error) => void): unknown;
+  release(destroy?: boolean): void;
+}
+
+/** node-postgres' `Pool`. */
+export interface PgPool extends Events {
+  readonly totalCount: number;
+  readonly options: Address & { connectionTimeoutMillis?: number | undefined };
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect", listener: (client: object) => void): unknown;
+  connect(): Promise<LentClient>;
+  end?(): Promise<void>;
+}
+
+export type Send = (statement: Statement) => Promise<readonly Row[]>;
+
+/** Lends a connection to the work and takes it back afterwards. */
+export type WithConnection = <Result>(work: (send: Send) => Promise<Result>) => Promise<Result>;
+
+/** `timeoutMs`: the limit of each statement, and of the wait for a connection. Left out: none. */
+export function connections(database: PgPool | PgClient, timeoutMs?: number): WithConnection {
+  return isPool(database) ? ofPool(database, timeoutMs) : ofClient(database, timeoutMs);
+}
+
+export function isPool(database: PgPool | PgClient): database is PgPool {
+  return "totalCount" in database;
+}
+
+function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
+  // An idle connection that dies (a server restarts, Neon falls asleep) would end the process; the pool replaces it.
+  pool.on("error", ignore);
+  const ages = new Ages();
+  pool.on("connect", (client) => ages.begin(client));
+  // A connection in the making holds its place in the pool until the pool gives it up, which by default it never does.
+  if (timeoutMs !== undefined) pool.options.connectionTimeoutMillis ||= timeoutMs;
+
+  const lendYoung = async (): Promise<LentClient> => {
+    for (let older = pool.totalCount; ; older -= 1) {
+      const client = await lend(pool, timeoutMs);
+      if (older <= 0 || !ages.isOutdated(client)) return client;
+      client.release(true);
+    }
+  };
+
+  return async (work) => {
+    const client = await lendYoung();
+    // A connection that dies at work would end the process too, besides rejecting what it worked at.
+    client.on("error", ignore);
+    let isSound = true;
+    try {
+      return await work(async (statement) => {
+        try {
+          return await answered(client, statement, timeoutMs);
+        } catch (error) {
+          const failure = failedAfterSending(error);
+          const { connection } = consequenceOf(failure);
+          if (connection === "ended with all older ones") ages.outdate(client);
+          isSound &&= connection === "kept" || (failure.isRolledBack && !ages.isOutdated(client));
+          throw failure;
+        }
+      });
+    } finally {
+      client.off("error", ignore);
+      client.release(!isSound);
+    }
+  };
+}
+
+/** Without a limit it waits for as long as the pool lets it. */
+export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient> {
+  let isLate = false;
+  const connecting = pool.connect();
+  // Nobody waits for it any more, and nothing was sent on it.
+  const giveBack = (client: LentClient) => void (isLate && client.release());
+  connecting.then(giveBack, ignore);
+  const late = () => {
+    isLate = true;
+    return new Error(
+      `There was no connection to Postgres within ${timeoutMs} ms: it does not answer, or the whole pool is at work.`,
+    );
+  };
+  return await within(connecting, timeoutMs, late).catch((error: unknown) => {
+    throw failedBeforeSending(error);
+  });
+}
+
+/**
+ * A new connection may lead to another server. Where it does not, because the only server stays read-only, connecting for
+ * each call would only burden it.
+ */
+const outdatingPauseMs = 5_000;
+
+/** Which connections of a pool are older than the failure that made them worthless. */
+class Ages {
+  readonly #ages = new WeakMap<object, number>();
+  #current = 0;
+  #outdatedAt = Number.NEGATIVE_INFINITY;
+
+  begin(client: object): void {
+    this.#ages.set(client, this.#current);
+  }
+
+  isOutdated(client: object): boolean {
+    return (this.#ages.get(client) ?? 0) < this.#current;
+  }
+
+  /** Outdates all connections that are there now, unless that is known already, or was done a moment ago. */
+  outdate(failed: object): void {
+    const now = performance.now();
+    if (this.isOutdated(failed) || now - this.#outdatedAt < outdatingPauseMs) return;
+    this.#outdatedAt = now;
+    this.#current += 1;
+  }
+}
+
+export function ofClient(client: PgClient, timeoutMs?: number): WithConnection {
+  let isBroken = false;
+  client.on("error", () => {
+    isBroken = true;
+  });
+  const send: Send = async (statement) => {
+    if (isBroken) throw new QueryError("The connection broke before this statement.", { isRolledBack: true });
+    const late = () => {
+      isBroken = true;
+      // Its owner may be a pool, which would lend it to others while it still waits for this answer.
+      client.end?.().catch(ignore);
+    };
+    try {
+      return await answered(client, statement, timeoutMs, late);
+    } catch (error) {
+      const failure = failedAfterSending(error);
+      // Postgres says farewell before the connection ends.
+      isBroken ||= failure.sqlState !== undefined && !failure.isRolledBack;
+      throw failure;
+    }
+  };
+  // One after the other: node-postgres means to drop the queue of its own.
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(() => work(send));
+    last = mine.catch(ignore);
+    return mine;
+  };
+}
+
+async function answered(
+  client: PgClient,
+  statement: Statement,
+  timeoutMs: number | undefined,
+  onLate: () => void = ignore,
+): Promise<readonly Row[]> {
+  const late = () => {
+    onLate();
+    return new Error(`Postgres did not answer within ${timeoutMs} ms.`);
+  };
+  const answer = await within(client.query(statement), timeoutMs, late);
+  return (Array.isArray(answer) ? answer.at(-1) : answer)?.rows ?? [];
+}
+
+export function ignore(): void {}
