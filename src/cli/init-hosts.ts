@@ -54,7 +54,7 @@ export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
       deploy: "wrangler deploy",
       typecheck: "tsc",
     },
-    dependencies: ["layover", "zod"],
+    dependencies: ["@neondatabase/serverless", "layover", "zod"],
     // `layover migrate` runs on this machine, over TCP.
     devDependencies: ["pg", "wrangler", ...tools],
   },

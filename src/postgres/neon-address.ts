@@ -1,11 +1,13 @@
-/** Where Neon takes the statements for a database, and what it is told of it: its connection string says both. */
+/**
+ * Reads a connection string for Neon's driver, and refuses a wrong one first: the driver's own error would quote it, with
+ * its password.
+ */
 import { LayoverError } from "../core/errors.ts";
 import { decode, endpointAt } from "./endpoint.ts";
 
 export interface NeonAddress {
-  /** In ASCII, since it travels in a header. */
+  /** Without what the driver does not take, such as a line break at the end. */
   readonly connectionString: string;
-  readonly fetchEndpoint: string;
   /** What the database is called (see Query.endpoint), as by an adapter that connects to it. */
   readonly endpoint: string;
 }
@@ -28,28 +30,23 @@ export function readNeonAddress(connectionString: unknown, fetchEndpoint?: strin
   if (fetchEndpoint !== undefined && !URL.canParse(fetchEndpoint)) {
     throw refused("the fetchEndpoint of neon() is no address", "It reads http://localhost:5432/sql.");
   }
+  if (fetchEndpoint === undefined && !/^[^.]+\..*[a-z]/.test(url.hostname)) {
+    throw refused(
+      "the connection string for neon() leads to no host of Neon's",
+      "Use layover/pg for another Postgres. For what speaks Neon's protocol, such as Neon Local, set fetchEndpoint.",
+    );
+  }
   return {
     connectionString: `postgresql:${url.href.slice(url.protocol.length)}`,
-    fetchEndpoint: fetchEndpoint ?? regionalEndpoint(url),
     endpoint: endpointAt(url.hostname, decode(url.pathname.slice(1))),
   };
 }
 
-/** By the rules of http, as Neon's driver does: they escape what is not ASCII. */
+/** Reads it by the rules of http, as Neon's driver does. */
 function parse(connectionString: string): URL | undefined {
   const [, rest] = /^\s*postgres(?:ql)?:(.*)$/s.exec(connectionString) ?? [];
   const url = rest === undefined ? null : URL.parse(`http:${rest}`);
   return url === null || url.username === "" || url.pathname === "/" ? undefined : url;
-}
-
-/** All hosts of a region share one: `https://api.eu-central-1.aws.neon.tech/sql`. */
-function regionalEndpoint({ hostname }: URL): string {
-  const [, region] = /^[^.]+\.(.*[a-z].*)$/.exec(hostname) ?? [];
-  if (region !== undefined) return `https://api.${region}/sql`;
-  throw refused(
-    "the connection string for neon() leads to no host of Neon's",
-    "Use layover/pg for another Postgres. For what speaks Neon's protocol, such as Neon Local, set fetchEndpoint.",
-  );
 }
 
 function refused(message: string, hint: string): LayoverError {

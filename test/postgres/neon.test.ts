@@ -148,7 +148,7 @@ describe("a request that fails", () => {
   test("because a proxy refuses it says what the proxy said, in short", async () => {
     endpoint.next(refused(502, `<html>Bad gateway${" ".repeat(10_000)}</html>`));
     const { message } = await failureOf(over(endpoint)("select 1"));
-    expect(message).toContain("Neon answered 502: <html>Bad gateway");
+    expect(message).toContain("HTTP status 502): <html>Bad gateway");
     expect(message.length).toBeLessThan(300);
   });
 

@@ -15,12 +15,8 @@ export interface BundleSize {
   readonly packages: readonly (readonly [name: string, bytes: number])[];
 }
 
-/**
- * In bytes. The aim for our own was 25,000. It holds what is there: without the client and all of HTTP, so a Worker that
- * nobody can start a run on, it is 25,900; and 6,000 are the sentences that errors speak. What is written twice costs
- * nothing once it is gzipped, so only less of it would help.
- */
-export const limits = { own: 48_000, all: 100_000 };
+/** In bytes. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
+export const limits = { own: 48_000, all: 130_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 
