@@ -41,7 +41,8 @@ export interface TestEngineOptions {
 }
 
 /**
- * Begins a test engine. The first one of a process takes a second or two, each further one no time worth mentioning.
+ * Begins a test engine. The first one of a process takes less than a second, each further one no time worth mentioning.
+ * The very first one on a machine makes a Postgres and takes some seconds: it is kept in `node_modules/.cache/layover`.
  *
  * @example await using t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: failing(2, () => "c1") } } });
  * @throws TestKitError `unknown_workflow`; LayoverError `duplicate_workflow`; SetupError `package_missing`

@@ -1,13 +1,11 @@
 /**
- * One PGlite for all test engines of a process, migrated once: the first costs a second or two, each further engine is
- * a namespace of its own. PGlite carries out one statement at a time, so the clock need not be a row that all share:
+ * One PGlite for all test engines of a process, migrated once and prepared (database-image.ts); each further engine is a
+ * namespace of its own. PGlite carries out one statement at a time, so the clock need not be a row that all share:
  * it is a setting of the session, turned to the time of whoever's statement comes next.
  */
 import type { Parameter, Row } from "../core/ports.ts";
-import { importPglite } from "../postgres/import-pglite.ts";
-import { migrate } from "../postgres/migrate.ts";
 import { type PgliteDatabase, pglite } from "../postgres/pglite.ts";
-import { letProcessEnd } from "./let-process-end.ts";
+import { openPrepared } from "./database-image.ts";
 
 const turnable = `create or replace function layover.now() returns timestamptz language sql volatile as $$
   select timestamptz 'epoch' + current_setting('layover_test.now')::float8 * interval '1 millisecond' $$`;
@@ -67,10 +65,7 @@ export function openTestDatabase(): Promise<TestDatabase> {
 
 async function open(): Promise<TestDatabase> {
   try {
-    const { PGlite } = await importPglite();
-    const database = await PGlite.create();
-    letProcessEnd(database);
-    await migrate(database);
+    const database = await openPrepared();
     await database.exec(turnable);
     return new TestDatabase(database);
   } catch (error) {
