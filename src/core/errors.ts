@@ -56,6 +56,8 @@ export const errorCodes = {
   /** What answered the client is not layover, or a version of it that says what this one does not know. */
   unexpected_answer: 502,
   too_late: 503,
+  /** What was asked of the platform, or a pass of the scheduler, had no end within its time limit. */
+  no_answer: 503,
   database_unavailable: 503,
   /** The client got no answer from its API. */
   unreachable: 503,

@@ -1,14 +1,20 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
+import { hostClock } from "../postgres/clock.ts";
 import { guardHooks } from "./hooks.ts";
 import { type Crew, carryOut } from "./invocation.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
 import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
+import { TimeLimit } from "./time-limit.ts";
 import { Warm } from "./warm.ts";
+
+/** How long a tick may go on without having done a page. Then it counts as failed. */
+const tickMs = 60_000;
 
 export class Engine {
   readonly #crew: Crew;
+  readonly #closing = new AbortController();
 
   constructor(given: EngineOptions) {
     const options = guardHooks(given);
@@ -20,9 +26,10 @@ export class Engine {
     };
   }
 
-  /** From now on a turn under way is the last of its run here. */
+  /** From now on a turn under way is the last of its run here. A tick under way is given up: the next process does it. */
   close(): void {
     this.#crew.isClosing = true;
+    this.#closing.abort(new Error("this process is closing"));
   }
 
   /**
@@ -35,13 +42,16 @@ export class Engine {
 
   /**
    * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one.
+   *
+   * @throws LayoverError `no_answer`, if it gets no further within a minute
    */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
+    const { calls, host = hostClock } = this.#crew.options;
+    const abortSignal = this.#closing.signal;
     try {
-      return await tick(this.#crew, options);
+      return await tick(this.#crew, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
     } catch (error) {
-      const { calls } = this.#crew.options;
-      if (calls.clock.isKnown) await calls.alarms.arm([calls.clock.now() + 60_000]);
+      if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + 60_000]);
       throw error;
     }
   }

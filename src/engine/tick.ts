@@ -6,10 +6,11 @@ import { motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
-import type { DueRun, Move } from "../postgres/wire.ts";
+import type { DueCall, DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./invocation.ts";
 import { defaults } from "./options.ts";
 import { prune } from "./prune.ts";
+import type { TimeLimit } from "./time-limit.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
 export interface TickAnswer {
@@ -51,7 +52,12 @@ interface Room {
 
 const unlimited: Room = { turns: Number.POSITIVE_INFINITY, alone: Number.POSITIVE_INFINITY };
 
-export async function tick({ options, registry }: Crew, wishes: TickOptions = {}): Promise<TickAnswer> {
+/** Each call has to end within `limit`, which begins anew with each page. */
+export async function tick(
+  { options, registry }: Crew,
+  limit: TimeLimit,
+  wishes: TickOptions = {},
+): Promise<TickAnswer> {
   const { deployment, isExclusive = false, most = unlimited } = wishes;
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { host = hostClock } = options;
@@ -77,19 +83,21 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     const { soonAt, ...how } = terms;
     const moves = looks.map(({ move }) => move);
     wishes.onMoved?.(moves);
-    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
-    const { left, locked } = await calls.moveDue({ moves, ...how });
+    const instants = moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
+    await limit.wait(() => calls.alarms.arm(instants));
+    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
     const isLocked = new Set(locked);
     const free = looks.filter(({ move }) => !isLocked.has(move.runId));
     if (left > 0) {
-      await calls.alarms.arm([soonAt]);
-      await calls.moveDue({ moves: free.map(({ move }) => move), ...how, soonAt });
+      const again = free.map(({ move }) => move);
+      await limit.wait(() => calls.alarms.arm([soonAt]));
+      await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
     }
     const { ready, alone, later } = sort(free.flatMap(({ refs }) => refs));
     for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {
       if (refs.length === 0) continue;
       try {
-        await dispatch(refs, delayMs);
+        await limit.wait(() => dispatch(refs, delayMs));
         dispatched += refs.length;
       } catch (error) {
         onError?.(error, "dispatching"); // the alarm stands
@@ -99,7 +107,7 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
   };
   for (;;) {
     const withinMs = takesOver ? longestMotionMs : 0;
-    const page = await calls.listDue({
+    const call: DueCall = {
       environment,
       versions,
       limit: pageSize,
@@ -107,18 +115,20 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
       ...(isNew !== undefined && { isNew }),
       ...(deployment !== undefined && { deployment }),
       ...(after !== undefined && { after }),
-    });
+    };
+    const page = await limit.wait(() => calls.listDue(call));
     if (!page.isOurs) {
       onError?.(wrongEnvironment(environment), "looking for what is due");
-      await calls.alarms.arm([page.now + longestBackoffMs]); // somebody may have adopted it by then
+      await limit.wait(() => calls.alarms.arm([page.now + longestBackoffMs])); // somebody may have adopted it by then
       return { isOurs: false, due: 0, dispatched: 0, isNew: false };
     }
     isNew = page.isNew;
-    calls.alarms.forget(page.now + 60_000);
-    if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);
+    calls.alarms.forgetWithin(60_000);
+    const { nextDueAt } = page;
+    if (nextDueAt !== null) await limit.wait(() => calls.alarms.arm([nextDueAt]));
     const soonAt = motionMinute(page.now);
     // A call of the process that was here before may commit after this look, and its alarms are gone. By then it has.
-    if (wishes.isNew === true && !isExclusive) await calls.alarms.arm([soonAt]);
+    if (wishes.isNew === true && !isExclusive) await limit.wait(() => calls.alarms.arm([soonAt]));
     const earliest = takesOver || calls.alarms.isBeat ? page.now : soonAt;
     const looks: Look[] = [];
     for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {
@@ -130,6 +140,7 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
       if (isComplete && run.dueAt === null) triedThrough = run.runId;
     }
     locked.push(...(await carry(looks, { isNew, soonAt, skipsLocked: true })));
+    limit.extend();
     due += page.runs.length;
     const last = page.runs.at(-1);
     if (last === undefined || page.runs.length < pageSize) break;
@@ -148,8 +159,8 @@ export async function tick({ options, registry }: Crew, wishes: TickOptions = {}
     }));
     await carry(later, { isNew, soonAt });
   }
-  const isPruned = await prune({ calls, host, keepMs, keepFailedMs });
-  if (!isPruned) await calls.alarms.arm([motionMinute(calls.clock.now())]);
+  const isPruned = await limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));
+  if (!isPruned) await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
   const isWhole = isNew && isComplete;
   return { isOurs: true, due, dispatched, isNew: isWhole, triedThrough: isNew && !isWhole ? triedThrough : undefined };
 }

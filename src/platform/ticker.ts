@@ -39,7 +39,9 @@ export class Ticker {
 
   /** Has a tick happen, and reports if it fails. */
   readonly ring = (): void => {
-    this.tick().catch((error: unknown) => this.#options.onError(error, "ticking"));
+    this.tick().catch((error: unknown) => {
+      if (!this.#isClosed) this.#options.onError(error, "ticking");
+    });
   };
 
   /** Begins no more ticks; resolves when the one under way has ended. */

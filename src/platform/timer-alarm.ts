@@ -13,18 +13,23 @@ const latestMs = 110_000;
 export class TimerAlarm {
   readonly #ring: () => void;
   readonly #timers = new Map<number, NodeJS.Timeout>();
+  #isClosed = false;
 
   constructor(ring: () => void) {
     this.#ring = ring;
   }
 
+  /** An instant that stands is armed anew: its distance may be another one since the database's clock was set. */
   readonly arm = async (instants: readonly { readonly at: number; readonly inMs: number }[]): Promise<void> => {
+    if (this.#isClosed) return;
     for (const { at, inMs } of instants) {
-      if (!this.#timers.has(at)) this.#set(at, performance.now() + inMs + Math.min(inMs * drift, latestMs));
+      clearTimeout(this.#timers.get(at));
+      this.#set(at, performance.now() + inMs + Math.min(inMs * drift, latestMs));
     }
   };
 
   close(): void {
+    this.#isClosed = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }

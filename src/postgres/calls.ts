@@ -46,7 +46,7 @@ export class Calls {
     this.#host = host;
     this.#common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
     this.clock = clock;
-    this.alarms = caller?.alarms ?? new Alarms(alarm, this.clock, isBeat);
+    this.alarms = caller?.alarms ?? new Alarms({ alarm, clock, host, isBeat });
   }
 
   get endpoint(): string {
@@ -229,9 +229,11 @@ export class Calls {
     const parameters = call === undefined ? [] : [JSON.stringify({ ...this.#common, ...call })];
     const begun = this.#host.monotonic();
     for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
+      const sentAt = this.#host.monotonic();
       try {
         const answer = answerOf<Answer & { readonly now?: number }>(await this.#query(text, parameters));
-        if (answer.now !== undefined) this.clock.learn(answer.now);
+        const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
+        if (isStep) await this.alarms.rearm().catch(() => {}); // what failed stands no longer: who needs it arms it
         return answer;
       } catch (error) {
         const again = error instanceof QueryError ? consequenceOf(error).again : "never";

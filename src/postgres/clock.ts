@@ -34,9 +34,38 @@ export async function pause(host: HostClock, ms: number, abortSignal?: AbortSign
   }
 }
 
+/**
+ * Waits for `work`, but no longer than `ms`: then it rejects with what `late` makes; with the signal's reason when that
+ * aborts. The work itself cannot be stopped, so nobody hears of it any more.
+ */
+export async function within<Result>(
+  host: HostClock,
+  ms: number,
+  work: Promise<Result>,
+  late: () => Error,
+  abortSignal?: AbortSignal,
+): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const end = host.after(ms, () => reject(late()));
+  const abort = () => reject(abortSignal?.reason);
+  if (abortSignal?.aborted) abort();
+  abortSignal?.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    end();
+    abortSignal?.removeEventListener("abort", abort);
+  }
+}
+
+/** An answer that is further off than this from what was expected tells that the database's clock was set. */
+const stepMs = 1_000;
+
 export class DatabaseClock {
   readonly #host: HostClock;
   #learned: { readonly now: number; readonly at: number } | undefined;
+  /** When the last step was noticed. An answer to a question from before tells nothing. */
+  #steppedAt = Number.NEGATIVE_INFINITY;
 
   constructor(host: HostClock) {
     this.#host = host;
@@ -46,15 +75,33 @@ export class DatabaseClock {
     return this.#learned !== undefined;
   }
 
-  learn(now: number): void {
-    this.#learned = { now, at: this.#host.monotonic() };
+  /**
+   * Takes over the time that an answer tells. `sentAt`: when the question was sent, by the host's monotonic clock; the
+   * answer's time lies between then and now. True: the database's clock was set, as a failover may do, so whatever was
+   * reckoned from it before is wrong.
+   */
+  learn(now: number, sentAt = this.#host.monotonic()): boolean {
+    if (sentAt < this.#steppedAt) return false;
+    const at = this.#host.monotonic();
+    const known = this.#learned !== undefined;
+    // What fits is kept: an answer that was long under way would tell less.
+    if (known && now >= this.#reckon(sentAt) && now <= this.#reckon(at)) return false;
+    const isStep = known && (now < this.#reckon(sentAt) - stepMs || now > this.#reckon(at) + stepMs);
+    this.#learned = { now, at };
+    if (isStep) this.#steppedAt = at;
+    return isStep;
   }
 
   /**
    * The database's time in epoch milliseconds, late by what the network took. Throws before the first answer.
    */
   now(): number {
+    return Math.floor(this.#reckon(this.#host.monotonic()));
+  }
+
+  /** What the database's clock shows at an instant of the host's. */
+  #reckon(at: number): number {
     if (this.#learned === undefined) throw new Error("the database's time was not asked yet");
-    return Math.floor(this.#learned.now + (this.#host.monotonic() - this.#learned.at));
+    return this.#learned.now + (at - this.#learned.at);
   }
 }

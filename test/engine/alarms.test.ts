@@ -1,31 +1,35 @@
 /** What a process remembers of its alarms: armed once while they stand, anew when they may not. */
 import { describe, expect, test } from "vitest";
+import type { Alarm } from "../../src/core/ports.ts";
 import { Alarms } from "../../src/postgres/alarms.ts";
 import { DatabaseClock } from "../../src/postgres/clock.ts";
+import { Timers } from "./timers.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 const minute = 60_000;
 
 /** `isBeat`: it rings at a pace of its own. */
 function aProcess({ isBeat = false } = {}) {
+  const timers = new Timers(() => time);
   let time = 0;
-  const clock = new DatabaseClock({ monotonic: () => time, after: () => () => {} });
+  const clock = new DatabaseClock(timers);
   clock.learn(noon);
   const armed: number[][] = [];
-  const failures: Error[] = [];
-  const alarms = new Alarms(
-    async (instants) => {
-      armed.push(instants.map(({ at, inMs }) => (at - inMs === clock.now() ? at : Number.NaN)));
-      const failure = failures.shift();
-      if (failure !== undefined) throw failure;
-    },
-    clock,
-    isBeat,
-  );
+  const distances: number[][] = [];
+  const failures: (Error | "hangs")[] = [];
+  const alarm: Alarm = async (instants) => {
+    armed.push(instants.map(({ at, inMs }) => (at - inMs === clock.now() ? at : Number.NaN)));
+    distances.push(instants.map(({ inMs }) => inMs));
+    const failure = failures.shift();
+    if (failure === "hangs") await new Promise(() => {});
+    if (failure !== undefined) throw failure;
+  };
+  const alarms = new Alarms({ alarm, clock, host: timers, isBeat });
   const advance = (ms: number) => {
     time += ms;
+    timers.fire();
   };
-  return { alarms, armed, failures, advance };
+  return { alarms, clock, armed, distances, failures, advance };
 }
 
 describe("an alarm", () => {
@@ -47,10 +51,47 @@ describe("an alarm", () => {
   test("that may have rung, since another clock is ahead, is armed anew when it is needed", async () => {
     const { alarms, armed } = aProcess();
     await alarms.arm([noon + minute, noon + 2 * minute]);
-    alarms.forget(noon + minute);
+    alarms.forgetWithin(minute);
     expect(armed).toHaveLength(1);
     await alarms.arm([noon + minute, noon + 2 * minute]);
     expect(armed.slice(1)).toEqual([[noon + minute]]);
+  });
+
+  test("stands until it has rung by the host's clock, wherever the database's clock was set meanwhile", async () => {
+    const { alarms, clock, armed, advance } = aProcess();
+    await alarms.arm([noon + minute]);
+    clock.learn(noon + 10 * minute);
+    await alarms.arm([noon + minute]);
+    expect(armed).toHaveLength(1);
+    clock.learn(noon - 10 * minute);
+    advance(minute);
+    await alarms.arm([noon + minute]);
+    expect(armed.slice(1)).toEqual([[noon + minute]]);
+  });
+
+  test.each([
+    ["back", -5 * minute],
+    ["forward", 5 * minute],
+  ])(
+    "is armed at its new distance when the database's clock was set %s, and a tick is to come at once",
+    async (_, step) => {
+      const { alarms, clock, armed, distances } = aProcess();
+      await alarms.arm([noon + 10 * minute, noon + 20 * minute]);
+      clock.learn(noon + step);
+      await alarms.rearm();
+      expect(armed.slice(1)).toEqual([[noon + step, noon + 10 * minute, noon + 20 * minute]]);
+      expect(distances.slice(1)).toEqual([[0, 10 * minute - step, 20 * minute - step]]);
+    },
+  );
+
+  test("that never answers fails whoever waits for it after 30 seconds, and is armed anew", async () => {
+    const { alarms, armed, failures, advance } = aProcess();
+    failures.push("hangs");
+    const waiting = alarms.arm([noon + minute]);
+    advance(30_000);
+    await expect(waiting).rejects.toMatchObject({ code: "no_answer" });
+    await alarms.arm([noon + minute]);
+    expect(armed).toEqual([[noon + minute], [noon + minute]]);
   });
 
   test("that failed fails whoever waits for it, and is armed anew", async () => {

@@ -2,9 +2,9 @@
 import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
 
 export interface StandingAlarm {
-  /** The instant that it was armed for. */
+  /** The instant that it was armed for, by the database's clock. */
   readonly at: number;
-  /** When it rings, or rings again: its tick failed. */
+  /** When it rings by the hosts' clock, or rings again: its tick failed. */
   ringsAt: number;
   /** Its tick is under way. It counts until that has ended. */
   isRinging: boolean;
@@ -31,6 +31,7 @@ interface Ticking {
 }
 
 const againMs = 2_000;
+const mostLateMs = 120_000;
 
 export class Platform {
   readonly #options: PlatformOptions;
@@ -45,9 +46,11 @@ export class Platform {
   }
 
   readonly arm: Alarm = async (instants) => {
-    for (const { at } of instants) {
-      if (this.alarms.some((alarm) => alarm.at === at && !alarm.isRinging)) continue;
-      this.alarms.push({ at, ringsAt: at + this.#options.lateness(), isRinging: false });
+    for (const { at, inMs } of instants) {
+      const soonest = this.#options.time() + inMs;
+      const isEnough = (alarm: StandingAlarm) => alarm.ringsAt >= soonest && alarm.ringsAt <= soonest + mostLateMs;
+      if (this.alarms.some((alarm) => alarm.at === at && !alarm.isRinging && isEnough(alarm))) continue;
+      this.alarms.push({ at, ringsAt: soonest + this.#options.lateness(), isRinging: false });
     }
   };
 

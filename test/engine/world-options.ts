@@ -10,8 +10,8 @@ export interface PortCall {
   readonly number: number;
 }
 
-/** What becomes of a call; `before` and `after` it took effect. */
-export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after";
+/** What becomes of a call; `before` and `after` it took effect. One that is never answered did take effect. */
+export type Fate = "passes" | "fails before" | "fails after" | "dies before" | "dies after" | "is never answered";
 
 export interface WorldOptions
   extends Partial<

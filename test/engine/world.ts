@@ -66,6 +66,8 @@ export class World {
   #turn = 0;
   #isBeginning = false;
   #deployedAt = beginning;
+  /** How far the database's clock is ahead of the hosts'. */
+  #offMs = 0;
 
   static async begin(database: TestDatabase, options: WorldOptions): Promise<World> {
     const clock = clocks.get(database) ?? database.turnClock();
@@ -87,7 +89,7 @@ export class World {
     this.namespace = `world-${number}`;
     this.chance = new Chance(options.seed ?? 1, number);
     const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
-    this.platform = new Platform({ time: () => this.now, lateness, batch: options.batch });
+    this.platform = new Platform({ time: () => this.hostNow, lateness, batch: options.batch });
     this.#course = new Course({
       sources: this.#sources(),
       isAtRest: () => this.#processes.every(({ resting }) => resting === 0),
@@ -113,7 +115,18 @@ export class World {
 
   /** The database's time, in epoch milliseconds. */
   get now(): number {
+    return this.hostNow + this.#offMs;
+  }
+
+  /** The hosts' time, in epoch milliseconds. */
+  get hostNow(): number {
     return beginning + this.time;
+  }
+
+  /** Somebody sets the database's clock, as a failover does: from now on it is so much further ahead, or behind. */
+  async setClock(byMs: number): Promise<void> {
+    this.#offMs += byMs;
+    await this.#clock.set(this.now);
   }
 
   /** How many calls of this SQL function were made, or of all. */
@@ -232,7 +245,7 @@ export class World {
   /** A tick that nobody armed. */
   async tick(options: { readonly isNew?: boolean } = {}): Promise<void> {
     const process = this.#nextProcess();
-    const unarmed = { at: this.now, ringsAt: this.now, isRinging: true, isUnarmed: true };
+    const unarmed = { at: this.now, ringsAt: this.hostNow, isRinging: true, isUnarmed: true };
     this.platform.alarms.push(unarmed);
     const over = () => {
       this.platform.alarms = this.platform.alarms.filter((other) => other !== unarmed);
@@ -317,6 +330,7 @@ export class World {
       await this.#course.turnTo(this.time + this.chance.below(mostLatencyMs));
     const tell = await call.act();
     if (port === "query" && !reading.has(what)) await this.#look();
+    if (fate === "is never answered") return;
     if (fate === "dies after") return this.crash(owner);
     if (fate === "fails after") return call.reject(lost(false));
     tell();

@@ -71,8 +71,8 @@ export const orderings: readonly Ordering[] = [
     name: "answers do not tell the time",
     file: calls,
     why: "A process would count from its first answer on, and drift away from the database.",
-    find: "if (answer.now !== undefined) this.clock.learn(answer.now);",
-    replace: "if (answer.now !== undefined && !this.clock.isKnown) this.clock.learn(answer.now);",
+    find: "const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);",
+    replace: "const isStep = answer.now !== undefined && !this.clock.isKnown && this.clock.learn(answer.now, sentAt);",
   },
   {
     name: "a start inside a transaction is armed for an instant before its commit",
@@ -106,38 +106,39 @@ export const orderings: readonly Ordering[] = [
     name: "alarms are not waited for",
     file: alarms,
     why: "What is not armed yet may never be.",
-    find: "await Promise.all(wanted.map((at) => this.#standing.get(at)));",
-    replace: "void Promise.all(wanted.map((at) => this.#standing.get(at))).catch(() => {});",
+    find: "await Promise.all(wanted.map((at) => this.#standing.get(at)?.armed));",
+    replace: "void Promise.all(wanted.map((at) => this.#standing.get(at)?.armed)).catch(() => {});",
   },
   {
     name: "an alarm that failed counts as standing",
     file: alarms,
     why: "Every later call of the process would lean on it.",
-    find: "for (const at of missing) if (this.#standing.get(at) === armed) this.#standing.delete(at);",
-    replace: "for (const at of missing) this.#standing.set(at, Promise.resolve());",
+    find: "for (const at of instants) if (this.#standing.get(at)?.armed === armed) this.#standing.delete(at);",
+    replace:
+      "for (const { at, inMs } of set) this.#standing.set(at, { ringsAt: since + inMs, armed: Promise.resolve() });",
   },
   {
     name: "what has rung counts as standing",
     file: alarms,
     why: "A due instant in the past would be taken for armed.",
-    find: "for (const at of this.#standing.keys()) if (at <= through) this.#standing.delete(at);",
+    find: "for (const [at, { ringsAt }] of this.#standing) if (ringsAt <= through) this.#standing.delete(at);",
     replace: "",
   },
   {
     name: "a tick that failed arms nothing",
     file: "src/engine/engine.ts",
     why: "The alarm that rang for it is used up: nothing rings for what is due.",
-    find: "if (calls.clock.isKnown) await calls.alarms.arm([calls.clock.now() + 60_000]);",
+    find: "if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + 60_000]);",
     replace: "",
   },
   {
     name: "a tick moves before it has armed",
     file: tick,
     why: "A process that dies in between has moved runs to instants for which nothing rings.",
-    find: `    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));
-    const { left, locked } = await calls.moveDue({ moves, ...how });`,
-    replace: `    const { left, locked } = await calls.moveDue({ moves, ...how });
-    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));`,
+    find: `    await limit.wait(() => calls.alarms.arm(instants));
+    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
+    replace: `    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
+    await limit.wait(() => calls.alarms.arm(instants));`,
   },
   {
     name: "what was refused is moved back before it is armed",
@@ -161,29 +162,29 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not arm what it moves",
     file: tick,
     why: "Nothing rings for what it has moved.",
-    find: "    await calls.alarms.arm(moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt])));\n",
+    find: "    await limit.wait(() => calls.alarms.arm(instants));\n",
     replace: "",
   },
   {
     name: "a tick dispatches before it has moved",
     file: tick,
     why: "A turn that is claimed meanwhile is counted as one that nobody claims, or the tick fails over what was sent.",
-    find: "    const { left, locked } = await calls.moveDue({ moves, ...how });",
+    find: "    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));",
     replace: `    for (const { refs } of looks) for (const { ref, delayMs } of refs) await dispatch([ref], delayMs);
-    const { left, locked } = await calls.moveDue({ moves, ...how });`,
+    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
   },
   {
     name: "a tick does not arm the next due instant of others",
     file: tick,
     why: "Each ring uses up one alarm, and a process that begins knows of none: what is due later would never be looked at.",
-    find: "    if (page.nextDueAt !== null) await calls.alarms.arm([page.nextDueAt]);\n",
+    find: "    if (nextDueAt !== null) await limit.wait(() => calls.alarms.arm([nextDueAt]));\n",
     replace: "",
   },
   {
     name: "a tick trusts alarms that are about to ring",
     file: tick,
     why: "Another process' clock may run ahead: they may have rung.",
-    find: "    calls.alarms.forget(page.now + 60_000);\n",
+    find: "    calls.alarms.forgetWithin(60_000);\n",
     replace: "",
   },
   {
@@ -197,8 +198,8 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not arm for what was woken since",
     file: tick,
     why: "The second move stores an instant for which nothing rings.",
-    find: "      await calls.alarms.arm([soonAt]);\n      await calls.moveDue({ moves: free",
-    replace: "      await calls.moveDue({ moves: free",
+    find: "      await limit.wait(() => calls.alarms.arm([soonAt]));\n      await limit.wait(() => calls.moveDue({ moves: again",
+    replace: "      await limit.wait(() => calls.moveDue({ moves: again",
   },
   {
     name: "a tick looks at a page twice",
@@ -266,7 +267,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not prune",
     file: tick,
     why: "Runs that are over would be kept for ever.",
-    find: "  const isPruned = await prune({ calls, host, keepMs, keepFailedMs });",
+    find: "  const isPruned = await limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));",
     replace: "  const isPruned = true;",
   },
   {

@@ -26,6 +26,19 @@ describe("an alarm of timers", () => {
     expect(rings).toHaveLength(2);
   });
 
+  test("rings at the newest distance of an instant that is armed again", async () => {
+    await alarm.arm([{ at: 60_000, inMs: 60_000 }]);
+    await alarm.arm([{ at: 60_000, inMs: 360_000 }]);
+    await vi.advanceTimersByTimeAsync(359_000);
+    expect(rings).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(rings).toHaveLength(1);
+    await alarm.arm([{ at: 900_000, inMs: 900_000 }]);
+    await alarm.arm([{ at: 900_000, inMs: 1_000 }]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(rings).toHaveLength(2);
+  });
+
   test("rings at once for an instant that has passed", async () => {
     await alarm.arm([{ at: 5, inMs: 0 }]);
     await vi.advanceTimersByTimeAsync(1);

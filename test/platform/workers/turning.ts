@@ -10,6 +10,8 @@ import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm as Untouched }
 let aheadMs = 0;
 const now = Date.now;
 Date.now = () => now() + aheadMs;
+const monotonic = performance.now.bind(performance);
+performance.now = () => monotonic() + aheadMs;
 
 interface State {
   readonly storage: ConstructorParameters<typeof Untouched>[0]["storage"] & { deleteAlarm(): Promise<void> };

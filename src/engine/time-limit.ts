@@ -1,0 +1,50 @@
+/**
+ * The time limit of work that consists of many calls: a call whose answer never comes ends the work, and its late end
+ * changes nothing, as nothing follows it.
+ */
+import { LayoverError } from "../core/errors.ts";
+import { type HostClock, within } from "../postgres/clock.ts";
+
+export interface TimeLimitOptions {
+  readonly host: HostClock;
+  readonly ms: number;
+  /** What the work is, for the error. */
+  readonly what: string;
+  /** Ends the work before its time. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export class TimeLimit {
+  readonly #options: TimeLimitOptions;
+  #endsAt: number;
+
+  constructor(options: TimeLimitOptions) {
+    this.#options = options;
+    this.#endsAt = options.host.monotonic() + options.ms;
+  }
+
+  /** Some of the work is done for good, so the rest gets the whole time. */
+  extend(): void {
+    this.#endsAt = this.#options.host.monotonic() + this.#options.ms;
+  }
+
+  /**
+   * Makes a call, and waits for its end while there is time left.
+   *
+   * @throws LayoverError `no_answer`; the signal's reason
+   */
+  async wait<Result>(call: () => Promise<Result>): Promise<Result> {
+    const { host, abortSignal } = this.#options;
+    abortSignal?.throwIfAborted();
+    const leftMs = this.#endsAt - host.monotonic();
+    if (leftMs <= 0) throw this.#late();
+    return await within(host, leftMs, call(), () => this.#late(), abortSignal);
+  }
+
+  #late(): LayoverError {
+    const { what, ms } = this.#options;
+    return new LayoverError("no_answer", `${what} got no further within ${ms / 1_000} seconds`, {
+      hint: "It is tried again by itself. If it goes on, look at the way to the database, and at the database.",
+    });
+  }
+}

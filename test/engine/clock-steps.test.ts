@@ -1,0 +1,53 @@
+/** The database's clock is set while runs sleep, as after a failover to a server whose clock is off. */
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { tested, worldOf } from "./playing.ts";
+
+const database = testDatabase();
+const minute = 60_000;
+
+/** A run that sleeps for half an hour, and where somebody uses the database each minute: the process sees the step. */
+async function aSleeper() {
+  const woken: number[] = [];
+  const world = await worldOf(database, async ({ step }) => {
+    await step.sleep("nap", "30 minutes");
+    await step.run("wake", () => woken.push(world.now));
+  });
+  const began = world.now;
+  const run = await world.start(tested);
+  await world.pass("1 minute");
+  return { world, run, woken, due: began + 30 * minute };
+}
+
+describe.each([
+  ["back", -5 * minute],
+  ["forward", 5 * minute],
+])("a database's clock that is set %s by five minutes", (_, step) => {
+  test("wakes a sleeper by its new time, where an answer tells of it", async () => {
+    const { world, run, woken, due } = await aSleeper();
+    await world.setClock(step);
+    await world.tick();
+    expect((await world.run(run)).status).toBe("completed");
+    expect(woken[0]).toBeGreaterThanOrEqual(due);
+    expect(woken[0]).toBeLessThanOrEqual(due + 2 * minute);
+  });
+
+  test("wakes a sleeper at the latest when its alarm rings by the host's clock, where no answer tells of it", async () => {
+    const { world, run, woken, due } = await aSleeper();
+    await world.setClock(step);
+    expect((await world.run(run)).status).toBe("completed");
+    expect(woken[0]).toBeGreaterThanOrEqual(due);
+    expect(woken[0]).toBeLessThanOrEqual(due + Math.max(step, 0) + 2 * minute);
+  });
+
+  test("leaves no run behind that is in motion", async () => {
+    const world = await worldOf(database, async ({ step: { run } }) => {
+      for (let number = 0; number < 5; number += 1) await run(`step ${number}`, () => world.foreign("20s"));
+    });
+    const run = await world.start(tested);
+    await world.pass("50s");
+    await world.setClock(step);
+    expect((await world.run(run)).status).toBe("completed");
+    expect(world.time).toBeLessThanOrEqual(100_000 + 5 * minute);
+  });
+});

@@ -1,0 +1,49 @@
+/** Calls whose answer never comes: nobody waits for one of them for ever. */
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { tested, worldOf } from "./playing.ts";
+
+const database = testDatabase();
+
+describe("a sleeper wakes", () => {
+  test.each(["list_due", "move_due", "prune_runs"])("though the tick's %s is never answered", async (name) => {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.sleep("nap", "10 minutes");
+      return step.run("wake", () => "rested");
+    });
+    let lost = 0;
+    world.fate = ({ what }) => (what === name && lost++ === 0 ? "is never answered" : "passes");
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "rested" });
+    await world.pass("5 minutes");
+    expect(lost).toBeGreaterThan(1);
+    expect(world.time).toBeLessThanOrEqual(20 * 60_000);
+  });
+
+  test("though its process armed an alarm and never heard of it", async () => {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.sleep("nap", "10 minutes");
+      return step.run("wake", () => "rested");
+    });
+    const run = await world.start(tested);
+    let lost = 0;
+    world.fate = ({ port }) => (port === "alarm" && lost++ === 0 ? "is never answered" : "passes");
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "rested" });
+    expect(lost).toBeGreaterThan(1);
+  });
+});
+
+test("a tick that gets no further is over after a minute, and its late answer moves nothing", async () => {
+  const world = await worldOf(database, async ({ step }) => {
+    await step.sleep("nap", "10 minutes");
+  });
+  await world.start(tested);
+  await world.pass("1 minute");
+  world.fate = ({ what }) => (what === "list_due" ? "is never answered" : "passes");
+  const ticked = world.tick();
+  await expect(ticked).resolves.toBeUndefined();
+  expect(world.time).toBe(120_000);
+  const moves = world.statements("move_due");
+  await world.pass("5s");
+  expect(world.statements("move_due")).toBe(moves);
+});
