@@ -21,7 +21,7 @@ async function begin(options: Parameters<typeof stage.begin>[0] = {}, settings =
     aheadMs += ms;
     await worker.turn(aheadMs);
   };
-  return { worker, pass };
+  return { worker, pass, clock };
 }
 
 async function asleep(worker: AWorker, ms?: number): Promise<string> {
@@ -52,6 +52,23 @@ test("a long sleep ends when its alarm rings, without the cron trigger", async (
   await pass(62_001);
   await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
   expect(worker.logged).toEqual([]);
+});
+
+test.each([
+  ["back", -5 * 60_000],
+  ["forward", 5 * 60_000],
+])("a sleeper wakes by the database's clock, which was set %s by five minutes", async (_, step) => {
+  const { worker, pass, clock } = await begin();
+  const runId = await asleep(worker);
+  await settledIn(worker, pass);
+  await clock.advance(step);
+  await asleep(worker, 24 * hour); // its answers tell the time
+  await pass(62_000);
+  await rungOut(worker);
+  await pass(hour - step - 62_000 - unalignedMs - 1);
+  expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
+  await pass(62_001 + unalignedMs);
+  await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
 });
 
 test("an hour in which nothing is due sends no statement, though the cron trigger rings each minute", async () => {
