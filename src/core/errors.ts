@@ -39,6 +39,8 @@ export const errorCodes = {
   history_limit: 422,
   run_timeout: 422,
   step_crashed: 500,
+  /** Two steps of one name and one key. */
+  duplicate_key: 422,
   /** A verb of `step` in the body of a step. */
   nested_step: 422,
   duplicate_workflow: 500,

@@ -11,6 +11,15 @@ export interface StepOptions {
   readonly retry?: RetryPolicy;
   /** How long one attempt may take; then its `abortSignal` fires and the attempt has failed. Default: 60 s. */
   readonly timeout?: Duration;
+  /**
+   * Tells this step from others of its name in its scope, instead of counting them: in a loop, the id of what it is about.
+   * Two equal keys in one scope are refused. Adding keys to code that has parked runs is a new version of the workflow.
+   *
+   * @example for (const region of regions) await step.run("charge", () => charge(region), { key: region });
+   */
+  readonly key?: string;
+  /** Keeps a digest of the key in the path, for a key that is not to be seen in histories. Default: false. */
+  readonly sensitiveKey?: boolean;
 }
 
 /** What the body of a step is given. */
@@ -32,9 +41,18 @@ export interface WaitOptions {
 /** A wait that gives null at its timeout instead of throwing. */
 export type NullableWait = WaitOptions & { readonly onTimeout: "null" };
 
-export interface MapOptions {
+export interface MapOptions<Item = unknown> {
   /** How many bodies may run at a time. Default: no bound. */
   readonly maxConcurrency?: number;
+  /**
+   * Tells the items apart by what they are, instead of by their index: a list may change by a deploy. Two equal keys are
+   * refused. Adding keys to code that has parked runs is a new version of the workflow.
+   *
+   * @example await step.map("ship", items, send, { key: (item) => item.id });
+   */
+  readonly key?: (item: Item, index: number) => string;
+  /** Keeps digests of the keys in the paths, for keys that are not to be seen in histories. Default: false. */
+  readonly sensitiveKey?: boolean;
 }
 
 /** A callback that an outside system may answer once. */
@@ -147,14 +165,14 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
-    options?: MapOptions,
+    options?: MapOptions<NoInfer<Item>>,
   ): Promise<Result[]>;
   /** Like `map`, but waits for all and tells of each how it ended. @example (await step.mapSettled("try", items, each))[0]?.status */
   mapSettled<Item, Result>(
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
-    options?: MapOptions,
+    options?: MapOptions<NoInfer<Item>>,
   ): Promise<Settled<Result>[]>;
   /** The time of the last recorded result: the same in every replay. @example const year = step.now().getFullYear(); */
   now(): Date;

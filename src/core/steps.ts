@@ -3,6 +3,7 @@
  */
 import { type MapScope, placeName } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
+import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
 import { handingOut } from "./handed-out.ts";
 import { checkPath, checkStepName } from "./names.ts";
@@ -22,6 +23,7 @@ import type {
   WaitOptions,
 } from "./step.ts";
 import { checkBranches, checkFunction, checkIsDeclared, checkOptions, invalid } from "./step-checks.ts";
+import { keyPart } from "./step-key.ts";
 import { CancelledError } from "./user-errors.ts";
 
 export interface StepsOptions {
@@ -34,14 +36,16 @@ export interface StepsOptions {
     readonly token: string;
   };
   readonly stepTimeoutMs: number;
+  /** Hexadecimal, the same for the same text for ever. */
+  readonly digest: (text: string) => string;
   /** The names that the contract declares. */
   readonly signals: readonly string[];
   readonly callbacks: readonly string[];
 }
 
-const optionsOfStep = ["retry", "timeout"];
+const optionsOfStep = ["retry", "timeout", "key", "sensitiveKey"];
 const optionsOfWait = ["timeout", "onTimeout"];
-const optionsOfMap = ["maxConcurrency"];
+const optionsOfMap = ["maxConcurrency", "key", "sensitiveKey"];
 const inAStep = "() => fetch(url)";
 const ofAnItem = '(item, { step }) => step.run("name", …)';
 
@@ -56,12 +60,14 @@ export function makeStep(options: StepsOptions): Step {
 }
 
 function stepIn(options: StepsOptions, scope: Scope): Step {
-  const { execution, seed, sealCallback, stepTimeoutMs } = options;
+  const { execution, seed, sealCallback, stepTimeoutMs, digest } = options;
 
-  const place = (name: string) => {
+  const place = (name: string, key = "") => {
     execution.checkIsOutside(name);
-    const path = checkPath(scope.prefix + checkStepName(name));
-    return { path, occurrence: execution.nextOccurrence(path), map: scope.map };
+    const path = checkPath(scope.prefix + checkStepName(name) + key);
+    const occurrence = execution.nextOccurrence(path);
+    if (key !== "" && occurrence > 1) throw duplicateKey(path);
+    return { path, occurrence, map: scope.map };
   };
   /** The path of a room for names; a second one of the same name is another room. */
   const room = (name: string) => {
@@ -84,9 +90,9 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     const what = `step ${JSON.stringify(name)}`;
     checkFunction(`the body of ${what}`, body, inAStep);
     checkOptions(what, stepOptions, optionsOfStep);
-    const { retry, timeout } = stepOptions;
+    const { retry, timeout, key, sensitiveKey: isSensitive } = stepOptions;
     const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
-    const at = place(name);
+    const at = place(name, keyPart(what, { key, isSensitive, digest }));
     const result = await execution.demand(at, {
       kind: "step",
       body: (context: StepContext) => execution.call(placeName(at), () => body(context)),
@@ -149,20 +155,33 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     name: string,
     items: readonly Item[],
     each: (item: Item, context: { step: Step; index: number }) => Promise<Result>,
-    mapOptions: MapOptions,
+    mapOptions: MapOptions<Item>,
     failsFast: boolean,
   ): Promise<Result>[] {
     const what = `map ${JSON.stringify(name)}`;
     if (!Array.isArray(items)) throw invalid(`the items of ${what} are no array`, "Pass an array.");
     checkFunction(`what ${what} does with each item`, each, ofAnItem);
     checkOptions(what, mapOptions, optionsOfMap);
-    const { maxConcurrency } = mapOptions;
+    const { maxConcurrency, key, sensitiveKey: isSensitive } = mapOptions;
+    if (key !== undefined) checkFunction(`the key of ${what}`, key, "(item) => item.id");
     if (maxConcurrency !== undefined && (!Number.isInteger(maxConcurrency) || maxConcurrency < 1)) {
       throw invalid(`maxConcurrency is ${String(maxConcurrency)}`, "Use a whole number from 1 on, or leave it out.");
     }
+    const parts = items.map((item: Item, index) =>
+      key === undefined
+        ? `[${index}]`
+        : keyPart(`item ${index} of ${what}`, { key: key(item, index) ?? null, isSensitive, digest }),
+    );
     const path = room(name);
+    const taken = new Set<string>();
+    for (const part of parts) {
+      if (taken.has(part)) throw duplicateKey(path + part);
+      taken.add(part);
+    }
     const map: MapScope = { path, slots: maxConcurrency ?? null, failsFast };
-    const results = items.map(async (item, index) => each(item, { step: inside(`${path}[${index}]/`, map), index }));
+    const results = items.map(async (item, index) =>
+      each(item, { step: inside(`${path}${parts[index]}/`, map), index }),
+    );
     for (const result of results) result.catch(() => {}); // the first failure rejects the map; the others are not lost on anyone
     return results;
   }
@@ -222,4 +241,11 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     uuid: () => toUuid(seeded("uuid")),
   };
   return handingOut(step, scope.prefix, execution.handedOut);
+}
+
+function duplicateKey(path: string): LayoverError {
+  return new LayoverError("duplicate_key", `${path} is asked for twice, with the same key`, {
+    hint: "Give each its own key: an id that no other step of this name has in this scope.",
+    details: { path },
+  });
 }

@@ -13,6 +13,7 @@ import { parse } from "../core/schema.ts";
 import type { Log } from "../core/step.ts";
 import { makeStep } from "../core/steps.ts";
 import type { WireRecord, WireRun } from "../postgres/wire.ts";
+import { digestOf } from "./digest.ts";
 import { defaults, type EngineOptions, type LogLevel, type Mistake } from "./options.ts";
 
 export class Flight {
@@ -107,6 +108,7 @@ export async function takeOff(
     sealCallback: (callback) =>
       sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
     stepTimeoutMs: defaults.stepTimeoutMs,
+    digest: digestOf,
     signals: Object.keys(contract.signals),
     callbacks: Object.keys(contract.callbacks),
   });

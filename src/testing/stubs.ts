@@ -8,12 +8,15 @@ import type {
   Branch,
   Branches,
   CallbackContext,
+  MapOptions,
   Step,
   StepContext,
   StepOptions,
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "../core/step.ts";
+import { keyPart } from "../core/step-key.ts";
+import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
 
 /** What a stub is given: what the body would get, and where it stands. */
@@ -126,7 +129,8 @@ class Room {
         name: string,
         body: (context: StepContext) => Result | Promise<Result>,
         options?: StepOptions,
-      ): Promise<Result> => step.run(name, this.#standIn(this.#prefix + name, body), options),
+      ): Promise<Result> =>
+        step.run(name, this.#standIn(this.#prefix + name + partOf(name, options?.key, options), body), options),
       waitForCallback: (
         name: string,
         announce: (context: CallbackContext) => unknown,
@@ -141,8 +145,9 @@ class Room {
         step.all<Results>(name, this.#branches(name, list)),
       race: <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
         step.race<Results>(name, this.#branches(name, list)),
-      map: (name, items, each, options) => step.map(name, items, this.#each(name, each), options),
-      mapSettled: (name, items, each, options) => step.mapSettled(name, items, this.#each(name, each), options),
+      map: (name, items, each, options) => step.map(name, items, this.#each(name, each, options), options),
+      mapSettled: (name, items, each, options) =>
+        step.mapSettled(name, items, this.#each(name, each, options), options),
     };
   }
 
@@ -152,6 +157,7 @@ class Room {
   ): Branches<Schemas, Schemas, Results> {
     const path = this.#pathOf(name);
     const branches: readonly Branch<Schemas, Schemas, unknown>[] = list;
+    if (!Array.isArray(list) || list.some((branch) => typeof branch !== "function")) return list; // the engine says so
     const stubbed = branches.map((branch, index): Branch<Schemas, Schemas, unknown> => {
       const room = this.#inner(`${path}[${index}]`);
       return ({ step }) => branch({ step: room.stubbed(step) });
@@ -162,10 +168,14 @@ class Room {
   #each<Item, Result>(
     name: string,
     each: (item: Item, context: { readonly step: Step; readonly index: number }) => Promise<Result>,
+    options: MapOptions<Item> | undefined,
   ): typeof each {
     if (typeof each !== "function") return each; // the engine says so
     const path = this.#pathOf(name);
-    return (item, { step, index }) => each(item, { step: this.#inner(`${path}[${index}]`).stubbed(step), index });
+    return (item, { step, index }) => {
+      const part = options?.key === undefined ? `[${index}]` : partOf(name, options.key(item, index), options);
+      return each(item, { step: this.#inner(path + part).stubbed(step), index });
+    };
   }
 
   #standIn<Context extends StepContext, Result>(
@@ -202,8 +212,15 @@ class Room {
   }
 }
 
+/** What a key adds to a path; a key that the engine refuses adds nothing. */
+function partOf(name: string, key: unknown, options: { readonly sensitiveKey?: boolean } | undefined): string {
+  if (typeof key !== "string" || key === "") return "";
+  return keyPart(name, { key, isSensitive: options?.sensitiveKey, digest: digestOf });
+}
+
 function findStub(stubs: Readonly<Record<string, Stub>>, path: string): Stub | undefined {
-  const names = [path, path.replaceAll(/\[\d+\]|#\d+/g, ""), path.slice(path.lastIndexOf("/") + 1)];
+  const bare = path.replaceAll(/#?\[[^\]]*\]|#\d+/g, "");
+  const names = [path, bare, bare.slice(bare.lastIndexOf("/") + 1)];
   const found = names.find((name) => Object.hasOwn(stubs, name));
   return found === undefined ? undefined : stubs[found];
 }

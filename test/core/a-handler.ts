@@ -5,6 +5,7 @@ import { Execution } from "../../src/core/execution.ts";
 import type { HistoryRecord } from "../../src/core/history.ts";
 import type { Step } from "../../src/core/step.ts";
 import { makeStep } from "../../src/core/steps.ts";
+import { digestOf } from "../../src/engine/digest.ts";
 
 export interface Handled {
   readonly execution: Execution;
@@ -24,6 +25,7 @@ export async function aHandler(handle: (step: Step) => Promise<unknown>): Promis
     seed: () => new Uint8Array(32),
     sealCallback: ({ path }) => ({ url: `https://example.com/${path}`, token: path }),
     stepTimeoutMs: 60_000,
+    digest: digestOf,
     signals: ["go", "item"],
     callbacks: ["approval"],
   });

@@ -21,12 +21,12 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
   [
     "an option that a step does not have",
     (step) => step.run("x", idle, anything({ retries: 3 })),
-    'invalid_request: step "x" has no option "retries". Its options are "retry", "timeout". Write { retry: { maxAttempts: 3 } }.',
+    'invalid_request: step "x" has no option "retries". Its options are "retry", "timeout", "key", "sensitiveKey". Write { retry: { maxAttempts: 3 } }.',
   ],
   [
     "options that are none",
     (step) => step.run("x", idle, anything("30s")),
-    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "timeout".',
+    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "timeout", "key", "sensitiveKey".',
   ],
   [
     "an option that retry does not have",
@@ -51,7 +51,7 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
   [
     "an option that map does not have",
     (step) => step.map("each", [1], idle, anything({ concurrency: 3 })),
-    'invalid_request: map "each" has no option "concurrency". Its options are "maxConcurrency". Write { maxConcurrency: 5 }.',
+    'invalid_request: map "each" has no option "concurrency". Its options are "maxConcurrency", "key", "sensitiveKey". Write { maxConcurrency: 5 }.',
   ],
   [
     "a promise for a body",
