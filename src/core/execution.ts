@@ -29,6 +29,8 @@ export class Execution {
   position = 0;
   /** The time of the last record handed out, epoch milliseconds. */
   now: number;
+  /** Its place. Undefined at the beginning. */
+  lastPlace: string | undefined;
   outcome: HandlerOutcome | undefined;
   /** Why this code cannot have made this history. */
   divergence: string | undefined;
@@ -128,6 +130,7 @@ export class Execution {
     }
     this.position += 1;
     this.now = record.recordedAt;
+    this.lastPlace = key;
     await this.#untilRest(() => {
       if (record.kind === "cancellation") return this.#cancel(record.value ?? "cancelled");
       this.#pending.delete(key);

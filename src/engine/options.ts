@@ -17,8 +17,11 @@ export interface LogEntry {
 
 /** What a handler does that is not meant so, although the run goes on. */
 export interface Mistake {
-  /** `not_awaited`: it returned, and nothing awaited what it had asked for. */
-  readonly code: "not_awaited";
+  /**
+   * `not_awaited`: it returned, and nothing awaited what it had asked for. `foreign_await`: it awaited something that is
+   * no step, which is done again at each replay.
+   */
+  readonly code: "not_awaited" | "foreign_await";
   /** What was seen, and what to do. */
   readonly message: string;
   readonly runId: string;

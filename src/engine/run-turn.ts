@@ -67,7 +67,7 @@ export class RunTurn {
       this.#cutShort = namesCutShort(this.#signals);
     }
     for (;;) {
-      if (execution.isAdrift) await execution.drift(this.#options.patience());
+      if (execution.isAdrift) await this.#drift();
       if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
       if (execution.outcome !== undefined) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
@@ -91,6 +91,13 @@ export class RunTurn {
       if (retryInMs !== undefined)
         return this.#end("parked", { deadlines: this.#deadlines([this.#options.now() + retryInMs]) });
     }
+  }
+
+  /** Waits for what the handler awaits of its own. In time once need not be in time at the next replay: so it is told. */
+  async #drift(): Promise<void> {
+    const { execution } = this.#flight;
+    await execution.drift(this.#options.patience());
+    if (!execution.isAdrift) this.#options.warn("foreign_await", foreignAwait(execution.lastPlace));
   }
 
   #nextOffer(): Offer | undefined {
@@ -211,6 +218,11 @@ export class RunTurn {
       ...more,
     };
   }
+}
+
+function foreignAwait(place: string | undefined): string {
+  const where = place === undefined ? "at its beginning" : `after ${place}`;
+  return `the handler awaits something ${where} that is no step: it is done again at each replay, and must not take longer than a second. Put it into step.run`;
 }
 
 function notAwaited(what: string): string {

@@ -315,3 +315,28 @@ describe("a step that nobody awaits", () => {
     ]);
   });
 });
+
+describe("an await that is no step", () => {
+  test.each([
+    ["in memory", {}],
+    ["replayed at every turn", { warmRuns: 0 }],
+  ])("is told once per place: %s", async (_, options) => {
+    const { world, view } = await play(
+      database,
+      async ({ step }, world) => {
+        await world.foreign(100);
+        await step.run("charge", () => 1);
+        await step.sleep("nap", "1 hour");
+        await world.foreign(100);
+        await step.run("ship", () => 2);
+        return "done";
+      },
+      options,
+    );
+    expect(view).toMatchObject({ status: "completed", result: "done" });
+    expect(world.logs.map(({ level, message, fields }) => [level, fields, message.slice(0, 50)])).toEqual([
+      ["warn", { code: "foreign_await" }, "the handler awaits something at its beginning that"],
+      ["warn", { code: "foreign_await" }, "the handler awaits something after nap that is no "],
+    ]);
+  });
+});

@@ -239,6 +239,18 @@ describe("retries", () => {
 });
 
 describe("a mistake of a handler", () => {
+  it("fails the test: an await that is no step", async () => {
+    const { t } = await aRunOf(async (step) => {
+      await step.run("charge", () => 1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      return "done";
+    });
+    await expect(t.untilIdle()).rejects.toMatchObject({
+      code: "handler_mistake",
+      message: expect.stringContaining("awaits something after charge that is no step"),
+    });
+  });
+
   it("fails the test: a step that nobody awaits", async () => {
     const { t } = await aRunOf(async (step) => {
       void step.run("audit", () => {});
