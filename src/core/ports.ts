@@ -46,8 +46,10 @@ export interface TurnRef {
   /** The turn's number; a claim that names another one is answered `stale`. */
   readonly turn: number;
   readonly branch?: { readonly path: string; readonly occurrence: number };
-  /** Carry it out in an invocation of its own: an earlier claim of it was never finished. */
+  /** Carry it out in an invocation of its own: so many claims of it in a row were never finished. */
   readonly alone?: boolean;
+  /** Carry it out in an invocation of at most so many turns, for the same reason (see groups.ts). Left out: of any number. */
+  readonly groupSize?: number;
 }
 
 /**

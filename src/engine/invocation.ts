@@ -7,6 +7,7 @@
 import type { Demand } from "../core/demand.ts";
 import { placeName } from "../core/demand.ts";
 import { LayoverError } from "../core/errors.ts";
+import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer } from "../postgres/wire.ts";
@@ -94,7 +95,7 @@ class Invocation {
         const claimed = answer.turns[index];
         try {
           if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
-          else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });
+          else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await this.#dispatchLater(ref, claimed.readyAt);
           else if (claimed?.outcome === "not_here") this.#options.onElsewhere?.(ref);
@@ -107,7 +108,7 @@ class Invocation {
         }
       }),
     );
-    for (const wish of wishes) await this.#dispatch([wish]);
+    for (const group of groupsOf(wishes)) await this.#dispatch(group);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
@@ -117,6 +118,7 @@ class Invocation {
       turn: ref.turn,
       token: (this.#options.newToken ?? randomToken)(),
       alone: ref.alone ?? false,
+      ...(ref.groupSize !== undefined && { groupSize: ref.groupSize }),
       ...ref.branch,
       ...(held !== undefined && {
         have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough },

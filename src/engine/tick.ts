@@ -2,6 +2,7 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed.
  */
+import { groupSizeOf, groupsOf, inGroupOf, isSuspect } from "../core/groups.ts";
 import { motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
@@ -37,7 +38,7 @@ export interface TickOptions {
   readonly isNew?: boolean;
   /** Whoever ticks notes it (`calls.noteDeployment`) when what this tick has dispatched was sent. */
   readonly deployment?: string;
-  /** How much is dispatched, and how much of it alone. The rest stays due, uncounted. Default: no limit. */
+  /** How many turns are dispatched, and how many groups of those that go in one. The rest stays due, uncounted. Default: no limit. */
   readonly most?: Room;
   /** Is told what is moved on before it is dispatched, for whoever learns later what the platform refused: {@link lookAgain}. */
   readonly onMoved?: (moves: readonly Move[]) => void;
@@ -47,10 +48,10 @@ export interface TickOptions {
 
 interface Room {
   readonly turns: number;
-  readonly alone: number;
+  readonly groups: number;
 }
 
-const unlimited: Room = { turns: Number.POSITIVE_INFINITY, alone: Number.POSITIVE_INFINITY };
+const unlimited: Room = { turns: Number.POSITIVE_INFINITY, groups: Number.POSITIVE_INFINITY };
 
 /** Each call has to end within `limit`, which begins anew with each page. */
 export async function tick(
@@ -93,8 +94,8 @@ export async function tick(
       await limit.wait(() => calls.alarms.arm([soonAt]));
       await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
     }
-    const { ready, alone, later } = sort(free.flatMap(({ refs }) => refs));
-    for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {
+    const { ready, groups, later } = sort(free.flatMap(({ refs }) => refs));
+    for (const [refs, delayMs] of [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later] as const) {
       if (refs.length === 0) continue;
       try {
         await limit.wait(() => dispatch(refs, delayMs));
@@ -199,18 +200,17 @@ interface Terms {
 
 /** What to dispatch of a due run, and when to look again: not before `earliest`. */
 function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
-  const { runId, turn, isReady, isUnfinished, nextAt } = run;
+  const { runId, turn, isReady, isUnfinished, groupSize, nextAt } = run;
   const branches = run.branches ?? [];
   const refs: Wish[] = branches.map((branch) => ({
-    ref: {
+    ref: together(branch.groupSize, {
       runId,
       turn: branch.turn,
       branch: { path: branch.path, occurrence: branch.occurrence },
-      alone: branch.isUnfinished,
-    },
+    }),
     delayMs: 0,
   }));
-  if (isReady) refs.push({ ref: { runId, turn, alone: isUnfinished }, delayMs: 0 });
+  if (isReady) refs.push({ ref: together(groupSize, { runId, turn }), delayMs: 0 });
   const isDispatched = refs.length > 0;
   const dispatches = Math.min(
     isReady ? run.dispatches : Number.POSITIVE_INFINITY,
@@ -227,16 +227,20 @@ function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
   return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs };
 }
 
+function together(groupSize: number | null, ref: TurnRef): TurnRef {
+  return groupSize === null ? ref : inGroupOf(groupSize, ref);
+}
+
 /**
  * Whether there is room for a look, which is taken then. All of a run goes together, as it has one due instant, so the
  * last one to fit may take more than is left.
  */
-function takeIn(room: { turns: number; alone: number }, { refs }: Look): boolean {
-  const alone = refs.filter(({ ref }) => ref.alone).length;
-  const together = refs.length - alone;
-  if ((alone > 0 && room.alone <= 0) || (together > 0 && room.turns <= 0)) return false;
-  room.alone -= alone;
-  room.turns -= together;
+function takeIn(room: { turns: number; groups: number }, { refs }: Look): boolean {
+  const sizes = refs.flatMap(({ ref }) => groupSizeOf(ref) ?? []);
+  const others = refs.length - sizes.length;
+  if ((sizes.length > 0 && room.groups <= 0) || (others > 0 && room.turns <= 0)) return false;
+  for (const size of sizes) room.groups -= 1 / size;
+  room.turns -= others;
   return true;
 }
 
@@ -247,13 +251,13 @@ function backoffMs(dispatches: number): number {
 
 function sort(wishes: readonly Wish[]): {
   ready: TurnRef[];
-  alone: TurnRef[];
+  groups: readonly (readonly TurnRef[])[];
   later: (readonly [TurnRef[], number])[];
 } {
   const now = wishes.filter(({ delayMs }) => delayMs === 0).map(({ ref }) => ref);
   return {
-    ready: now.filter(({ alone }) => !alone),
-    alone: now.filter(({ alone }) => alone),
+    ready: now.filter((ref) => !isSuspect(ref)),
+    groups: groupsOf(now.filter(isSuspect)),
     later: wishes.filter(({ delayMs }) => delayMs > 0).map(({ ref, delayMs }) => [[ref], delayMs] as const),
   };
 }

@@ -22,8 +22,8 @@ const mostHops = 12;
  */
 const mostRequests = 30;
 
-/** What one tick dispatches: 67 turns a request, and at most a third of the requests with one that goes alone. */
-export const mostOfTick = { turns: 2_000, alone: 10 };
+/** What one tick dispatches: 67 turns a request, and at most a third of the requests with a group of its own. */
+export const mostOfTick = { turns: 2_000, groups: 10 };
 
 /** A request may have six connections open, those of the service bindings that it calls included. */
 const mostOpen = 4;

@@ -3,10 +3,11 @@
  * is ready together, as the turns of a batch are that was recorded by one statement. Losing it with the process loses
  * nothing.
  *
- * What was claimed before and never finished goes alone: it may have killed its process. It is counted, so no two of that
- * kind are under way at once, or one that does no harm would be blamed for the deaths that another one brings. They queue
- * behind each other; whatever else there is goes on beside them uncounted.
+ * What lost several leases in a row may have ended its process, so it goes in a group with few of its kind, or alone. One
+ * such group is under way at a time, or one that does no harm would be blamed for the deaths that another one brings. The
+ * groups queue behind each other; whatever else there is goes on beside them.
  */
+import { groupSizeOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 
 export interface InProcessDispatchOptions {
@@ -23,9 +24,10 @@ export class InProcessDispatch {
   readonly #underWay = new Set<Promise<unknown>>();
   #queue: TurnRef[] = [];
   #next = 0;
-  #alone: TurnRef[] = [];
-  #isAloneUnderWay = false;
-  #isAloneNext = true;
+  /** By the size of their groups. */
+  readonly #suspects = new Map<number, TurnRef[]>();
+  #isGroupUnderWay = false;
+  #isGroupNext = true;
   #isPumpDue = false;
   #isClosed = false;
 
@@ -53,14 +55,14 @@ export class InProcessDispatch {
     this.#isClosed = true;
     this.#queue = [];
     this.#next = 0;
-    this.#alone = [];
+    this.#suspects.clear();
     for (const timer of this.#timers) clearTimeout(timer);
     await this.idle();
   }
 
   #enqueue(turns: readonly TurnRef[]): void {
     if (this.#isClosed) return;
-    for (const turn of turns) (turn.alone ? this.#alone : this.#queue).push(turn);
+    for (const turn of turns) this.#queueOf(groupSizeOf(turn)).push(turn);
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
     queueMicrotask(() => {
@@ -71,24 +73,42 @@ export class InProcessDispatch {
 
   #pump(): void {
     while (this.#underWay.size < this.#options.concurrency) {
-      const isAlone = this.#isAloneTurn();
-      const turns = isAlone ? this.#alone.splice(0, 1) : this.#takeBatch();
+      const isGroup = this.#isGroupsTurn();
+      const turns = isGroup ? this.#takeGroup() : this.#takeBatch();
       if (turns.length === 0) return;
-      if (isAlone) this.#isAloneUnderWay = true;
-      this.#isAloneNext = !isAlone;
+      if (isGroup) this.#isGroupUnderWay = true;
+      this.#isGroupNext = !isGroup;
       const invocation = this.#options.carryOut(turns).finally(() => {
         this.#underWay.delete(invocation);
-        if (isAlone) this.#isAloneUnderWay = false;
+        if (isGroup) this.#isGroupUnderWay = false;
         this.#pump();
       });
       this.#underWay.add(invocation);
     }
   }
 
-  /** They take turns with the rest, so that neither holds up the other where only one invocation may be under way. */
-  #isAloneTurn(): boolean {
-    if (this.#isAloneUnderWay || this.#alone.length === 0) return false;
-    return this.#isAloneNext || this.#next === this.#queue.length;
+  /** Groups take turns with the rest, so that neither holds up the other where only one invocation may be under way. */
+  #isGroupsTurn(): boolean {
+    if (this.#isGroupUnderWay || this.#suspects.size === 0) return false;
+    return this.#isGroupNext || this.#next === this.#queue.length;
+  }
+
+  #queueOf(groupSize: number | undefined): TurnRef[] {
+    if (groupSize === undefined) return this.#queue;
+    const queue = this.#suspects.get(groupSize) ?? [];
+    this.#suspects.set(groupSize, queue);
+    return queue;
+  }
+
+  /** Groups of each size in turn. */
+  #takeGroup(): readonly TurnRef[] {
+    for (const [size, queue] of this.#suspects) {
+      const group = queue.splice(0, size);
+      this.#suspects.delete(size);
+      if (queue.length > 0) this.#suspects.set(size, queue);
+      return group;
+    }
+    return [];
   }
 
   #takeBatch(): readonly TurnRef[] {

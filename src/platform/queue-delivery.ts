@@ -4,10 +4,11 @@
  * message is to come again only where the database could not be asked, or another deployment may carry its run.
  *
  * A delivery that is cut off comes again as a whole, whatever was acknowledged. Turns that it had claimed are busy then,
- * and acknowledged for that. What was claimed before and never finished goes alone: it is claimed when nothing else is
- * at work, so that whoever kills the isolate is the only one counted. And where messages have come again, perhaps
+ * and acknowledged for that. What lost several leases in a row may have ended its isolate, so it goes in a group with few
+ * of its kind, or alone: each group is claimed when nothing else is at work. And where messages have come again, perhaps
  * for one of these, they are sent anew, with all their tries: no message is killed a second time by another one's turn.
  */
+import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 
 /** As the runtime hands it over. */
@@ -28,7 +29,7 @@ export interface DeliveryOptions {
   readonly settled: () => Promise<void>;
   /** Has turns delivered as messages of their own. Answers whether the queue took them. */
   readonly sendAnew: (turns: readonly TurnRef[]) => Promise<boolean>;
-  /** Whether there is time to begin another turn that goes alone. */
+  /** Whether there is time to begin another group. */
   readonly isOpen: () => boolean;
   readonly onError: (error: unknown, doing: string) => void;
 }
@@ -58,8 +59,10 @@ interface Letter {
 export async function deliver(messages: readonly QueuedMessage[], options: DeliveryOptions): Promise<void> {
   const { carryOut, elsewhere, settled, sendAnew, isOpen, onError } = options;
   const letters = readLetters(messages, onError);
-  const together = letters.filter(({ turn }) => !turn.alone);
-  const alone = letters.filter(({ turn }) => turn.alone);
+  const together = letters.filter(({ turn }) => !isSuspect(turn));
+  const groups = groupsOf(letters.map(({ turn }) => turn).filter(isSuspect)).map((group) =>
+    letters.filter(({ turn }) => group.includes(turn)),
+  );
 
   const end = (some: readonly Letter[], isDone: boolean): void => {
     for (const { message, turn, tries } of some) {
@@ -74,10 +77,10 @@ export async function deliver(messages: readonly QueuedMessage[], options: Deliv
   await carry(together);
   const isRepeated = messages.length > 1 && messages.some(({ attempts }) => attempts > 1);
   const later: Letter[] = [];
-  for (const letter of alone) {
+  for (const group of groups) {
     await settled();
-    if (isRepeated || !isOpen()) later.push(letter);
-    else await carry([letter]);
+    if (isRepeated || !isOpen()) later.push(...group);
+    else await carry(group);
   }
   if (later.length === 0) return;
   end(later, await sendAnew(later.map(({ turn, tries }) => ({ ...turn, tried: tries - 1 }))));
@@ -117,6 +120,7 @@ function isTurn(body: unknown): body is SentTurn {
     "turn" in body &&
     isInteger(body.turn) &&
     (!("tried" in body) || isInteger(body.tried)) &&
+    (!("groupSize" in body) || isCount(body.groupSize)) &&
     (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
   );
 }
@@ -131,6 +135,10 @@ function isBranch(branch: unknown): boolean {
     "occurrence" in branch &&
     isInteger(branch.occurrence)
   );
+}
+
+function isCount(value: unknown): boolean {
+  return isInteger(value) && Number(value) > 0;
 }
 
 /** As Postgres has them. */

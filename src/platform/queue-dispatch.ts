@@ -11,6 +11,7 @@
  *
  * So no delivery asks by requests to itself; and Cloudflare's network is not even in this.
  */
+import { isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
 import { persist } from "./persist.ts";
@@ -108,11 +109,11 @@ export class QueueDispatch {
     await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));
   }
 
-  /** What goes alone may kill whoever carries it out. */
+  /** What goes in a group of its own may kill whoever carries it out. */
   #takesHere(messages: readonly QueueMessage[]): boolean {
     const { here } = this.#options;
     if (here === undefined || messages.length > this.#stepsHere || !here.isOpen()) return false;
-    return messages.every(({ body, delaySeconds }) => !body.alone && delaySeconds === undefined);
+    return messages.every(({ body, delaySeconds }) => !isSuspect(body) && delaySeconds === undefined);
   }
 
   /** How many steps each turn may take of those that are left. A branch's turn is one. */

@@ -10,6 +10,7 @@
  * told), and at a blocked run only for a new deployment. So whoever dispatches can ask whether all of it was carried
  * ({@link SelfDispatch.isWhole}).
  */
+import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 
@@ -20,7 +21,7 @@ export interface SelfDispatchOptions {
   readonly batch: number;
   /** How long a request's turns may be as JSON, in bytes. One that is longer by itself goes alone, to be refused. */
   readonly mostBytes: number;
-  /** In all. A third of them at most carries a turn that goes alone. */
+  /** In all. A third of them at most carries a group of turns that may have ended their process. */
   readonly mostRequests: number;
   /** How many requests of one moment may be under way. */
   readonly concurrency: number;
@@ -127,25 +128,33 @@ export class SelfDispatch {
   }
 
   /**
-   * What was claimed before and never finished goes alone: it may have killed its isolate. What is beyond the limits is
+   * What may have ended its isolate goes in a request with its group. What is beyond the limits is
    * left out here, though the scheduler may have counted it as dispatched; it asks for no more than there is room for.
    */
   #split(turns: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
     const { batch, mostBytes, mostRequests } = this.#options;
-    const mostAlone = Math.min(Math.ceil(mostRequests / 3), this.#requestsLeft);
-    const alone = turns.filter((turn) => turn.alone).slice(0, mostAlone);
-    let together = turns.filter((turn) => !turn.alone);
+    const mostGroups = Math.min(Math.ceil(mostRequests / 3), this.#requestsLeft);
+    const groups = groupsOf(turns.filter(isSuspect))
+      .flatMap((group) => within(mostBytes, group))
+      .slice(0, mostGroups);
+    let together = turns.filter((turn) => !isSuspect(turn));
     const batches: TurnRef[][] = [];
-    for (let room = this.#requestsLeft - alone.length; room > 0 && together.length > 0; room -= 1) {
+    for (let room = this.#requestsLeft - groups.length; room > 0 && together.length > 0; room -= 1) {
       const size = Math.min(Math.max(batch, Math.ceil(together.length / room)), mostTurns);
       const next = together.slice(0, countWithin(mostBytes, together.slice(0, size)));
       batches.push(next);
       together = together.slice(next.length);
     }
-    const requests = [...batches, ...alone.map((turn) => [turn])];
+    const requests = [...batches, ...groups];
     if (requests.flat().length < turns.length) this.#lose();
     return requests;
   }
+}
+
+/** A group in as many pieces as its bytes need. */
+function within(mostBytes: number, group: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
+  const count = countWithin(mostBytes, group);
+  return count === group.length ? [group] : [group.slice(0, count), ...within(mostBytes, group.slice(count))];
 }
 
 /** How many of the first `turns` fit within so many bytes together: one at least. */

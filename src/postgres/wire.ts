@@ -12,7 +12,10 @@ export interface ClaimTurn extends Partial<Place> {
   readonly runId: string;
   readonly turn: number;
   readonly token: string;
+  /** It is a call of its own, and no other one of its kind is under way in this process. */
   readonly alone: boolean;
+  /** The call has at most so many turns, and no other one of its kind is under way in this process. Left out: it may. */
+  readonly groupSize?: number;
   /** The part of the history that this process holds. */
   readonly have?: {
     readonly epoch: number;
@@ -107,7 +110,9 @@ export type ClaimRefusal =
   | { readonly outcome: "busy"; readonly until: number }
   | { readonly outcome: "not_ready"; readonly readyAt: number | null }
   | { readonly outcome: "over"; readonly status: string }
-  | { readonly outcome: "alone" | "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
+  /** It goes in a call of at most so many turns. */
+  | { readonly outcome: "alone"; readonly groupSize: number }
+  | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
 export interface ClaimAnswer {
   readonly now: number;
   /** One for each turn asked for, in order. */
@@ -208,6 +213,8 @@ export type RenewAnswer =
 export interface DueBranch extends BranchRef {
   readonly dispatches: number;
   readonly isUnfinished: boolean;
+  /** Null: it goes with any number. */
+  readonly groupSize: number | null;
 }
 export interface DueRun {
   readonly runId: string;
@@ -216,8 +223,10 @@ export interface DueRun {
   readonly dispatches: number;
   /** The run itself may be claimed now. */
   readonly isReady: boolean;
-  /** It was claimed and not finished: dispatch it alone. */
+  /** It was claimed and not finished. */
   readonly isUnfinished: boolean;
+  /** In an invocation of how many turns it may go at most. Null: of any number. */
+  readonly groupSize: number | null;
   /** When something else of it must be looked at. */
   readonly nextAt: number | null;
   readonly branches: readonly DueBranch[] | null;

@@ -100,10 +100,15 @@ async function branchesOf({ stage }: Ground): Promise<readonly Row[]> {
   );
 }
 
-/** What goes alone goes by itself: no set has such an item. */
+/** What goes alone goes by itself: no set has such an item. All others go in a group, so that what was lost may be among them. */
 async function claim(session: Session, rows: readonly Row[]): Promise<void> {
   const alone = Math.random() < 0.4;
-  const turns = (alone ? rows.slice(0, 1) : rows).map((row) => ({ ...toTurn(row), token: randomUUID(), alone }));
+  const turns = (alone ? rows.slice(0, 1) : rows).map((row) => ({
+    ...toTurn(row),
+    token: randomUUID(),
+    alone,
+    ...(!alone && { groupSize: 4 }),
+  }));
   await session.call("claim_turns", { ...terms, leaseMs: pick([1, 50, 60_000]), turns });
 }
 

@@ -29,8 +29,8 @@ export function isWornOut({ run, begun }: Evidence): boolean {
   return Object.entries(begun).some(([path, times]) => path.split("/").at(-1) === step && times >= leastBodies);
 }
 
-/** Once beside others and five times alone; of which one may have died between its beginning and its body. */
-const leastBodies = 5;
+/** Five times alone, of which one may have died between its beginning and its body. Those before may all have died earlier. */
+const leastBodies = 4;
 
 /** One sentence for each thing that is not as it must be; none if all is well. */
 export function faultsOf({ errand, run, effects, signals }: Evidence): string[] {

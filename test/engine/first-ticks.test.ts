@@ -40,7 +40,7 @@ describe("a deployment's first tick", () => {
     await database.query("update layover.run_state set blocked = 'other code', due_at = null where run_id <> $1", [
       due,
     ]);
-    const terms = { deployment: "new", most: { turns: 2, alone: 1 } };
+    const terms = { deployment: "new", most: { turns: 2, groups: 1 } };
 
     const first = await engine.tick(terms);
     expect(dispatched).toEqual([due, blocked[0]]);

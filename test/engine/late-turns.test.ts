@@ -7,19 +7,21 @@ import type { World } from "./world.ts";
 const database = testDatabase();
 
 describe("a turn whose process died", () => {
-  test("is carried out alone as soon as a dispatch of it comes that does not know, though the tick is not due", async () => {
+  test("is carried out in its group as soon as a dispatch of it comes that does not know, though the tick is not due", async () => {
     let bodies = 0;
     const world: World = await worldOf(
       database,
-      ({ step }) => step.run("deadly", () => (++bodies === 1 ? world.die() : bodies)),
+      ({ step }) => step.run("deadly", () => (++bodies <= 2 ? world.die() : bodies)),
       { leaseMs: 10_000 },
     );
     const run = await world.start(tested);
-    await world.pass("11s");
-    expect(bodies).toBe(1);
-    await world.platform.dispatch([{ runId: run.runId, turn: 1 }], 0);
-    await world.pass("1s");
-    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 2 });
+    for (const deaths of [1, 2]) {
+      await world.pass("11s");
+      expect(bodies).toBe(deaths);
+      await world.platform.dispatch([{ runId: run.runId, turn: 1 }], 0);
+      await world.pass("1s");
+    }
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 3 });
   });
 });
 

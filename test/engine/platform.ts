@@ -1,4 +1,5 @@
 /** What stands outside of every process: the alarms that are armed, and the dispatches that are under way. */
+import { groupSizeOf } from "../../src/core/groups.ts";
 import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
 
 export interface StandingAlarm {
@@ -101,11 +102,10 @@ export class Platform {
   /** Takes a delivery out, and of what else is due as much as one invocation takes. */
   take(delivery: Delivery): readonly TurnRef[] {
     const taken = [delivery];
-    if (!delivery.turns.some(({ alone }) => alone)) {
-      for (const other of this.dueDeliveries) {
-        if (taken.length === (this.#options.batch ?? 1)) break;
-        if (other !== delivery && !other.turns.some(({ alone }) => alone)) taken.push(other);
-      }
+    const size = sizeOf(delivery);
+    for (const other of this.dueDeliveries) {
+      if (taken.length === Math.min(this.#options.batch ?? 1, size ?? Number.POSITIVE_INFINITY)) break;
+      if (other !== delivery && sizeOf(other) === size) taken.push(other);
     }
     this.deliveries = this.deliveries.filter((other) => !taken.includes(other));
     return taken.flatMap(({ turns }) => turns);
@@ -124,4 +124,9 @@ export class Platform {
     alarm.isRinging = false;
     alarm.ringsAt = this.#options.time() + againMs;
   }
+}
+
+/** In groups of how many it goes. */
+function sizeOf({ turns: [first] }: Delivery): number | undefined {
+  return first && groupSizeOf(first);
 }

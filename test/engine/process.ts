@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Workflow } from "layover";
 import { Client } from "layover";
 import type { CallbackRef, SealCallback } from "../../src/core/callback.ts";
+import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
 import type { Alarm, Dispatch, Parameter, Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
@@ -86,8 +87,8 @@ export class Process {
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
-  /** One is under way that goes alone. */
-  isAlone = false;
+  /** A group is under way of those that may have ended their process. */
+  hasGroup = false;
   /** It takes nothing yet. */
   isBeginning = false;
   waiting: Waiting[] = [];
@@ -137,16 +138,16 @@ export class Process {
 
   /** Answers as the engine does: whether it could claim. Never, where the process dies over it. */
   async carryOut(turns: readonly TurnRef[]): Promise<boolean> {
-    const isAlone = turns.some(({ alone }) => alone);
-    this.isAlone ||= isAlone;
+    const isGroup = turns.some(isSuspect);
+    this.hasGroup ||= isGroup;
     const answer = await atWork.run(this, () => this.engine.carryOut(turns));
-    if (isAlone) this.isAlone = false;
+    if (isGroup) this.hasGroup = false;
     return answer;
   }
 
   /** Whether an invocation may begin here: what may have killed its process before is to meet none of its kind. */
   takes(turns: readonly TurnRef[]): boolean {
-    return !this.isDead && !this.isBeginning && !(this.isAlone && turns.some(({ alone }) => alone));
+    return !this.isDead && !this.isBeginning && !(this.hasGroup && turns.some(isSuspect));
   }
 
   die(): void {
@@ -197,8 +198,11 @@ export function bare({ dispatch, alarm, isBeat }: Ports): ProcessOptions["ports"
   });
 }
 
-export function describeTurn({ turn, branch, alone }: TurnRef): string {
-  return `${branch === undefined ? "run" : `${branch.path}#${branch.occurrence}`}@${turn}${alone ? " alone" : ""}`;
+export function describeTurn(ref: TurnRef): string {
+  const { turn, branch } = ref;
+  const size = groupSizeOf(ref);
+  const group = size === undefined ? "" : size === 1 ? " alone" : ` in a group of ${size}`;
+  return `${branch === undefined ? "run" : `${branch.path}#${branch.occurrence}`}@${turn}${group}`;
 }
 
 function functionIn(text: string): string {

@@ -90,7 +90,16 @@ test("a tick arms what is due next, and again if it rang for that too early, by 
 });
 
 test("a tick arms before it moves, and once more before it moves what was woken since it looked", async () => {
-  const run = { runId: "r", turn: 1, dispatches: 1, isReady: true, isUnfinished: false, nextAt: null, branches: null };
+  const run = {
+    runId: "r",
+    turn: 1,
+    dispatches: 1,
+    isReady: true,
+    isUnfinished: false,
+    groupSize: null,
+    nextAt: null,
+    branches: null,
+  };
   const { engine, events } = anEngine({ runs: [{ ...run, dueAt: noon + 30_000 }], left: [1, 0] });
   await engine.tick();
   const [backoff, soon] = [noon + 2 * minute, noon + minute];
@@ -109,18 +118,28 @@ test.each([
   ["a run is ready", { nextAt: noon + 7 * 24 * 60 * minute }, noon + 7 * 24 * 60 * minute],
   ["a motion minute, for what is ready before that", { nextAt: noon + 20_000 }, noon + minute],
 ])("a tick that dispatches nothing of a run arms when %s, and moves it there", async (_, more, dueAt) => {
-  const run = { runId: "r", turn: 1, dispatches: 0, isReady: false, isUnfinished: false, branches: null, dueAt: noon };
+  const run = {
+    runId: "r",
+    turn: 1,
+    dispatches: 0,
+    isReady: false,
+    isUnfinished: false,
+    groupSize: null,
+    branches: null,
+    dueAt: noon,
+  };
   const { engine, events } = anEngine({ runs: [{ ...run, ...more }], left: [0] });
   await engine.tick();
   expect(events.slice(0, 2)).toEqual([`arm ${dueAt}`, "move_due"]);
 });
 
-test("a tick dispatches alone whatever may have killed its process, and the others together", async () => {
+test("a tick dispatches in groups of their size what may have ended its process, and the others together", async () => {
   const run = { turn: 1, dispatches: 0, isReady: true, nextAt: null, branches: null, dueAt: noon };
-  const runs = ["a", "b", "c", "d"].map((runId, index) => ({ ...run, runId, isUnfinished: index > 1 }));
+  const sizes = { a: null, b: 4, c: 1, d: null, e: 4, f: 4, g: 4, h: 4, i: 1 };
+  const runs = Object.entries(sizes).map(([runId, groupSize]) => ({ ...run, runId, isUnfinished: true, groupSize }));
   const { engine, events } = anEngine({ runs, left: [0] });
   await engine.tick();
-  expect(events.slice(2, 5)).toEqual(["dispatch a b", "dispatch c", "dispatch d"]);
+  expect(events.slice(2, 7)).toEqual(["dispatch a d", "dispatch b e f g", "dispatch h", "dispatch c", "dispatch i"]);
 });
 
 test("a tick does not arm again what is not about to ring", async () => {

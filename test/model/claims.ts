@@ -1,12 +1,24 @@
 /** What a claim means: a lease for one turn, or a refusal that tells the truth. */
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
-import { arm, findRow, findRun, isAtWork, isLive, isOver, isReady, isToBeCancelled } from "./rules.ts";
+import {
+  arm,
+  findRow,
+  findRun,
+  groupSizeOf,
+  isAtWork,
+  isLive,
+  isOver,
+  isReady,
+  isToBeCancelled,
+  lose,
+} from "./rules.ts";
 import {
   type Answer,
   leaseMs,
   maxBeginnings,
   maxClaims,
+  noLosses,
   type Place,
   type Row,
   type Run,
@@ -20,6 +32,8 @@ export interface ClaimTerms {
   readonly environment: string;
   /** Whether the deployment has the code of the run's version. */
   readonly carries: (run: Run) => boolean;
+  /** How many turns are claimed, or finished, by the call. */
+  readonly turns: number;
 }
 
 export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
@@ -41,9 +55,9 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
 
   const refusals = whyRunIsRefused(run, terms, asked, now);
   if (refusals.length > 0) return anyOf(...refusals);
-  const wasRunning = run.status === "running";
-  if (wasRunning && isWornOut(run)) {
+  if (isWornOut(run)) {
     Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0, beginnings: 0 });
+    run.losses = noLosses;
     run.isBlocked = true;
     return { outcome: "blocked" };
   }
@@ -51,22 +65,24 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   if (run.isBlocked) arm(world, [now]); // by nobody: it is found by the next tick that happens
   run.isBlocked = false;
   run.status = "running";
+  if (groupSizeOf(run) === 1) run.loneClaims += 1;
+  if (run.lease !== undefined) lose(run, run.lease);
   run.lease = { token: asked.token, until: now + leaseMs };
-  if (wasRunning) run.loneClaims += 1;
   world.mayBeLate ||= run.dispatches > 1;
   run.dispatches = 0;
   return describeRun(world, run, asked);
 }
 
 /** All that is true; which of it is said does not matter. */
-function whyRunIsRefused(run: Run, { carries }: ClaimTerms, { turn, alone }: ClaimTurn, now: number): Answer[] {
+function whyRunIsRefused(run: Run, terms: ClaimTerms, asked: ClaimTurn, now: number): Answer[] {
+  const { turn } = asked;
   const refusals: Answer[] = [];
   const isCancelling = isToBeCancelled(run, now);
   if (run.turn !== turn) refusals.push({ outcome: "stale", turn: run.turn });
   if (run.lease !== undefined && run.lease.until > now) refusals.push({ outcome: "busy", until: run.lease.until });
   if (run.isPaused) refusals.push({ outcome: "paused" });
-  if (!carries(run)) refusals.push({ outcome: "not_here" });
-  if (run.status === "running" && !alone) refusals.push({ outcome: "alone" });
+  if (!terms.carries(run)) refusals.push({ outcome: "not_here" });
+  refusals.push(...whyGroupIsRefused(run, terms, asked));
   const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
   const isCrashing = run.status === "running" && isWornOut(run);
   if (isCancelling && !isCrashing && atWork.length > 0) refusals.push({ outcome: "busy", until: Math.max(...atWork) });
@@ -74,6 +90,13 @@ function whyRunIsRefused(run: Run, { carries }: ClaimTerms, { turn, alone }: Cla
     refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
   }
   return refusals;
+}
+
+/** What may have ended its processes goes with few of its kind; whoever names no size, with anybody. */
+function whyGroupIsRefused(of: Run | Row, { turns }: ClaimTerms, { alone, groupSize }: ClaimTurn): Answer[] {
+  const most = groupSizeOf(of);
+  const size = Math.max(turns, groupSize ?? (alone ? 1 : Number.POSITIVE_INFINITY));
+  return most !== null && size > most ? [{ outcome: "alone", groupSize: most }] : [];
 }
 
 function isWornOut({ loneClaims, beginnings }: Run | Row): boolean {
@@ -199,20 +222,21 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
 
   const refusals = whyBranchIsRefused(run, row, terms, asked, now);
   if (refusals.length > 0) return anyOf(...refusals);
-  const wasLeased = row.lease !== undefined;
-  if (wasLeased && isWornOut(row)) {
-    Object.assign(row, { lease: undefined, loneClaims: 0, beginnings: 0, turn: row.turn + 1 });
+  if (isWornOut(row)) {
+    Object.assign(row, { lease: undefined, loneClaims: 0, beginnings: 0, losses: noLosses, turn: row.turn + 1 });
     run.isBlocked = true;
     return { outcome: "blocked" };
   }
+  if (groupSizeOf(row) === 1) row.loneClaims += 1;
+  if (row.lease !== undefined) lose(row, row.lease);
   row.lease = { token: asked.token, until: now + leaseMs };
-  if (wasLeased) row.loneClaims += 1;
   world.mayBeLate ||= row.dispatches > 1;
   row.dispatches = 0;
   return describeBranch(world, run, row, asked);
 }
 
-function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, { turn, alone }: ClaimTurn, now: number): Answer[] {
+function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, asked: ClaimTurn, now: number): Answer[] {
+  const { turn } = asked;
   const refusals: Answer[] = [];
   if (row.turn !== turn) refusals.push({ outcome: "stale", turn: row.turn });
   if (row.lease !== undefined && row.lease.until > now) refusals.push({ outcome: "busy", until: row.lease.until });
@@ -221,7 +245,7 @@ function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, { turn, alone
   if (row.isReleased || isToBeCancelled(run, now)) refusals.push({ outcome: "superseded" });
   if (!terms.carries(run)) refusals.push({ outcome: "not_here" });
   if (row.isQueued) refusals.push({ outcome: "not_ready", readyAt: null });
-  if (row.lease !== undefined && !alone) refusals.push({ outcome: "alone" });
+  refusals.push(...whyGroupIsRefused(row, terms, asked));
   if (row.lease === undefined && row.readyAt !== undefined && row.readyAt > now) {
     refusals.push({ outcome: "not_ready", readyAt: row.readyAt });
   }
@@ -251,18 +275,18 @@ function describeBranch(world: World, run: Run, row: Row, { token, have }: Claim
 }
 
 /** Rows and runs that a claim would get now. */
-export function claimable(world: World): { run: Run; row: Row | undefined; alone: boolean }[] {
+export function claimable(world: World): { run: Run; row: Row | undefined }[] {
   const { now } = world;
   return world.runs.flatMap((run) => {
     if (isOver(run) || run.isPaused) return [];
     const isFree =
       !isLive(run.lease, now) &&
       (isReady(run, now) || run.isBlocked || run.lease !== undefined || isToBeCancelled(run, now));
-    const self = isFree ? [{ run, row: undefined, alone: run.lease !== undefined }] : [];
+    const self = isFree ? [{ run, row: undefined }] : [];
     const rows = run.rows.filter(
       (row) =>
         isAtWork(row) && !isLive(row.lease, now) && (row.lease !== undefined || (row.readyAt ?? Infinity) <= now),
     );
-    return [...self, ...rows.map((row) => ({ run, row, alone: row.lease !== undefined }))];
+    return [...self, ...rows.map((row) => ({ run, row }))];
   });
 }

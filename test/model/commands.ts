@@ -101,7 +101,7 @@ const claims: fc.Arbitrary<Wish> = fc.record({
       of: usually(4, "claimable" as const, "run", "branch", "branch"),
       index,
       turn: usually(8, "right" as const, "stale", "future"),
-      alone: usually(6, "as needed" as const, "always", "never"),
+      alone: usually(6, "as needed" as const, "always", "never", "sixteen"),
       token: usually(5, "fresh" as const, "again"),
       have: usually(3, "nothing" as const, "all", "a part", "more than there is", "another epoch"),
     }),
@@ -223,7 +223,7 @@ const batches: fc.Arbitrary<Wish> = fc.record({
 const crashes: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("crash" as const),
   index,
-  times: fc.integer({ min: 1, max: 4 }),
+  times: fc.integer({ min: 1, max: 9 }),
 });
 const ticks: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("tick" as const),

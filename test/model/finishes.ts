@@ -15,11 +15,12 @@ import {
   isSamePlace,
   isStill,
   isToBeCancelled,
+  spare,
   toRow,
   use,
   waitedFor,
 } from "./rules.ts";
-import { type Answer, type Entry, type Place, type Row, type Run, soonMs, type World } from "./world.ts";
+import { type Answer, type Entry, noLosses, type Place, type Row, type Run, soonMs, type World } from "./world.ts";
 
 const superseded = { outcome: "superseded" };
 
@@ -40,7 +41,10 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
     const { answer } = run.lastFinish;
     return { ...answer, turn: anyOf(answer["turn"], run.turn) }; // only a crash loop moves a turn that nobody finished
   }
-  if (run.lease?.token !== f.token) return superseded;
+  if (run.lease?.token !== f.token) {
+    spare(run, f.token);
+    return superseded;
+  }
 
   const isWhole = f.position === run.history.length;
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
@@ -49,6 +53,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.lease = undefined;
   run.loneClaims = 0;
   run.beginnings = 0;
+  run.losses = noLosses;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
@@ -174,10 +179,14 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   if (run === undefined) return { outcome: "unknown" };
   const row = findRow(run, f);
   if (row?.lastFinish?.token === f.token) return row.lastFinish.answer;
-  if (row?.lease?.token !== f.token) return superseded;
+  if (row?.lease?.token !== f.token) {
+    if (row !== undefined) spare(row, f.token);
+    return superseded;
+  }
   row.lease = undefined;
   row.loneClaims = 0;
   row.beginnings = 0;
+  row.losses = noLosses;
   if (f.blocked !== undefined) {
     run.isBlocked = true;
     return { outcome: "finished", turn: f.turn };

@@ -1,7 +1,7 @@
 /** What a start, a signal and a callback's answer mean. */
 import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire-verbs.ts";
 import { findRun, isAnswered, isOver, isReady, isSamePlace, isStill } from "./rules.ts";
-import type { Answer, Run, World } from "./world.ts";
+import { type Answer, noLosses, type Run, type World } from "./world.ts";
 
 export interface Called {
   readonly answer: Answer;
@@ -33,6 +33,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     handed: -1,
     loneClaims: 0,
     beginnings: 0,
+    losses: noLosses,
     dispatches: 0,
     history: [],
     lastRecordAt: now,

@@ -6,7 +6,7 @@ import { finish } from "./finishes.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
-import { armedFor, findRow, findRun, freshToken, isStill } from "./rules.ts";
+import { armedFor, findRow, findRun, freshToken, groupSizeOf, isStill } from "./rules.ts";
 import { renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
 import type {
@@ -71,7 +71,7 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
   const namespace = script.namespace(wish.isElsewhere, own);
   const from = world.environments.has(namespace) ? wish.environment : "ours"; // the first to ask is at home
   const deployment = deployments[from];
-  const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries] };
+  const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries], turns: asked.length };
   const p = {
     namespace,
     ...deployment,
@@ -95,6 +95,7 @@ function toClaim(world: World, item: ClaimItem): ClaimTurn[] {
   if (wanted === undefined) return [];
   const { run, row } = wanted;
   const { turn, lease } = row ?? run;
+  const needed = groupSizeOf(row ?? run);
   const token = item.token === "again" ? lease?.token : undefined;
   const shift = token === undefined ? { right: 0, stale: -1, future: 1 }[item.turn] : 0;
   const length = row?.demandedAfter ?? run.history.length;
@@ -111,7 +112,9 @@ function toClaim(world: World, item: ClaimItem): ClaimTurn[] {
       runId: run.id,
       turn: turn + shift,
       token: token ?? freshToken(world),
-      alone: { "as needed": lease !== undefined, always: true, never: false }[item.alone],
+      alone: { "as needed": needed === 1, always: true, never: false, sixteen: false }[item.alone],
+      ...(item.alone === "sixteen" && { groupSize: 16 }),
+      ...(item.alone === "as needed" && needed !== null && needed > 1 && { groupSize: needed }),
       ...(row !== undefined && { path: row.path, occurrence: row.occurrence }),
       ...(have !== undefined && { have }),
     },
@@ -236,7 +239,7 @@ function send(script: Script, wanted: readonly Finish[], isElsewhere: boolean, i
   if (first === undefined) return;
   for (const { holder, ...rest } of made) world.sent.set(holder.token, JSON.stringify(rest));
   const namespace = script.namespace(isElsewhere, first.holder.namespace);
-  const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all };
+  const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all, turns: made.length };
   const armed = armedFor(
     world,
     made.flatMap((one) => one.deadlines),
@@ -335,10 +338,12 @@ function begin(script: Script, asked: readonly ClaimTurn[], namespace: string): 
   if (begun.length > 0) sendRenewals(script, begun, { namespace, isElsewhere: false, isLate: false });
 }
 
-function describeClaim(script: Script, { runId, turn, token, alone, path, occurrence = 1, have }: ClaimTurn): string {
+function describeClaim(script: Script, asked: ClaimTurn): string {
+  const { runId, turn, token, alone, groupSize, path, occurrence = 1, have } = asked;
+  const group = groupSize === undefined ? "" : ` in a group of ${groupSize}`;
   const place = path === undefined ? "" : ` ${nameOf({ path, occurrence })}`;
   const known = have === undefined ? "" : `, knowing ${text(have)}`;
-  return `turn ${turn} of ${script.letter(runId)}${place}${alone ? " alone" : ""} as ${token.slice(-4)}${known}`;
+  return `turn ${turn} of ${script.letter(runId)}${place}${alone ? " alone" : group} as ${token.slice(-4)}${known}`;
 }
 
 function describeHolder(script: Script, holder: Holder): string {

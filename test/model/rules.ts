@@ -1,7 +1,17 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
 import { motionMinute } from "../../src/core/motion.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
-import { callMs, commitMs, type Lease, type Place, type Row, type Run, type World } from "./world.ts";
+import {
+  callMs,
+  commitMs,
+  type Lease,
+  mostSpared,
+  noLosses,
+  type Place,
+  type Row,
+  type Run,
+  type World,
+} from "./world.ts";
 
 export function findRun(world: World, id: string, namespace: string): Run | undefined {
   return world.runs.find((run) => run.id === id && run.namespace === namespace);
@@ -122,6 +132,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     attempts: 0,
     loneClaims: 0,
     beginnings: 0,
+    losses: noLosses,
     dispatches: 0,
     isQueued: false,
     isCounted: ofMap !== undefined,
@@ -131,4 +142,22 @@ export function toRow(demand: NewDemand, now: number): Row {
     lastFinish: undefined,
     position: undefined,
   };
+}
+
+/** With how many a claim of it may come in one call, itself included. Null: with any number. */
+export function groupSizeOf({ losses, lease }: Run | Row): number | null {
+  const count = losses.count - losses.spared + Number(lease !== undefined);
+  return count < 2 ? null : ([16, 4][count - 2] ?? 1);
+}
+
+/** It is claimed again, and its last lease was not finished. */
+export function lose(of: Run | Row, { token }: Lease): void {
+  of.losses = { ...of.losses, count: of.losses.count + 1, token };
+}
+
+/** The holder of the lease that was lost last is alive. */
+export function spare(of: Run | Row, token: string): void {
+  const { count, spared } = of.losses;
+  if (of.losses.token !== token || spared >= Math.min(count, mostSpared)) return;
+  of.losses = { count, spared: spared + 1, token: undefined };
 }

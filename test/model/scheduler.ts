@@ -1,7 +1,7 @@
 /** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
 import { motionMinute } from "../../src/core/motion.ts";
 import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
-import { earliest, findRow, findRun, isAtWork, isOver, isReady, isSamePlace } from "./rules.ts";
+import { earliest, findRow, findRun, groupSizeOf, isAtWork, isOver, isReady, isSamePlace, spare } from "./rules.ts";
 import {
   type Answer,
   hour,
@@ -80,15 +80,18 @@ function look(run: Run, now: number): ListedRun {
     dispatches: run.dispatches,
     isReady: isFree,
     isUnfinished: run.status === "running",
+    groupSize: groupSizeOf(run),
     nextAt: earliest(isFree ? undefined : instantOf(run), timeoutAt, ...later) ?? null,
     branches: work
       .filter((row) => isNow(row, now))
-      .map(({ path, occurrence, turn, dispatches, lease }) => ({
+      .map((row) => ({ ...row, groupSize: groupSizeOf(row) }))
+      .map(({ path, occurrence, turn, dispatches, lease, groupSize }) => ({
         path,
         occurrence,
         turn,
         dispatches,
         isUnfinished: lease !== undefined,
+        groupSize,
       })),
   };
 }
@@ -163,7 +166,10 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   const { runId, path, occurrence, token, beginnings } = turn;
   const run = findRun(world, runId, namespace);
   const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
-  if (row?.lease?.token !== token) return { outcome: "superseded" };
+  if (row?.lease?.token !== token) {
+    if (row !== undefined) spare(row, token);
+    return { outcome: "superseded" };
+  }
   row.lease.until = world.now + leaseMs;
   if (beginnings !== undefined) row.beginnings = beginnings;
   return { outcome: "renewed", leasedUntil: row.lease.until };

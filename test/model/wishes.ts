@@ -19,7 +19,7 @@ export interface ClaimItem {
   readonly of: "claimable" | "run" | "branch";
   readonly index: number;
   readonly turn: "right" | "stale" | "future";
-  readonly alone: "as needed" | "always" | "never";
+  readonly alone: "as needed" | "always" | "never" | "sixteen";
   readonly token: "fresh" | "again";
   readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
 }

@@ -52,6 +52,7 @@ export interface Row extends Place {
   loneClaims: number;
   /** Of the lone claims. */
   beginnings: number;
+  losses: Losses;
   dispatches: number;
   isQueued: boolean;
   /** Its map waits for it. */
@@ -63,6 +64,18 @@ export interface Row extends Place {
   /** Where its record stands in the history, which nobody has been handed yet. */
   position: number | undefined;
 }
+/** Leases in a row that another claim followed. */
+export interface Losses {
+  readonly count: number;
+  /** Of these, how many were reported by a holder that was alive. */
+  readonly spared: number;
+  /** The last of these leases, unless it was spared. */
+  readonly token: string | undefined;
+}
+export const noLosses: Losses = { count: 0, spared: 0, token: undefined };
+/** So many may be spared. */
+export const mostSpared = 5;
+
 export interface Signal {
   readonly number: number;
   readonly id: string;
@@ -97,6 +110,7 @@ export interface Run {
   loneClaims: number;
   /** Of the lone claims. */
   beginnings: number;
+  losses: Losses;
   dispatches: number;
   history: Entry[];
   lastRecordAt: number;
@@ -176,6 +190,7 @@ export interface Listed extends Place {
   readonly turn: number;
   readonly dispatches: number;
   readonly isUnfinished: boolean;
+  readonly groupSize: number | null;
 }
 export interface ListedRun {
   readonly runId: string;
@@ -184,6 +199,7 @@ export interface ListedRun {
   readonly dispatches: number;
   readonly isReady: boolean;
   readonly isUnfinished: boolean;
+  readonly groupSize: number | null;
   readonly nextAt: number | null;
   readonly branches: readonly Listed[];
 }

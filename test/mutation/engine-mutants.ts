@@ -253,15 +253,15 @@ export const orderings: readonly Ordering[] = [
     name: "what died before is dispatched among others",
     file: tick,
     why: "What kills its process would kill the work of all that are claimed along with it.",
-    find: "if (isReady) refs.push({ ref: { runId, turn, alone: isUnfinished }, delayMs: 0 });",
-    replace: "if (isReady) refs.push({ ref: { runId, turn, alone: false }, delayMs: 0 });",
+    find: "if (isReady) refs.push({ ref: together(groupSize, { runId, turn }), delayMs: 0 });",
+    replace: "if (isReady) refs.push({ ref: { runId, turn }, delayMs: 0 });",
   },
   {
-    name: "alone, together",
+    name: "one group, with all others",
     file: tick,
     why: "The same, by the dispatch itself.",
-    find: "for (const [refs, delayMs] of [[ready, 0], ...alone.map((ref) => [[ref], 0] as const), ...later] as const) {",
-    replace: "for (const [refs, delayMs] of [[[...ready, ...alone], 0] as const, ...later] as const) {",
+    find: "for (const [refs, delayMs] of [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later] as const) {",
+    replace: "for (const [refs, delayMs] of [[[...ready, ...groups.flat()], 0] as const, ...later] as const) {",
   },
   {
     name: "a tick does not prune",
@@ -342,10 +342,10 @@ export const orderings: readonly Ordering[] = [
     replace: "await this.#dispatch(answer.isReady ? [next] : []);",
   },
   {
-    name: "whoever is to come alone is not dispatched",
+    name: "whoever is to come in a group is not dispatched",
     file: invocation,
     why: "A turn whose process died would wait for the next tick.",
-    find: 'else if (claimed?.outcome === "alone") wishes.push({ ...ref, alone: true });',
+    find: 'else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));',
     replace: "",
   },
   {

@@ -13,7 +13,7 @@ export const ofOthers: readonly Explanation[] = [
       "may_run: t.timeout_at is null → false",
       "may_run: t.timeout_at > at → false",
       "in_stretches: not are_sets → true",
-      "in_stretches: s.ready_at <= v_now and not → s.ready_at < v_now and not",
+      "in_stretches: s.ready_at <= v_now and s → s.ready_at < v_now and s",
       "in_stretches: set := case when v_last > v_first then v_sets[v_first] end; → null;",
       "in_stretches: v_last > v_first → false",
       "in_stretches: v_keys[v_last + 1] <> → v_keys[v_last ] <>",
@@ -84,9 +84,8 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
-    why: "Every caller says whether it claims alone, whether it is new, and what it has dispatched.",
+    why: "Every caller says whether it is new, and what it has dispatched.",
     mutants: [
-      "reclaim_run: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)",
       "move_due: coalesce((p->>'isNew')::boolean, false) → coalesce((p->>'isNew')::boolean)",
       "move_due: coalesce((m->>'isDispatched')::boolean, false) → coalesce((m->>'isDispatched')::boolean)",
     ],

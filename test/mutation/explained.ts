@@ -137,10 +137,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["list_due: s.ended_at is null → true"],
   },
   {
-    why: "Beginnings are counted while there is a token; without one the count is 0.",
-    mutants: ["claim_branch: b.token is not null → true (2)"],
-  },
-  {
     why: "What has a token was ready when it was claimed.",
     mutants: ["claim_branch: b.token is null → true"],
   },
@@ -197,10 +193,6 @@ export const explained: readonly Explanation[] = [
   {
     why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
     mutants: ["finish_branch: on conflict do nothing → nothing", "record_attempt: on conflict do nothing → nothing"],
-  },
-  {
-    why: "Every caller says whether it claims alone.",
-    mutants: ["claim_branch: coalesce((c->>'alone')::boolean, false) → coalesce((c->>'alone')::boolean)"],
   },
   {
     why: "Second line: SQL refuses what is late, and such a call goes out again under a new limit, newly armed.",

@@ -36,15 +36,18 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
-  [/^(renew_leases|void_leases)$/, "races/beginnings races/voids races/namespaces races/refusals races/lock-order"],
+  [
+    /^(renew_leases|void_leases|spare_loss)$/,
+    "races/groups races/beginnings races/voids races/namespaces races/refusals races/lock-order",
+  ],
   [
     /^(claim|finish)_(runs|branches)$/,
     "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
   [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart"],
   [
-    /^claim_branch/,
-    "races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+    /^(claim_branch|group_size|is_group_too_large)/,
+    "races/groups races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
   ],
   [
     /^(finish_branch|defer_run)/,
@@ -52,7 +55,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
+    "races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
     /^(finish|park)_/,

@@ -53,6 +53,8 @@ const idOf = (name: string) => `00000000-0000-7000-8000-${String(names.indexOf(n
 const turn = (name: string): TurnRef => ({ runId: idOf(name), turn: 1 });
 const lone = (name: string): TurnRef => ({ runId: idOf(name), turn: 1, alone: true });
 
+const inGroups = (name: string): TurnRef => ({ runId: idOf(name), turn: 1, groupSize: 2 });
+
 function nameOf(body: unknown): string {
   return typeof body === "object" && body !== null && "runId" in body
     ? (names.find((name) => idOf(name) === body.runId) ?? String(body.runId))
@@ -100,6 +102,21 @@ test("what goes alone is claimed by itself, when nothing else is at work any mor
     "settled",
     "carry out c",
     "ack c",
+  ]);
+});
+
+test("what goes in groups is claimed by these, each when nothing else is at work any more", async () => {
+  const delivery = new Delivery().with(inGroups("a")).with(turn("b")).with(lone("c"));
+  for (const name of ["a1", "a2"]) delivery.with(inGroups(name));
+  const events = await delivery.come();
+  expect(events.filter((event) => !event.startsWith("ack"))).toEqual([
+    "carry out b",
+    "settled",
+    "carry out a and a1",
+    "settled",
+    "carry out a2",
+    "settled",
+    "carry out c",
   ]);
 });
 
@@ -153,6 +170,7 @@ test.each([
   ["a run's id that is none", { runId: "hello", turn: 1 }],
   ["a turn beyond all numbers", { runId: idOf("b"), turn: 2 ** 40 }],
   ["a branch of which there cannot be so many", { runId: idOf("b"), turn: 1, branch: { path: "x", occurrence: "y" } }],
+  ["a group of none", { runId: idOf("b"), turn: 1, groupSize: 0 }],
   ["a number of tries that is none", { runId: idOf("b"), turn: 1, tried: "3" }],
   ["a path that Postgres cannot read", { runId: idOf("b"), turn: 1, branch: { path: "\u0000", occurrence: 1 } }],
 ])("%s keeps nothing from the others", async (_, body) => {

@@ -22,6 +22,10 @@ function alone(...runIds: string[]): TurnRef[] {
   return turns(...runIds).map((turn) => ({ ...turn, alone: true }));
 }
 
+function inGroups(groupSize: number, ...runIds: string[]): TurnRef[] {
+  return turns(...runIds).map((turn) => ({ ...turn, groupSize }));
+}
+
 const runsOf = (invocations: readonly Invocation[]) => invocations.map(({ runs }) => runs);
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -70,6 +74,17 @@ describe("what is dispatched in process", () => {
     invocations[3]?.end();
     await settled();
     expect(runsOf(invocations).slice(4)).toEqual([["z"]]);
+  });
+
+  test("goes in groups of its size where it may have killed its process before, one of all groups at a time", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 9 });
+    await dispatch.dispatch([...inGroups(4, "a", "b"), ...alone("x"), ...inGroups(4, "c", "d", "e")], 0);
+    await dispatch.dispatch(turns("z"), 0);
+    for (let ended = 0; ended < invocations.length; ended += 1) {
+      invocations[ended]?.end();
+      await settled();
+    }
+    expect(runsOf(invocations)).toEqual([["a", "b", "c", "d"], ["z"], ["x"], ["e"]]);
   });
 
   test("goes by turns, alone and together, where only one invocation may be under way", async () => {

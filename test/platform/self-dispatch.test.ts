@@ -218,6 +218,15 @@ test("what may have killed its isolate goes alone", async () => {
   expect(requests.sent).toEqual([["a", "b"], ["killer"]]);
 });
 
+test("what may have killed its isolate and goes in groups shares a request with its group", async () => {
+  const requests = new Requests();
+  const inGroups = ["x", "y", "z"].map((runId) => ({ runId, turn: 1, groupSize: 2 }));
+  await requests.dispatch(["a", ...inGroups]);
+  await pass(0);
+  for (let answers = 0; answers < 3; answers += 1) await requests.answer();
+  expect(requests.sent).toEqual([["a"], ["x", "y"], ["z"]]);
+});
+
 test("of many that go alone a third of the requests carries one each", async () => {
   const requests = new Requests();
   await requests.dispatch(

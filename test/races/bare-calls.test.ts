@@ -97,7 +97,7 @@ describeEachPostgres(
       const set = (table: string, what: string) => stage.onlooker.query(`update layover.${table} set ${what}`);
 
       test.each([
-        ["crashes", "claims = 2", { claims: 2 }],
+        ["crashes", "lost = 2", { claims: 2 }],
         ["unclaimed", "dispatches = 3", { dispatches: 3 }],
       ])("whether it is the run itself or a branch of it: %s", async (keptBy, what, more) => {
         await aParkedRun(stage, [aWaitFor("address", { until: noon + minute })]);
@@ -106,7 +106,7 @@ describeEachPostgres(
         expect(await troubles()).toEqual([]);
         await stage.onlooker.query(`update layover.run_state set ${what} where run_id = $1`, [run.id]);
         expect(await troubles()).toMatchObject([{ keptBy, runs: 1, example: run.id, ...more }]);
-        await set("run_state", "claims = 0, dispatches = 0");
+        await set("run_state", "lost = 0, dispatches = 0");
         await set("pending", `${what} where kind = 'branch'`);
         expect(await troubles()).toMatchObject([{ keptBy, runs: 1, example: run.id, ...more }]);
       });

@@ -32,9 +32,10 @@ describeEachPostgres("what goes alone", (database) => {
   };
 
   describe.each(Object.entries(kinds))("%s", (_, { what, ready, atWork, claim, begin, finish, row }) => {
-    /** Its process died, and its lease is over. */
+    /** Its process died, as the three before it, and its lease is over. */
     const aDeadOne = async () => {
       const run = await atWork();
+      await run.lose(3);
       await stage.clock.advance(2 * minute);
       return run;
     };
@@ -111,12 +112,13 @@ describeEachPostgres("what goes alone", (database) => {
       expect(await claim(run, stage.onlooker, "last")).toEqual({ outcome: "blocked" });
       const blocked = `${times} invocations in a row ${verb} ${what} and never finished it`;
       expect(await run.state()).toMatchObject({ blocked });
-      expect(await row(run)).toMatchObject({ claims: 0, beginnings: 0, turn: 2, token: null });
+      expect(await row(run)).toMatchObject({ claims: 0, beginnings: 0, lost: 0, turn: 2, token: null });
     });
   });
 
   test("has not begun any more once it is finished: in a set too, and as a branch that blocks its run", async () => {
     const [one, other, branching] = [await aRunAtWork(stage), await aRunAtWork(stage), await aFanOut(stage, ["a"])];
+    for (const run of [one, other, branching]) await run.lose(3);
     await stage.clock.advance(2 * minute);
     for (const run of [one, other]) {
       await run.claim(stage.onlooker, { token: "alone", alone: true });
@@ -131,6 +133,6 @@ describeEachPostgres("what goes alone", (database) => {
 
     const { a } = await branching.pending();
     for (const row of [await one.state(), await other.state(), a])
-      expect(row).toMatchObject({ claims: 0, beginnings: 0 });
+      expect(row).toMatchObject({ claims: 0, beginnings: 0, lost: 0 });
   });
 });

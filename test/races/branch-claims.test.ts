@@ -79,7 +79,7 @@ describeEachPostgres(
         const other = await aFanOut(stage, ["a"]);
         for (const occurrence of [1, 2])
           await callOf("claim_turns", {}, { ...run.toClaim({ token: "first" }), path: "a", occurrence });
-        await stage.onlooker.query("update layover.pending set beginnings = 6");
+        await stage.onlooker.query("update layover.pending set beginnings = 6, lost = 3");
         await stage.clock.advance(2 * minute);
         expect(await run.claimBranch(stage.onlooker, "a", { token: "last", alone: true })).toEqual({
           outcome: "blocked",

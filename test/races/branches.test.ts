@@ -226,9 +226,9 @@ describeEachPostgres(
           await stage.clock.advance(2 * minute);
           const same = claim(run, "again", { alone: true });
           const [one, other] = await stage.collide({ first: same, second: same, ends });
-          expect(one).toMatchObject({ outcome: "claimed", claims: 1 });
+          expect(one).toMatchObject({ outcome: "claimed" });
           expect(other).toEqual(one);
-          expect(await run.pending()).toMatchObject({ a: { claims: 1 } });
+          expect(await run.pending()).toMatchObject({ a: { lost: 1 } });
         },
       );
 

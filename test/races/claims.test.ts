@@ -61,9 +61,9 @@ describeEachPostgres(
         await stage.clock.advance(2 * minute);
         const same = claim(run, "second", { alone: true });
         const [one, other] = await stage.collide({ first: same, second: same });
-        expect(one).toMatchObject({ outcome: "claimed", claims: 1 });
+        expect(one).toMatchObject({ outcome: "claimed" });
         expect(other).toEqual(one);
-        expect(await run.state()).toMatchObject({ claims: 1, token: tokenOf("second") });
+        expect(await run.state()).toMatchObject({ lost: 1, token: tokenOf("second") });
       });
     });
 

@@ -22,12 +22,20 @@ describeEachPostgres(
 
     test("ends the turn: what had begun alone counts no longer", async () => {
       const run = await aRunToDefer();
+      await run.lose(3);
       await stage.clock.advance(2 * minute);
       const again = { token: "third", turn: 2, alone: true };
       expect(await run.claim(stage.onlooker, again)).toMatchObject({ outcome: "claimed", claims: 1 });
       await run.renew(stage.onlooker, "third", { beginnings: 1 });
       expect(await finish(run, "third")).toMatchObject({ outcome: "deferred", turn: 3 });
-      expect(await run.state()).toMatchObject({ status: "parked", turn: 3, claims: 0, beginnings: 0, isReady: true });
+      expect(await run.state()).toMatchObject({
+        status: "parked",
+        turn: 3,
+        claims: 0,
+        beginnings: 0,
+        lost: 0,
+        isReady: true,
+      });
     });
 
     test("is ready also where it was not when it was claimed: blocked, with branches at work", async () => {

@@ -33,6 +33,7 @@ interface ClaimOptions {
   /** A name; the same one is the same token. */
   readonly token: string;
   readonly alone?: boolean;
+  readonly groupSize?: number;
   readonly have?: { readonly epoch: number; readonly position: number };
 }
 
@@ -120,8 +121,8 @@ export class Run {
     return by.call("answer_callback", call);
   }
 
-  toClaim({ turn = 1, token, alone = false, have }: ClaimOptions): wire.ClaimTurn {
-    return { runId: this.id, turn, token: tokenOf(token), alone, ...(have !== undefined && { have }) };
+  toClaim({ turn = 1, token, alone = false, ...more }: ClaimOptions): wire.ClaimTurn {
+    return { runId: this.id, turn, token: tokenOf(token), alone, ...more };
   }
 
   toFinish({ token, claim, ...more }: FinishOptions): wire.FinishRun {
@@ -143,10 +144,16 @@ export class Run {
     return { runId: this.id, ...at(path), turn, token: tokenOf(token), armed, ...what };
   }
 
+  /** So many leases of it, or of its branches, were lost in a row before the one that stands. */
+  async lose(times: number): Promise<void> {
+    for (const table of ["run_state", "pending"])
+      await this.#stage.onlooker.query(`update layover.${table} set lost = ${times} where run_id = $1`, [this.id]);
+  }
+
   /** Its row as it is committed; times in epoch milliseconds. */
   async state(): Promise<Row> {
     const [row] = await this.#stage.look(
-      `select t.status, t.turn, t.claims, t.beginnings, t.dispatches, t.token, t.blocked, t.result,
+      `select t.status, t.turn, t.claims, t.beginnings, t.lost, t.spared, t.dispatches, t.token, t.blocked, t.result,
           t.last_position as "lastPosition", t.cancelled_position as "cancelledPosition",
           layover.to_ms(t.leased_until)::float8 as "leasedUntil", layover.to_ms(t.ready_at)::float8 as "readyAt",
           layover.to_ms(t.due_at)::float8 as "dueAt", coalesce(t.ready_at <= layover.now(), false) as "isReady"
@@ -159,7 +166,7 @@ export class Run {
   /** What it waits for, by path. */
   async pending(): Promise<Readonly<Record<string, Row>>> {
     const rows = await this.#stage.look(
-      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.dispatches, b.is_queued as "isQueued",
+      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.lost, b.spared, b.dispatches, b.is_queued as "isQueued",
           b.is_released as "isReleased", layover.to_ms(b.leased_until)::float8 as "leasedUntil"
          from layover.pending b where b.run_id = $1`,
       [this.id],

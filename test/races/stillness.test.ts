@@ -123,7 +123,8 @@ describeEachPostgres(
       expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
       await stage.clock.advance(2 * minute);
       const claim = { token: "third", turn: 2, alone: true };
-      expect(await run.claim(stage.onlooker, claim)).toMatchObject({ outcome: "claimed", claims: 1 });
+      expect(await run.claim(stage.onlooker, claim)).toMatchObject({ outcome: "claimed" });
+      expect(await run.state()).toMatchObject({ lost: 1 });
     });
 
     test.each([["a"], ["a", "b"]])(

@@ -9,6 +9,7 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   elsif s.finished_token is distinct from token then
+    perform layover.spare_loss(run, null, null, token);
     return json_build_object('outcome', 'superseded');
   end if;
   return coalesce(s.finished_answer::json, layover.plain_answer(s.turn, s.status));

@@ -5,7 +5,7 @@ language plpgsql volatile as $$
 declare
   v_run   constant uuid := (c->>'runId')::uuid;
   v_token constant uuid := (c->>'token')::uuid;
-  v_alone constant boolean := coalesce((c->>'alone')::boolean, false);
+  v_alone constant boolean := not layover.is_group_too_large(p, c, 1);
   v_now   timestamptz;
   v_wear  text;
   v_have  integer;
@@ -20,7 +20,7 @@ begin
   end if;
   -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
   select q.turn, q.token, q.leased_until, q.ready_at, q.is_queued, q.is_released, q.claims, q.beginnings, q.attempts,
-      q.demanded_after
+      q.demanded_after, layover.group_size(q.lost, q.spared, q.token is not null) as group_size
     into b
     from layover.pending q
    where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer and q.kind = 'branch'
@@ -57,22 +57,25 @@ begin
       return json_build_object('outcome', 'not_ready', 'readyAt', null);
     elsif b.token is null and b.ready_at > v_now then
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(b.ready_at));
-    elsif b.token is not null and not v_alone then
-      return json_build_object('outcome', 'alone');
+    elsif layover.is_group_too_large(p, c, b.group_size) then
+      return json_build_object('outcome', 'alone', 'groupSize', b.group_size);
     end if;
-    v_wear := case when b.token is not null then layover.describe_wear(p, b.claims, b.beginnings,
+    v_wear := case when b.group_size = 1 then layover.describe_wear(p, b.claims, b.beginnings,
       format('%s#%s', c->>'path', c->>'occurrence')) end;
     if v_wear is not null then
       update layover.run_state t
          set due_at = null, blocked = v_wear
        where t.run_id = v_run and t.ended_at is null;
-      update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, turn = q.turn + 1
+      update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
+             turn = q.turn + 1
        where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer;
       return json_build_object('outcome', 'blocked');
     end if;
     update layover.pending q
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-           claims = q.claims + (q.token is not null)::integer, dispatches = 0
+           lost = q.lost + (q.token is not null)::integer, spared = case when q.lost = 0 then 0 else q.spared end,
+           lost_token = coalesce(q.token, q.lost_token),
+           claims = q.claims + coalesce(b.group_size = 1, false)::integer, dispatches = 0
      where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer
      returning q.claims, q.leased_until into b.claims, b.leased_until;
   end if;

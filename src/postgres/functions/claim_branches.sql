@@ -35,7 +35,7 @@ begin
           select b.ctid, b.demanded_after from layover.pending b
            where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
              and b.kind = 'branch' and b.position is null and b.turn = (i.turn->>'turn')::integer and b.token is null
-             and not b.is_queued and not b.is_released and b.ready_at <= v_now
+             and b.lost < 2 and not b.is_queued and not b.is_released and b.ready_at <= v_now
            limit 1) as q
     )
     update layover.pending q

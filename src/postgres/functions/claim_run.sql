@@ -1,4 +1,5 @@
--- parked -> running, when its turn is claimed. (running -> running when the lease is over: see reclaim_run.)
+-- parked -> running, when its turn is claimed. (running -> running when the lease is over, and what may go in
+-- a small group only: see reclaim_run.)
 --
 -- Answers what the turn needs to know: the history beyond what its process holds, and what could be taken.
 create or replace function layover.claim_run(p jsonb, c jsonb) returns json
@@ -16,7 +17,7 @@ begin
      and exists (select from layover.environment e
        where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
      and t.status = 'parked' and t.turn = (c->>'turn')::integer and t.ready_at <= layover.now()
-     and layover.may_run(t, layover.now())
+     and t.lost < 2 and layover.may_run(t, layover.now())
    returning case
        when (c->'have'->>'position')::integer = t.last_position and (c->'have'->>'epoch')::integer = t.epoch
          and not t.has_pending and not t.has_mail

@@ -25,7 +25,7 @@ begin
          and exists (select from layover.environment e
            where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
          and t.status = 'parked' and t.turn = i.turn and t.ready_at <= layover.now() and layover.may_run(t, layover.now())
-         and not t.has_pending
+         and t.lost < 2 and not t.has_pending
        returning i.number, case
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
              and not t.has_mail

@@ -13,7 +13,7 @@ declare
   s          record;
 begin
   update layover.run_state as t
-     set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0,
+     set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = v_now,
          due_at = case when t.paused_at is null and t.blocked is null

@@ -12,15 +12,15 @@ begin
   return (
     with due as materialized (
       select s.run_id, s.due_at, s.last_record_at, s.handed_position, s.has_pending,
-          greatest(s.claims, b.claims) as claims, greatest(s.dispatches, b.dispatches) as dispatches
+          greatest(s.lost, b.lost) as claims, greatest(s.dispatches, b.dispatches) as dispatches
         from (
-          select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.claims, t.dispatches
+          select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.lost, t.dispatches
             from layover.run_state t
            where t.namespace = v_namespace and t.due_at <= v_now + interval '6 hours'
            order by t.due_at limit 10000
         ) as s
         left join lateral (
-          select max(q.claims) as claims, max(q.dispatches) as dispatches
+          select max(q.lost) as lost, max(q.dispatches) as dispatches
             from layover.pending q
            where s.has_pending and q.run_id = s.run_id and q.kind = 'branch' and q.position is null
         ) as b on true

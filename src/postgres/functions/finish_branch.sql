@@ -31,12 +31,13 @@ begin
   elsif b.finished_token = v_token then
     return b.finished_answer::json;
   elsif b.token is distinct from v_token then
+    perform layover.spare_loss(v_run, v_path, v_occurrence, v_token);
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
   if f ? 'blocked' then
     update layover.run_state t set blocked = f->>'blocked', due_at = null where t.run_id = v_run and t.ended_at is null;
-    update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0
+    update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0
      where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
     return json_build_object('outcome', 'finished', 'turn', f->'turn');
   end if;
@@ -87,7 +88,7 @@ begin
       and (s.ready_at is null or s.ready_at > v_now) then s.turn end,
     'turn', (f->>'turn')::integer + 1, 'branches', v_next);
   update layover.pending q
-     set token = null, leased_until = null, claims = 0, beginnings = 0, turn = q.turn + 1,
+     set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = q.turn + 1,
          position = case when v_is_over then s.last_position + 1 end,
          attempts = q.attempts + (not v_is_over)::integer,
          is_counted = q.is_counted and v_is_soon,

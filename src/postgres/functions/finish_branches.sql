@@ -86,7 +86,7 @@ begin
         from going_on g, item i left join queued q on q.map = i.map and q.place = i.place_in_map
     )
     update layover.pending b
-       set token = null, leased_until = null, claims = 0, beginnings = 0, turn = b.turn + 1,
+       set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = b.turn + 1,
            position = a.position, is_counted = false,
            ready_at = null, finished_token = a.token, finished_answer = a.answer::text
       from answered a

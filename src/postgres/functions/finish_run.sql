@@ -21,7 +21,7 @@ begin
          token = case when v_claims and layover.goes_on(t, v_now) then (f->'claim'->>'token')::uuid end,
          leased_until = case when v_claims and layover.goes_on(t, v_now)
            then v_now + (p->>'leaseMs')::integer * interval '1 millisecond' end,
-         claims = 0, beginnings = 0,
+         claims = 0, beginnings = 0, lost = 0,
          dispatches = case when v_claims and layover.goes_on(t, v_now) then 0 else t.dispatches end,
          last_position = t.last_position + layover.count_of(f->'records'),
          handed_position = t.last_position + layover.count_of(f->'records'),

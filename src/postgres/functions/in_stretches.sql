@@ -29,7 +29,7 @@ begin
                   and not t.turn ?| '{attempt,demands,released}'
                   and t.turn->'records' @> '[{"kind": "callback"}]' is not true
                 else s.status = 'parked' and s.turn = (t.turn->>'turn')::integer and s.ready_at <= v_now
-                  and not s.has_pending and layover.may_run(s, v_now) end then 'runs' end
+                  and s.lost < 2 and not s.has_pending and layover.may_run(s, v_now) end then 'runs' end
               from layover.run_state s where s.run_id = (t.turn->>'runId')::uuid)
           end as set, concat_ws('#', t.turn->>'runId', t.turn->>'path', t.turn->>'occurrence') as key
         from layover.in_lock_order(turns) as t

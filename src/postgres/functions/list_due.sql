@@ -32,13 +32,14 @@ begin
       'nextDueAt', null);
   end if;
   select json_agg(json_build_object('runId', d.run_id, 'turn', d.turn, 'dueAt', layover.to_ms(d.due_at),
-      'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running',
+      'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
       'branches', b.ready) order by d.due_at, d.run_id)
     into v_runs
     from (
       select s.run_id, s.turn, s.due_at, s.dispatches, s.status, s.leased_until, s.ready_at,
+          layover.group_size(s.lost, s.spared, s.token is not null) as group_size,
           coalesce(s.leased_until <= v_now, s.ready_at <= v_now or s.blocked is not null, false) as is_ready,
           case when s.timeout_at > v_now then s.timeout_at end as timeout_at
         from (
@@ -68,9 +69,10 @@ begin
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
-            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished) order by q.ordinal) filter (where q.is_ready) as ready
+            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished, 'groupSize', q.group_size) order by q.ordinal) filter (where q.is_ready) as ready
         from (
           select c.path, c.occurrence, c.ordinal, c.turn, c.dispatches, c.token is not null as is_unfinished,
+              layover.group_size(c.lost, c.spared, c.token is not null) as group_size,
               coalesce(c.leased_until, c.ready_at) as at, coalesce(c.leased_until, c.ready_at) <= v_now as is_ready
             from layover.pending c
            where c.run_id = d.run_id and c.kind = 'branch' and c.position is null and not c.is_queued

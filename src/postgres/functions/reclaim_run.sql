@@ -6,7 +6,6 @@ language plpgsql volatile as $$
 declare
   v_run    constant uuid := (c->>'runId')::uuid;
   v_token  constant uuid := (c->>'token')::uuid;
-  v_alone  constant boolean := coalesce((c->>'alone')::boolean, false);
   v_now    timestamptz;
   v_busy   timestamptz;
   v_carried boolean;
@@ -18,6 +17,7 @@ begin
     return json_build_object('outcome', 'wrong_environment');
   end if;
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
+      layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.last_record_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
       t.cancelled_position
@@ -43,14 +43,14 @@ begin
     return json_build_object('outcome', 'not_here');
   end if;
 
-  if s.status = 'running' and not v_alone then
-    return json_build_object('outcome', 'alone');
+  if layover.is_group_too_large(p, c, s.group_size) then
+    return json_build_object('outcome', 'alone', 'groupSize', s.group_size);
   end if;
   v_wear := layover.describe_wear(p, s.claims, s.beginnings, format('turn %s', s.turn));
   if v_wear is not null then
     update layover.run_state t
        set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, due_at = null, claims = 0,
-           beginnings = 0, blocked = v_wear
+           beginnings = 0, lost = 0, blocked = v_wear
      where t.run_id = v_run;
     return json_build_object('outcome', 'blocked');
   end if;
@@ -77,7 +77,9 @@ begin
   update layover.run_state t
      set status = 'running', token = v_token,
          leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-         claims = t.claims + (t.status = 'running')::integer, dispatches = 0, blocked = null,
+         lost = t.lost + (t.token is not null)::integer, spared = case when t.lost = 0 then 0 else t.spared end,
+         lost_token = coalesce(t.token, t.lost_token),
+         claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,
          due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have') into v_answer;

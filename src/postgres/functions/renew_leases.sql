@@ -1,4 +1,5 @@
--- running -> running, while a body takes its time. Only the holder of the lease; the due instant stays.
+-- running -> running, while a body takes its time. Only the holder of the lease; the due instant stays. A holder that comes
+-- too late was not killed by what it carried out (spare_loss).
 --
 -- Also when what was claimed alone is about to begin: `beginnings` is then how many have begun in a row, with this one.
 create or replace function layover.renew_leases(p jsonb) returns json
@@ -29,6 +30,10 @@ begin
        where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace'
          and t.token = (v_item.turn->>'token')::uuid
        returning t.leased_until into v_until;
+    end if;
+    if v_until is null then
+      perform layover.spare_loss((v_item.turn->>'runId')::uuid, v_item.turn->>'path',
+        (v_item.turn->>'occurrence')::integer, (v_item.turn->>'token')::uuid);
     end if;
     v_answers[v_item.place] := case when v_until is null then json_build_object('outcome', 'superseded')
       else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until)) end;

@@ -1,4 +1,5 @@
 /** How dispatches become invocations: at least once or at most, in any order, late, and again where one failed. */
+import { groupSizeOf, isSuspect } from "../../../src/core/groups.ts";
 import type { Dispatch, TurnRef } from "../../../src/core/ports.ts";
 import { earliest, type Happening, type Source } from "../../engine/course.ts";
 import type { Process } from "../../engine/process.ts";
@@ -87,13 +88,13 @@ export class Deliveries implements Source {
     });
   }
 
-  /** With it, of what is due as much as one invocation takes. What goes alone goes alone. */
+  /** With it, of what is due as much as one invocation takes. What goes in small groups goes with its kind alone. */
   #take(message: Message): readonly Message[] {
-    const isAlone = ({ turns }: Message) => turns.some(({ alone }) => alone);
-    if (isAlone(message)) return [message];
+    const size = sizeOf(message);
+    const most = Math.min(this.#rules.batch ?? 1, size ?? Number.POSITIVE_INFINITY);
     const now = this.#ground.now();
-    const others = this.#messages.filter((other) => other !== message && other.at <= now && !isAlone(other));
-    return [message, ...others.slice(0, (this.#rules.batch ?? 1) - 1)];
+    const others = this.#messages.filter((other) => other !== message && other.at <= now && sizeOf(other) === size);
+    return [message, ...others.slice(0, most - 1)];
   }
 
   #again(message: Message): void {
@@ -106,11 +107,16 @@ export class Deliveries implements Source {
   }
 }
 
+function sizeOf({ turns }: Message): number | undefined {
+  const [suspect] = turns.filter(isSuspect);
+  return suspect && groupSizeOf(suspect);
+}
+
 function describe(messages: readonly Message[]): string {
   const turns = messages.flatMap((message) => message.turns);
   const names = turns.map(
-    ({ runId, turn, branch, alone }) =>
-      `${runId} turn ${turn}${branch === undefined ? "" : ` of ${branch.path}#${branch.occurrence}`}${alone ? " alone" : ""}`,
+    ({ runId, turn, branch, alone, groupSize }) =>
+      `${runId} turn ${turn}${branch === undefined ? "" : ` of ${branch.path}#${branch.occurrence}`}${alone ? " alone" : ""}${groupSize === undefined ? "" : ` in a group of ${groupSize}`}`,
   );
   return `delivers ${names.join(", ")}`;
 }

@@ -35,7 +35,9 @@ function countOf(world: ProgramWorld, key: string): number {
   return count;
 }
 
-const deaths = fc.constantFrom(1, 2, mostBeginnings - 1, Number.POSITIVE_INFINITY);
+/** Of its deaths before it goes alone. */
+const mostInCompany = 4;
+const deaths = fc.constantFrom(1, 2, mostInCompany, mostInCompany + mostBeginnings - 1, Number.POSITIVE_INFINITY);
 
 export const poison: Verb = {
   weight: 2,
