@@ -98,9 +98,11 @@ export class Writer {
 
   /** A decimal digit stands for more than three bits. Digits are written only where they can fit: they take long. */
   #bigint(value: bigint): void {
-    const longest = BigInt(this.#maxBytes * 16);
-    if (value >> longest !== 0n && value >> longest !== -1n) {
-      throw tooLarge(this.#what, this.#maxBytes, this.#maxBytes * 4, true);
+    if (Number.isFinite(this.#maxBytes)) {
+      const longest = BigInt(this.#maxBytes * 16);
+      if (value >> longest !== 0n && value >> longest !== -1n) {
+        throw tooLarge(this.#what, this.#maxBytes, this.#maxBytes * 4, true);
+      }
     }
     this.#text += `{"$":"bigint","v":"${value}"}`;
   }
