@@ -57,6 +57,9 @@ export interface ClientOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** How many starts within transactions are remembered for `wake`. The alarm begins the others. */
+const mostStartedIn = 1_000;
+
 /** Longer delays are left to the alarm, which rings at most 2 minutes late. */
 const longestDispatchMs = 120_000;
 
@@ -75,6 +78,8 @@ export class Client implements ClientVerbs {
   readonly #limits: Limits;
   readonly #host: HostClock;
   readonly #onError: (error: unknown) => void;
+  /** Runs that were started in transactions of the user's since the last `wake`. */
+  readonly #startedIn = new Set<string>();
 
   constructor(options: ClientOptions) {
     const { calls, dispatch, wake, openCallback, limits, host = hostClock, onError = () => {} } = options;
@@ -94,12 +99,12 @@ export class Client implements ClientVerbs {
     const answer = await translated(() => this.#calls.startRun(call));
     const runId = startedRunId(call, answer);
     if (answer.outcome === "started") await this.#hintStart(call, answer);
-    return new Run(this, contract, { runId, isNew: answer.outcome === "started" });
+    return new Run(this, contract, { runId, isNew: answer.outcome === "started", version: versionIn(answer, call) });
   }
 
   /**
    * Starts a run inside your own transaction: there is a run if it commits. It begins when its alarm rings, a minute
-   * after `commitWithin` or so; call `wake()` after the COMMIT to have it begin at once.
+   * after `commitWithin` or so; call `wake()` of this client after the COMMIT to have it begin at once.
    *
    * @example await client.startIn(pg(connection), order, input, { id, commitWithin: "10s" });
    */
@@ -112,7 +117,9 @@ export class Client implements ClientVerbs {
     const commitWithinMs = toMilliseconds(commitWithin, { field: "commitWithin" });
     const call = { ...(await this.#startCall(contract, input, options)), commitWithinMs };
     const answer = await translated(() => this.#calls.startRunIn(transaction, call));
-    return new Run(this, contract, { runId: startedRunId(call, answer), isNew: answer.outcome === "started" });
+    const runId = startedRunId(call, answer);
+    if (answer.outcome === "started") this.#rememberStart(runId);
+    return new Run(this, contract, { runId, isNew: answer.outcome === "started", version: versionIn(answer, call) });
   }
 
   run<C extends Contract>(contract: C, runId: string): Run<C> {
@@ -206,6 +213,18 @@ export class Client implements ClientVerbs {
   async wake(): Promise<void> {
     await translated(() => this.#calls.checkKey());
     await translated(this.#wake);
+    const started = [...this.#startedIn];
+    this.#startedIn.clear();
+    for (const runId of started) await this.#hint(runId, 1, 0);
+  }
+
+  /** For `wake`: the tick finds such a run only when its alarm rings, which is beyond `commitWithin`. */
+  #rememberStart(runId: string): void {
+    this.#startedIn.add(runId);
+    for (const oldest of this.#startedIn) {
+      if (this.#startedIn.size <= mostStartedIn) return;
+      this.#startedIn.delete(oldest);
+    }
   }
 
   /** This client in the hands of whoever has that API key: its verbs refuse once the key is revoked. */
@@ -250,6 +269,11 @@ export class Client implements ClientVerbs {
       this.#onError(error);
     }
   }
+}
+
+/** An answer to a new run names no version: it is the one that was asked for. */
+function versionIn(answer: StartAnswer, call: StartCall): number {
+  return "version" in answer && answer.version !== undefined ? answer.version : call.version;
 }
 
 function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): Answer {

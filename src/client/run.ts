@@ -64,14 +64,24 @@ export class Run<C extends Contract> {
   readonly runId: string;
   /** Whether it was this call that started it. */
   readonly isNew: boolean;
+  /**
+   * Version of the workflow that the run was started with. It may be an older one than the contract's, where the run
+   * was there already. Undefined: nobody asked the database yet, as after `client.run(order, runId)`.
+   */
+  readonly version: number | undefined;
   readonly #client: RunVerbs;
   readonly #contract: C;
 
-  constructor(client: RunVerbs, contract: C, { runId, isNew }: { runId: string; isNew: boolean }) {
+  constructor(
+    client: RunVerbs,
+    contract: C,
+    { runId, isNew, version }: { runId: string; isNew: boolean; version?: number | undefined },
+  ) {
     this.#client = client;
     this.#contract = contract;
     this.runId = runId;
     this.isNew = isNew;
+    this.version = version;
   }
 
   /** @throws LayoverError `unknown_run` */

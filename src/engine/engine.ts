@@ -3,7 +3,7 @@ import type { TurnRef } from "../core/ports.ts";
 import { hostClock } from "../postgres/clock.ts";
 import { guardHooks } from "./hooks.ts";
 import { type Crew, carryOut } from "./invocation.ts";
-import { defaults, type EngineOptions } from "./options.ts";
+import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
 import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
 import { TimeLimit } from "./time-limit.ts";
@@ -18,6 +18,7 @@ export class Engine {
 
   constructor(given: EngineOptions) {
     const options = guardHooks(given);
+    checkLeaseMs(options.leaseMs);
     this.#crew = {
       options,
       registry: new Registry(options.workflows),

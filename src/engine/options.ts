@@ -1,6 +1,7 @@
 /** What an engine is made of, and its defaults. */
 import type { CallbackRef } from "../core/callback.ts";
 import type { Workflow } from "../core/contract.ts";
+import { LayoverError } from "../core/errors.ts";
 import type { Dispatch, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
@@ -46,7 +47,10 @@ export interface EngineOptions {
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;
   /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
-  /** How long a claim stands until somebody else may claim again; renewed while a body runs. Default 60 s. */
+  /**
+   * How long a claim stands until somebody else may claim again, in milliseconds, from 1,000 to a day. It is renewed while
+   * a body runs. Default 60 s.
+   */
   readonly leaseMs?: number | undefined;
   /** How many runs may be kept in memory, at rest, to go on without a replay. 0: none. Default 1,000. */
   readonly warmRuns?: number | undefined;
@@ -82,3 +86,12 @@ export const defaults = {
   /** A wait shorter than this is a delayed dispatch too, beside the alarm. */
   shortWaitMs: 120_000,
 } as const;
+
+/** @throws LayoverError `invalid_duration` */
+export function checkLeaseMs(leaseMs: number = defaults.leaseMs): number {
+  if (Number.isInteger(leaseMs) && leaseMs >= 1_000 && leaseMs <= 86_400_000) return leaseMs;
+  throw new LayoverError("invalid_duration", `leaseMs: ${String(leaseMs)} is no length of a lease`, {
+    hint: "Give whole milliseconds, from 1,000 to 86,400,000 (a day).",
+    details: { field: "leaseMs" },
+  });
+}

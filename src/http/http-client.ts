@@ -83,7 +83,11 @@ export class HttpClient implements ClientVerbs {
     };
     const headers = traceparent !== undefined && isTraceparent(traceparent) ? { traceparent } : {};
     const path = pathOf("v1", "workflows", contract.name, "runs");
-    return new Run(this, contract, await this.#post<{ runId: string; isNew: boolean }>(path, body, { headers }));
+    return new Run(
+      this,
+      contract,
+      await this.#post<{ runId: string; isNew: boolean; version: number }>(path, body, { headers }),
+    );
   }
 
   run<C extends Contract>(contract: C, runId: string): Run<C> {

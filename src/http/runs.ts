@@ -71,8 +71,8 @@ async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): P
     traceparent: request.headers.get("traceparent") ?? undefined,
     runId: optionalText(body, "runId"),
   });
-  const { runId, isNew } = run;
-  const started = { runId, workflow: contract.name, version: contract.version, id, isNew };
+  const { runId, isNew, version: itsVersion = contract.version } = run;
+  const started = { runId, workflow: contract.name, version: itsVersion, id, isNew };
   // Relative to this request, so it is right under every prefix.
   const headers = { location: `../../runs/${runId}` };
   const status = isNew ? 201 : 200;

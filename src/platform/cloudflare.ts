@@ -20,7 +20,7 @@ import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import { guardHooks } from "../engine/hooks.ts";
-import type { LogEntry } from "../engine/options.ts";
+import { checkLeaseMs, type LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
 import { besideApiKeys } from "../http/access.ts";
 import { readTurns, turnsPath } from "../http/internal.ts";
@@ -79,6 +79,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   const { sweep = "6 hours" } = options;
   const sweepMs = sweep === false ? undefined : toMilliseconds(sweep, { field: "sweep" });
   checkShards(options.alarmShards ?? 1);
+  checkLeaseMs(options.leaseMs);
   const isolates = new WeakMap<Env, Isolate>();
 
   const isolateOf = (env: Env): Isolate => {

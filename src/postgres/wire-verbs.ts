@@ -22,9 +22,11 @@ export type StartAnswer =
       readonly runId: string;
       readonly turn?: number;
       readonly readyAt?: number;
+      /** Version of the run, where this call had started it before. */
+      readonly version?: number;
       readonly now: number;
     }
-  | { readonly outcome: "exists"; readonly runId: string; readonly now: number }
+  | { readonly outcome: "exists"; readonly runId: string; readonly version: number; readonly now: number }
   | { readonly outcome: "conflict"; readonly runId: string | null; readonly now: number };
 
 /** A run by our id, or by its workflow and the user's own id. */

@@ -79,7 +79,18 @@ describe.each(faces)("start, $face", ({ open }) => {
     const { client } = open(database.query, contracts);
     const first = await client.start(order, { id: "o9" }, { id: "o9" });
     const again = await client.start(newerOrder, { id: "o9" }, { id: "o9" });
-    expect(again).toMatchObject({ runId: first.runId, isNew: false });
+    expect(again).toMatchObject({ runId: first.runId, isNew: false, version: 1 });
+  });
+
+  it("takes an input for the same whatever the order of its keys", async () => {
+    const anything = workflow({ name: "anything", version: 1, input: z.unknown() });
+    const { client } = open(database.query, [anything]);
+    const { runId } = await client.start(anything, { a: 1, b: { c: 2, d: [3, 4] } }, { id: "keys" });
+    expect((await client.start(anything, { b: { d: [3, 4], c: 2 }, a: 1 }, { id: "keys" })).runId).toBe(runId);
+    for (const other of [{ a: 1, b: { c: 2, d: [4, 3] } }, { a: 1, b: { c: 2 } }, "\u0000"]) {
+      const start = client.start(anything, other, { id: "keys" });
+      await expect(start).rejects.toMatchObject({ code: "input_conflict" });
+    }
   });
 
   it("is the same call when it is made again with the same run id", async () => {

@@ -4,6 +4,7 @@ import { workflow } from "../../src/core/contract.ts";
 import { LayoverError } from "../../src/core/errors.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
+import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { describeEachDatabase } from "./databases.ts";
 
@@ -167,6 +168,20 @@ test.each([
   const run = await client.start(talking);
   expect(await run.result({ wait: "10s" })).toBe("hello");
   expect(reports).toEqual(["calling onLog: Error: the log is full", "calling onLog: Error: the log is full"]);
+});
+
+test("a run that was started in a transaction begins when its client is woken after the COMMIT", async () => {
+  const { client } = await aProcess({ database: real.query, namespace: aNamespace() });
+  const connection = await real.pool.connect();
+  try {
+    await connection.query("begin");
+    const run = await client.startIn(pg(connection), double, 4, { commitWithin: "1 hour" });
+    await connection.query("commit");
+    await client.wake();
+    expect(await run.result({ wait: "10s" })).toBe(8);
+  } finally {
+    connection.release();
+  }
 });
 
 test("a run that was started from SQL begins when somebody wakes the process", async () => {

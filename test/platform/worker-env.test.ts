@@ -67,6 +67,8 @@ const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});
 test.each([
   ["a workflow that is served twice", { workflows: [twice, twice] }, "registered twice"],
   ["a sweep of no duration", { workflows: [], sweep: "often" as "1 hour" }, 'sweep: "often" is not a duration'],
+  ["a lease that is over at once", { workflows: [], leaseMs: 0 }, "leaseMs: 0 is no length of a lease"],
+  ["a lease that is over before it began", { workflows: [], leaseMs: -5 }, "leaseMs: -5 is no length of a lease"],
   ["half a Durable Object", { workflows: [], alarmShards: 0.5 }, "alarmShards: 0.5 is no number of Durable Objects"],
 ])("%s is refused when the Worker is deployed, which runs its module", (_, some, message) => {
   const options = { database: () => database.query, publicUrl: () => "https://example.com", secrets: () => [secret] };

@@ -87,6 +87,21 @@ describeEachPostgres(
       expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({ status: seen });
     });
 
+    test("is ready when the first of its branches is tried again, though it waits for a signal until later", async () => {
+      const run = await aParkedRun(stage, [
+        ...branches(["a", "b"]),
+        aWaitFor("address", { ordinal: 3, until: noon + 60 * minute }),
+      ]);
+      for (const [path, retryInMs] of [
+        ["a", 5 * minute],
+        ["b", minute],
+      ] as const) {
+        await run.claimBranch(stage.onlooker, path, { token: path });
+        await run.finishBranch(stage.onlooker, path, { token: path, attempt: { ...failed, retryInMs } });
+      }
+      expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({ readyAt: noon + minute });
+    });
+
     test("is listed under what it is seen as, among runs of all kinds, and under nothing else", async () => {
       const listed = async (status?: string) => {
         const { runs } = await stage.onlooker.call("list_runs", { limit: 100, status });

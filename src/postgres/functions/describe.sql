@@ -11,7 +11,10 @@ begin
         'error', case when v.left_out ? 'error' then null else s.error end,
         'leftOut', v.left_out, 'blocked', s.blocked,
         'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
-        'readyAt', layover.to_ms(s.ready_at), 'dueAt', layover.to_ms(s.due_at),
+        'readyAt', layover.to_ms(case when s.ended_at is null then least(s.ready_at, (
+          select min(b.ready_at) from layover.pending b
+           where s.has_pending and b.run_id = r.id and b.kind = 'branch' and b.position is null and b.token is null
+             and not b.is_queued and not b.is_released)) end), 'dueAt', layover.to_ms(s.due_at),
         'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
         'records', s.last_position,
         'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t

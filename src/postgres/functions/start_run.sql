@@ -15,6 +15,7 @@ declare
   v_timeout   constant timestamptz := v_ready + (p->>'timeoutMs')::bigint * interval '1 millisecond';
   v_existing  uuid;
   v_same      boolean;
+  v_version   integer;
 begin
   if p ? 'keyId' then
     perform layover.check_key(p);
@@ -40,15 +41,15 @@ begin
       on conflict do nothing;
     exit when found;
     select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow'
-        and layover.is_same(r.input, r.sent, v_input, p->>'sent')
-      into v_existing, v_same
+        and layover.is_same(r.input, r.sent, v_input, p->>'sent'), r.version
+      into v_existing, v_same, v_version
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
      order by (r.id = v_run) desc limit 1;
     if found then -- otherwise it was pruned since
       return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
           when v_same then 'exists' else 'conflict' end,
-        'runId', case when v_same or v_existing <> v_run then v_existing end, 'now', layover.to_ms(v_now));
+        'runId', case when v_same or v_existing <> v_run then v_existing end, 'version', v_version, 'now', layover.to_ms(v_now));
     end if;
   end loop;
   insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
