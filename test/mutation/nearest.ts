@@ -6,7 +6,7 @@
 const nearest: readonly (readonly [RegExp, string])[] = [
   [
     /^(create_key|revoke_key|list_keys|check_key)$/,
-    "postgres/revoking postgres/keys races/keys http/revocation races/bare-calls",
+    "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
@@ -33,12 +33,12 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|is_our_environment)$/,
-    "races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
+    "races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
   ],
-  [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes"],
+  [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [
     /^(renew_leases|void_leases|spare_loss)$/,
-    "races/groups races/beginnings races/voids races/namespaces races/refusals races/lock-order",
+    "races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
   ],
   [
     /^(claim|finish)_(runs|branches)$/,

@@ -29,6 +29,8 @@ export interface Answers {
   list_runs: verbs.ListAnswer;
   get_history: verbs.WireHistory | verbs.Unknown;
   create_key: { readonly outcome: "created" | "taken" };
+  revoke_key: verbs.RevokeAnswer;
+  note_deployment: { readonly outcome: "noted" };
 }
 
 export type Row = Readonly<Record<string, unknown>>;

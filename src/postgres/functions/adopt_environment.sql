@@ -8,5 +8,8 @@ begin
     on conflict (namespace) do update
       set name = excluded.name, endpoint = excluded.endpoint, adopted_at = excluded.adopted_at,
         deployment = null, tried_through = null;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('outcome', 'adopted');
 end $$;

@@ -5,5 +5,8 @@ language plpgsql volatile as $$
 begin
   update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
    where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint';
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
   return json_build_object('outcome', 'noted');
 end $$;
