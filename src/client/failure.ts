@@ -15,7 +15,9 @@ function translate(cause: QueryError): Error {
   switch (cause.sqlState) {
     case "LO001":
       return new LayoverError("wrong_isolation", "the transaction's isolation level is not read committed", {
-        hint: "Begin it with `begin isolation level read committed`, or call outside of it.",
+        hint:
+          "Begin it with `begin isolation level read committed`, or call outside of it. If you began none, the role has " +
+          "another default: `alter role … set default_transaction_isolation = 'read committed'`.",
         cause,
       });
     case "LO002":

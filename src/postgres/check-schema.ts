@@ -1,4 +1,5 @@
 import { type Query, QueryError } from "../core/ports.ts";
+import { wrongEncoding } from "./place.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import { readSchema, type SchemaSource } from "./sql-files.ts";
 
@@ -23,6 +24,11 @@ export async function checkSchema(query: Query, source: SchemaSource = {}): Prom
     throw error;
   });
   const missing = pendingMigrations(state, schema).map(({ name }) => name);
+  const [server = {}] = await query(
+    "select current_database() as database, current_setting('server_encoding') as encoding",
+  );
+  const encoding = wrongEncoding({ database: String(server["database"]), encoding: String(server["encoding"]) });
+  if (encoding !== undefined) return { isUsable: false, missing, problems: [encoding.message] };
   const problems = [...conflicts(state, schema)].map(({ message }) => message);
   if (missing.length > 0) problems.push(`The database lacks ${missing.join(", ")}: run migrate.`);
   else if (areFunctionsDue(state, schema))

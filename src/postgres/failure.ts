@@ -24,7 +24,7 @@ function endsTheSession(sqlState: string, error: unknown): boolean {
 
 function toQueryError(error: unknown, isRolledBack: boolean): QueryError {
   const sqlState = sqlStateOf(error);
-  return new QueryError(messageOf(error) + adviceFor(sqlState), {
+  return new QueryError(messageOf(error) + adviceFor(sqlState, error), {
     ...(sqlState === undefined ? {} : { sqlState }),
     isRolledBack,
     cause: withoutValues(error),
@@ -44,11 +44,13 @@ function sqlStateOf(error: unknown): string | undefined {
   return code !== undefined && isFromPostgres && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-function adviceFor(sqlState: string | undefined): string {
-  const isForeignStatement = sqlState === "26000" || sqlState === "42P05";
-  return isForeignStatement
-    ? ". A pooler in transaction mode stands in between? Then use pg(pool, { prepare: false })"
-    : "";
+function adviceFor(sqlState: string | undefined, error: unknown): string {
+  if (sqlState === "26000" || sqlState === "42P05") {
+    return ". A pooler in transaction mode stands in between? Then use pg(pool, { prepare: false })";
+  }
+  // What our own functions refuse, they say what to do about.
+  const hint = sqlState?.startsWith("LO") ? stringField(error, "hint") : undefined;
+  return hint === undefined ? "" : `. ${hint}`;
 }
 
 /** Logs print an error's cause with all its fields, and these may hold what somebody marked as sensitive. */

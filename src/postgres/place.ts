@@ -6,6 +6,8 @@ import { SetupError } from "./setup-error.ts";
 export interface Place {
   readonly role: string;
   readonly database: string;
+  /** Of the texts that the database holds. */
+  readonly encoding: string;
   /** Of the schema; null: there is none. */
   readonly owner: string | null;
   readonly isOurs: boolean;
@@ -18,6 +20,7 @@ export interface Place {
 export async function lookAround(script: Script): Promise<Place> {
   const [row = {}] = await script(`
     select current_user as role, current_database() as database, n.owner,
+      current_setting('server_encoding') as encoding,
       has_database_privilege(current_database(), 'create') as may_create_schema,
       coalesce(has_schema_privilege(n.oid, 'create'), false) as may_create_in_schema,
       exists (select from pg_class c where c.relnamespace = n.oid and c.relname = 'migration') as is_ours,
@@ -28,12 +31,15 @@ export async function lookAround(script: Script): Promise<Place> {
   const place: Place = {
     role: String(row["role"]),
     database: String(row["database"]),
+    encoding: String(row["encoding"]),
     owner: row["owner"] === null ? null : String(row["owner"]),
     isOurs: row["is_ours"] === true,
     isEmpty: row["is_empty"] === true,
     mayCreateSchema: row["may_create_schema"] === true,
     mayCreateInSchema: row["may_create_in_schema"] === true,
   };
+  const encodingError = wrongEncoding(place);
+  if (encodingError !== undefined) throw encodingError;
   if (place.isOurs || place.isEmpty) return place;
   throw new SetupError(
     "schema_taken",
@@ -42,6 +48,14 @@ export async function lookAround(script: Script): Promise<Place> {
       hint: "layover's schema is always called that. Rename the other one, or use another database.",
     },
   );
+}
+
+/** Values hold any character that JSON can, so only UTF8 takes them all. */
+export function wrongEncoding({ database, encoding }: Pick<Place, "database" | "encoding">): SetupError | undefined {
+  if (encoding === "UTF8") return undefined;
+  return new SetupError("wrong_encoding", `The database "${database}" holds its texts in ${encoding}, not in UTF8.`, {
+    hint: "An encoding never changes: create another database with encoding 'UTF8' template template0, and use that.",
+  });
 }
 
 export function refuseWithoutPermission({ role, database, owner, mayCreateSchema, mayCreateInSchema }: Place): void {

@@ -14,6 +14,8 @@ export type SetupErrorCode =
   | "pooled_connection"
   /** There is a schema `layover` that somebody else made. */
   | "schema_taken"
+  /** The database holds texts in another encoding than UTF8. */
+  | "wrong_encoding"
   /** Another process works on this data folder. */
   | "folder_in_use"
   | "package_missing";

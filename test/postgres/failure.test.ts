@@ -49,3 +49,8 @@ test("a host with several addresses says what was wrong with each", () => {
 test("what is thrown and no error is told all the same", () => {
   expect(failedAfterSending("gone")).toMatchObject({ message: "gone", isRolledBack: false });
 });
+
+test("what layover's own functions refuse says what to do about it", () => {
+  const refusal = anError({ code: "LO001", severity: "ERROR", hint: "Begin it otherwise." }, "not like this");
+  expect(failedAfterSending(refusal).message).toBe("not like this. Begin it otherwise.");
+});
