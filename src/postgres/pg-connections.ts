@@ -94,7 +94,9 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
           const failure = failedAfterSending(error);
           const { connection } = consequenceOf(failure);
           if (connection === "ended with all older ones") ages.outdate(client);
-          isSound &&= connection === "kept" || (failure.isRolledBack && !ages.isOutdated(client));
+          // A server that stays as it is answers on a new connection what it has answered on this one.
+          const isNoBetterAnew = connection !== "ended" && failure.isRolledBack && !ages.isOutdated(client);
+          isSound &&= connection === "kept" || isNoBetterAnew;
           throw failure;
         }
       });
