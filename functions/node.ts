@@ -5,7 +5,8 @@ import { Pool } from "pg";
 import { workflows } from "./workflows/index.ts";
 
 const { env } = process;
-const pool = new Pool({ connectionString: env["DATABASE_URL"] });
+// No query_timeout: with it, pg gives a connection that still waits to whoever asks next. pg(pool, { timeoutMs }) ends it.
+const pool = new Pool({ connectionString: env["DATABASE_URL"], connectionTimeoutMillis: 15_000, keepAlive: true });
 const server = await serveNode({
   workflows,
   database: pg(pool),

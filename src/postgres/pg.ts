@@ -1,7 +1,10 @@
 /**
  * Postgres by way of node-postgres (`pg`), or anything with the same shape, such as the Pool of Neon's driver.
  *
- *   const query = pg(new Pool({ connectionString: process.env.DATABASE_URL }));
+ *   const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, keepAlive: true }));
+ *
+ * The time limit of a statement is `timeoutMs` here, and not the pool's `query_timeout`: after that one, node-postgres
+ * lends a connection that still waits for an answer to the next caller (brianc/node-postgres#3399).
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
@@ -49,7 +52,7 @@ export interface PgQuery extends Query {
  * A Query by node-postgres. The pool stays yours: you end it.
  *
  * @param database a Pool, or a connected Client (for `client.startIn`, inside your own transaction)
- * @example const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, max: 5 }));
+ * @example const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, keepAlive: true, max: 5 }));
  */
 export function pg(database: PgPool | PgClient, options: PgOptions = {}): PgQuery {
   const { endpoint = endpointOf(isPool(database) ? database.options : database), timeoutMs = 15_000 } = options;
