@@ -16,6 +16,9 @@ export interface CallbackView {
   readonly name: string;
   readonly status: Exclude<CallbackState["outcome"], "unknown">;
   readonly deadline: Date | undefined;
+  /** What the workflow asks, where it says so. */
+  readonly title?: string;
+  readonly text?: string;
 }
 
 /** What may answer some callback of this contract. */

@@ -191,10 +191,10 @@ export class Client implements ClientVerbs {
   }
 
   async callback(token: string): Promise<CallbackView> {
-    const { runId, epoch, path, occurrence, workflow, version, name } = this.openCallback(token);
+    const { runId, epoch, path, occurrence, ...asked } = this.openCallback(token);
     const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
     if (outcome === "unknown") throw unknownCallback();
-    return { workflow, version, name, status: outcome, deadline: dateOf(until) };
+    return { ...asked, status: outcome, deadline: dateOf(until) };
   }
 
   async resolveCallback<C extends Contract>(

@@ -13,6 +13,9 @@ export interface CallbackRef {
   readonly version: number;
   /** The callback's name in the contract. */
   readonly name: string;
+  /** What the page behind its URL says. They stand in the token, so they are no secret to whoever has it. */
+  readonly title?: string;
+  readonly text?: string;
 }
 
 /** Always the same token for the same wait, so a body that is tried again announces the same URL. */

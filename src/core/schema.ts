@@ -82,8 +82,12 @@ function describe(issue: SchemaIssue): string {
 
 /** `items[3].sku`; empty for the value itself. */
 function placeOf(issue: SchemaIssue | undefined): string {
-  const keys = issue?.path?.map((segment) => (typeof segment === "object" ? segment.key : segment)) ?? [];
-  return formatPath(keys, "").replace(/^\./, "");
+  return formatPath(issue === undefined ? [] : keysOf(issue), "").replace(/^\./, "");
+}
+
+/** The way from the value to what is wrong in it. */
+export function keysOf({ path = [] }: SchemaIssue): readonly PropertyKey[] {
+  return path.map((segment) => (typeof segment === "object" ? segment.key : segment));
 }
 
 /** Schemas by name: a contract's signals, its callbacks. */

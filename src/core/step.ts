@@ -55,6 +55,17 @@ export interface MapOptions<Item = unknown> {
   readonly sensitiveKey?: boolean;
 }
 
+/**
+ * What a person reads who opens a callback's URL in a browser. Both stand in the URL, so put no secret into them; and they
+ * make it longer, by four characters for three.
+ */
+export interface Question {
+  /** Up to 200 characters. Default: the callback's name. */
+  readonly title?: string;
+  /** Up to 1,000 bytes in UTF-8, with line breaks. */
+  readonly text?: string;
+}
+
 /** A callback that an outside system may answer once. */
 export interface Callback<Answer> {
   /** Where to POST the answer. Secret: who has it can answer. */
@@ -119,9 +130,14 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     options?: WaitOptions,
   ): Promise<InferOutput<Signals[Name]>>;
   /** Makes a one-time URL by which an outside system answers. @example const approval = step.createCallback("approval"); */
-  createCallback<Name extends keyof Callbacks & string>(name: Name): Callback<InferOutput<Callbacks[Name]>>;
+  createCallback<Name extends keyof Callbacks & string>(
+    name: Name,
+    question?: Question,
+  ): Callback<InferOutput<Callbacks[Name]>>;
   /**
    * Announces a callback by a step (`announce` gets its URL), then waits for the answer.
+   *
+   * `title` and `text` are what a person reads who opens that URL.
    *
    * @throws CallbackRejectedError; TimeoutError after `timeout`, or null with `onTimeout: "null"`; StepError
    * @example const { ok } = await step.waitForCallback("approval", ({ url }) => email(url), { timeout: "3 days" });
@@ -129,12 +145,12 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   waitForCallback<Name extends keyof Callbacks & string>(
     name: Name,
     announce: (context: CallbackContext) => unknown,
-    options: NullableWait & StepOptionsOfAnnouncement,
+    options: NullableWait & StepOptionsOfAnnouncement & Question,
   ): Promise<InferOutput<Callbacks[Name]> | null>;
   waitForCallback<Name extends keyof Callbacks & string>(
     name: Name,
     announce: (context: CallbackContext) => unknown,
-    options?: WaitOptions & StepOptionsOfAnnouncement,
+    options?: WaitOptions & StepOptionsOfAnnouncement & Question,
   ): Promise<InferOutput<Callbacks[Name]>>;
   /** A room of its own for names. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;

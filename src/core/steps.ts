@@ -7,6 +7,7 @@ import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
 import { handingOut } from "./handed-out.ts";
 import { checkPath, checkStepName } from "./names.ts";
+import { checkQuestion } from "./question.ts";
 import { resolveRetry } from "./retry.ts";
 import type { Schemas } from "./schema.ts";
 import { toRandom, toUuid } from "./seeded.ts";
@@ -16,6 +17,7 @@ import type {
   Callback,
   CallbackContext,
   MapOptions,
+  Question,
   Step,
   StepContext,
   StepOptions,
@@ -31,7 +33,9 @@ export interface StepsOptions {
   /** 32 bytes that depend on the run, its epoch and this text only. */
   readonly seed: (text: string) => Uint8Array;
   /** The one-time URL of a callback. Throws where the deployment has no public URL or no secret. */
-  readonly sealCallback: (callback: { readonly name: string; readonly path: string; readonly occurrence: number }) => {
+  readonly sealCallback: (
+    callback: Question & { readonly name: string; readonly path: string; readonly occurrence: number },
+  ) => {
     readonly url: string;
     readonly token: string;
   };
@@ -119,11 +123,11 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
   }
 
-  function callbackAt(name: string, at: ReturnType<typeof place>): Callback<unknown> {
+  function callbackAt(name: string, at: ReturnType<typeof place>, question: Question = {}): Callback<unknown> {
     checkIsDeclared("callback", name, options.callbacks);
     let waiting: Promise<unknown> | undefined;
     return {
-      ...sealCallback({ name, path: at.path, occurrence: at.occurrence }),
+      ...sealCallback({ ...checkQuestion(question), name, path: at.path, occurrence: at.occurrence }),
       wait: (waitOptions?: WaitOptions) => {
         waiting ??= wait("callback", at, name, waitOptions);
         return waiting;
@@ -134,13 +138,14 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
   async function waitForCallback(
     name: string,
     announce: (context: CallbackContext) => unknown,
-    waitOptions: WaitOptions & StepOptionsOfAnnouncement = {},
+    waitOptions: WaitOptions & StepOptionsOfAnnouncement & Question = {},
   ): Promise<unknown> {
     const what = `callback ${JSON.stringify(name)}`;
     checkFunction(`what announces the ${what}`, announce, "({ url }) => email(url)");
-    checkOptions(what, waitOptions, [...optionsOfWait, "retry"]);
-    const { retry, ...wanted } = waitOptions;
-    const callback = callbackAt(name, place(name));
+    checkOptions(what, waitOptions, [...optionsOfWait, "retry", "title", "text"]);
+    const { retry, title, text, ...wanted } = waitOptions;
+    const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
+    const callback = callbackAt(name, place(name), question);
     await inside(`${room(name)}/`).run(
       "announce",
       async (context) => {
@@ -209,7 +214,7 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       checkIsDeclared("signal", name, options.signals);
       return wait("signal", place(name), name, waitOptions);
     },
-    createCallback: (name) => callbackAt(name, place(name)),
+    createCallback: (name, question) => callbackAt(name, place(name), question),
     waitForCallback,
     scope: async (name, body) => {
       checkFunction(`the body of scope ${JSON.stringify(name)}`, body, "({ step }) => …");

@@ -8,26 +8,45 @@ import { html, raw } from "hono/html";
 import type { CallbackView } from "../client/answering.ts";
 import { toBase64 } from "../core/base64.ts";
 import type { LayoverError } from "../core/errors.ts";
+import type { Field } from "./answer-fields.ts";
+import { ownForm } from "./answer-form.ts";
+import { type FilledForm, inputsOf } from "./answer-inputs.ts";
 import { errorHeaders, statusOf } from "./problem.ts";
 
 type Html = ReturnType<typeof html>;
 
 const style = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 36rem; margin: 4rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; line-height: 1.25; }
-h1, p, dd, .error { overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
-dt { opacity: .7; }
-dd { margin: 0; }
-label { display: block; font-weight: 600; margin-bottom: .25rem; }
-textarea, input { box-sizing: border-box; width: 100%; padding: .5rem; border: 1px solid; border-radius: .25rem; font: inherit; }
-textarea { font-family: ui-monospace, monospace; min-height: 8rem; }
-button { margin-top: .75rem; padding: .5rem 1rem; font: inherit; cursor: pointer; }
-details { margin-top: 2rem; }
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --line: #8886; --main: #1d5fc4; --on-main: #fff; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --main: #8ab4f8; --on-main: #10213d; --bad: #f2928b; } }
+body { max-width: 34rem; margin: clamp(1.5rem, 8vh, 5rem) auto; padding: 0 1.25rem; }
+h1 { font-size: 1.625rem; line-height: 1.25; margin: 0 0 1rem; }
+h1, p, dd, .error, legend, label { overflow-wrap: anywhere; }
+.text { white-space: pre-line; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; font-size: .875rem; }
+dt, .quiet, .note, footer { opacity: .75; }
+.quiet { font-weight: 400; }
+dd, .note, .wrong { margin: 0; }
+.note, .wrong { font-size: .875rem; margin-bottom: .375rem; }
+.wrong { color: var(--bad); font-weight: 600; }
+form { margin: 1.5rem 0; }
+.field, fieldset { margin: 0 0 1.25rem; }
+fieldset { border: 0; padding: 0; min-width: 0; }
+.field > label, legend { display: block; padding: 0; font-weight: 600; margin-bottom: .25rem; }
+.option { display: flex; gap: .625rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem; margin-bottom: .375rem; cursor: pointer; }
+textarea, input:not([type=radio]) { box-sizing: border-box; width: 100%; padding: .625rem .75rem; border: 1px solid var(--line); border-radius: .5rem; font: inherit; background: Field; color: FieldText; }
+textarea { min-height: 8rem; resize: vertical; }
+.json { font-family: ui-monospace, monospace; }
+[aria-invalid] { border-color: var(--bad); }
+.buttons { display: flex; gap: .75rem; flex-wrap: wrap; margin-top: .5rem; }
+.buttons button { flex: 1 1 8rem; }
+button { min-height: 2.75rem; padding: .5rem 1.25rem; border: 1px solid var(--line); border-radius: .5rem; background: ButtonFace; color: ButtonText; font: inherit; font-weight: 600; cursor: pointer; }
+.primary { background: var(--main); color: var(--on-main); border-color: transparent; }
+:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
+details { border-top: 1px solid var(--line); padding-top: 1rem; }
 summary { cursor: pointer; }
-.error { border-left: .25rem solid #c33; padding-left: 1rem; }
-footer { margin-top: 3rem; font-size: .875rem; opacity: .7; }`;
+.error { border-left: .25rem solid var(--bad); padding: .25rem 1rem; margin-bottom: 1.5rem; }
+.error p { margin: .25rem 0; }
+footer { margin-top: 2rem; font-size: .875rem; }`;
 
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -47,43 +66,71 @@ export const callbackHeaders: Readonly<Record<string, string>> = {
 };
 
 export interface AskPage {
-  readonly callback: Pick<CallbackView, "name" | "workflow" | "version"> & { readonly deadline?: Date | undefined };
+  readonly callback: Pick<CallbackView, "name" | "workflow" | "version" | "title" | "text"> & {
+    readonly deadline?: Date | undefined;
+  };
   /** Where the forms are sent, relative to the page. */
   readonly resolveAction: string;
   readonly rejectAction: string;
-  /** What was wrong with the answer before, and what it was. */
+  /** What is asked for. Undefined: an answer as JSON. */
+  readonly fields: readonly Field[] | undefined;
+  /** What was filled in before, and what was wrong with it. */
+  readonly form?: FilledForm;
   readonly error?: LayoverError;
-  readonly payload?: string;
 }
 
+const empty: FilledForm = { filled: new Map(), errors: new Map() };
+
 /** Asks for the answer. */
-export function askPage({ callback, resolveAction, rejectAction, error, payload = "{}" }: AskPage): Promise<Response> {
-  const { name, workflow, version, deadline } = callback;
+export function askPage({
+  callback,
+  resolveAction,
+  rejectAction,
+  fields,
+  form = empty,
+  error,
+}: AskPage): Promise<Response> {
+  const { name, workflow, version, title, text, deadline } = callback;
+  const payload = form.filled.get("payload")?.[0];
+  const isJson = fields === undefined || payload !== undefined;
+  const status = error === undefined ? (form.errors.size > 0 ? 422 : 200) : statusOf(error);
   return page(
-    `Answer “${name}”`,
-    error === undefined ? 200 : statusOf(error),
+    title ?? `Answer “${name}”`,
+    status,
     html`
-    ${error === undefined ? "" : errorBox(error)}
-    <p>A workflow waits for your answer.</p>
-    <dl>
-      <dt>Workflow</dt><dd>${workflow}, version ${version}</dd>
-      ${deadline === undefined ? "" : html`<dt>Answer until</dt><dd>${time(deadline)}</dd>`}
-    </dl>
+    ${error === undefined ? wrongAtAll(form) : errorBox(error)}
+    ${text === undefined ? html`<p>A workflow waits for your answer.</p>` : html`<p class="text">${text}</p>`}
     <form method="post" action="${resolveAction}">
-      <label for="payload">Your answer, as JSON</label>
-      <textarea id="payload" name="payload" spellcheck="false" autocomplete="off" required>${startOfText}${payload}</textarea>
-      <button>Send the answer</button>
+      ${isJson ? jsonInput(payload ?? "{}") : html`<input type="hidden" name="${ownForm}" value="1">${inputsOf(fields, form)}`}
     </form>
     <details>
-      <summary>Reject instead</summary>
+      <summary>Reject without an answer</summary>
       <form method="post" action="${rejectAction}">
-        <label for="reason">Why (optional)</label>
-        <input id="reason" name="reason" autocomplete="off" maxlength="1000">
+        <div class="field"><label for="reason">Why <span class="quiet">(optional)</span></label>
+        <input id="reason" name="reason" autocomplete="off" maxlength="1000"></div>
         <button>Reject</button>
       </form>
     </details>
-    <footer>The first answer counts. Opening this page answers nothing.</footer>`,
+    <footer>
+      <dl>
+        <dt>Workflow</dt><dd>${workflow}, version ${version}</dd>
+        ${deadline === undefined ? "" : html`<dt>Answer until</dt><dd>${time(deadline)}</dd>`}
+      </dl>
+      <p>The first answer counts. Opening this page answers nothing.</p>
+    </footer>`,
   );
+}
+
+function jsonInput(payload: string): Html {
+  return html`<div class="field"><label for="payload">Your answer, as JSON</label>
+      <textarea class="json" id="payload" name="payload" spellcheck="false" autocomplete="off" required>${startOfText}${payload}</textarea></div>
+      <button class="primary">Send the answer</button>`;
+}
+
+function wrongAtAll({ errors }: FilledForm): Html | string {
+  if (errors.size === 0) return "";
+  const whole = errors.get("") ?? "Nothing was sent yet: look at what is marked below.";
+  return html`<div class="error" role="alert"><p>${whole}</p></div>`;
 }
 
 /** Says what became of the callback. */
@@ -96,8 +143,10 @@ export function donePage(outcome: "resolved" | "rejected"): Promise<Response> {
 }
 
 /** For someone who comes after the answer. */
-export function answeredPage(): Promise<Response> {
-  return page("Already answered", 200, html`<p>This question was answered. Nothing is left to do.</p>`);
+export function answeredPage({ status, title, name }: CallbackView): Promise<Response> {
+  const what = title ?? name;
+  const text = status === "rejected" ? `“${what}” was rejected.` : `“${what}” was answered.`;
+  return page("Already answered", 200, html`<p>${text} Nothing is left to do.</p>`);
 }
 
 export function errorPage(error: LayoverError): Promise<Response> {

@@ -6,14 +6,15 @@
  *     <base64url of the ref>.<MAC>      about 150 characters
  *
  * The ref is packed: one byte of version, 16 of the run's id, then numbers (7 bits a byte, lowest first) and texts (their
- * length in bytes as a number, then UTF-8).
+ * length in bytes as a number, then UTF-8). Version 2 has a title and a text behind it, which may be empty.
  */
 
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
 import type { Secrets } from "./secrets.ts";
 
-const tokenVersion = 1;
+const plainVersion = 1;
+const askingVersion = 2;
 
 /** `publicUrl` is where the app is mounted, with its prefix: `https://example.com/layover`. */
 export function callbackSealer(options: { secrets: Secrets; namespace: string; publicUrl: string }): SealCallback {
@@ -41,9 +42,11 @@ function signedText(namespace: string, packed: string): string {
 }
 
 function pack(ref: CallbackRef): Uint8Array {
+  const { title = "", text = "" } = ref;
+  const isAsking = title !== "" || text !== "";
   const runId = ref.runId.replaceAll("-", "").match(/../g) ?? [];
   return Uint8Array.from([
-    tokenVersion,
+    isAsking ? askingVersion : plainVersion,
     ...runId.map((byte) => Number.parseInt(byte, 16)),
     ...packNumber(ref.epoch),
     ...packNumber(ref.occurrence),
@@ -51,6 +54,7 @@ function pack(ref: CallbackRef): Uint8Array {
     ...packText(ref.workflow),
     ...packText(ref.name),
     ...packText(ref.path),
+    ...(isAsking ? [...packText(title), ...packText(text)] : []),
   ]);
 }
 
@@ -75,9 +79,10 @@ function unpack(bytes: Uint8Array): CallbackRef | undefined {
     position += length;
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes.subarray(position - length, position));
   };
-  if (bytes[0] !== tokenVersion) return undefined;
+  const version = bytes[0];
+  if (version !== plainVersion && version !== askingVersion) return undefined;
   const hex = [...bytes.subarray(1, 17)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return {
+  const ref = {
     runId: hex.replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
     epoch: number(),
     occurrence: number(),
@@ -86,4 +91,7 @@ function unpack(bytes: Uint8Array): CallbackRef | undefined {
     name: text(),
     path: text(),
   };
+  if (version === plainVersion) return ref;
+  const [title, body] = [text(), text()];
+  return { ...ref, ...(title !== "" && { title }), ...(body !== "" && { text: body }) };
 }

@@ -3,8 +3,12 @@
  * send and get JSON; a browser sends its form and gets pages.
  */
 import { type CallbackView, type Rejection, refuseUnanswered } from "../client/answering.ts";
+import type { Contract } from "../core/contract.ts";
 import type { LayoverError } from "../core/errors.ts";
+import type { Schema } from "../core/schema.ts";
 import { answerTo } from "./answer.ts";
+import { fieldsOf } from "./answer-fields.ts";
+import { answerIn, ownForm } from "./answer-form.ts";
 import { isForm, parseJson, readForm, readValue } from "./body.ts";
 import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
 import type { Contracts } from "./contracts.ts";
@@ -28,14 +32,15 @@ export function callbackRoutes(terms: CallbackTerms): readonly Route[] {
   ];
 }
 
-async function ask(visit: Visit, { answered }: CallbackTerms): Promise<Response> {
+async function ask(visit: Visit, { contracts, answered }: CallbackTerms): Promise<Response> {
   const { request } = visit;
   const callback = await callbackOf(visit, answered);
   const { status, name } = callback;
   if (!wantsPage(request)) return answerTo(request, callback, { headers: callbackHeaders });
-  if (isAnswered(callback)) return await answeredPage();
+  if (isAnswered(callback)) return await answeredPage(callback);
   if (status === "expired" || status === "over") refuseUnanswered({ outcome: status }, name);
-  return await askPage({ callback, ...actions(visit) });
+  const contract = contracts.find(callback.workflow, callback.version);
+  return await askPage({ callback, fields: fieldsOf(contract && schemaOf(contract, callback)), ...actions(visit) });
 }
 
 async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
@@ -48,16 +53,29 @@ async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
     await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
     return await done(request, "resolved");
   }
-  const form = await readForm(request, maxBytes * longestEscape);
+  const filled = await readForm(request, maxBytes * longestEscape);
+  const schema = schemaOf(contract, callback);
+  const fields = fieldsOf(schema);
+  const asking = { callback, fields, ...actions(visit) };
+  if (filled.has(ownForm) && schema !== undefined && fields !== undefined) {
+    const { value, errors } = await answerIn(filled, fields, schema);
+    if (errors.size > 0) return await askPage({ ...asking, form: { filled, errors } });
+    await client.resolveCallback(token, value, { contract });
+    return await done(request, "resolved");
+  }
   try {
-    await client.resolveCallback(token, formValue(form), { contract });
+    await client.resolveCallback(token, formValue(filled), { contract });
   } catch (thrown) {
     const error = shownError(thrown);
-    const payload = form.get("payload")?.[0];
-    if (payload === undefined || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
-    return await askPage({ callback, ...actions(visit), error, payload });
+    if (!filled.has("payload") || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
+    return await askPage({ ...asking, error, form: { filled, errors: new Map() } });
   }
   return await done(request, "resolved");
+}
+
+/** Undefined where the contract has no such callback any more. */
+function schemaOf({ callbacks }: Contract, { name }: CallbackView): Schema | undefined {
+  return Object.hasOwn(callbacks, name) ? callbacks[name] : undefined;
 }
 
 async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
@@ -121,7 +139,7 @@ function givenReason(given: unknown): Rejection {
   return { ...body, message: message ?? noReason, name: name ?? "Error" };
 }
 
-/** The field `payload` as JSON, which our own page sends; any other form as an object of its fields. */
+/** The field `payload` as JSON, which our page sends where it can make no form of the schema; any other form as an object of its fields. */
 function formValue(form: ReadonlyMap<string, readonly string[]>): unknown {
   const payload = form.get("payload")?.[0];
   if (payload !== undefined) return parseJson(payload, "the answer");

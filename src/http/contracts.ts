@@ -32,7 +32,13 @@ export class Contracts {
 
   /** For a run of a version that may be gone from here: then what the newest takes. @throws LayoverError `unknown_workflow` */
   closest(name: string, version: number): Contract {
-    return this.#versionsOf(name).find((contract) => contract.version === version) ?? this.newest(name);
+    return this.find(name, version) ?? this.newest(name);
+  }
+
+  /** As {@link closest}; undefined where there is none. */
+  find(name: string, version: number): Contract | undefined {
+    const versions = this.#versionsOf(name);
+    return versions.find((contract) => contract.version === version) ?? versions[0];
   }
 
   /** Whether a run of that name can only be of one version that is known here. */

@@ -241,6 +241,20 @@ describe("a callback", () => {
     expect(new Set(urls).size).toBe(1);
   });
 
+  test("carries what it asks in its URL, and is refused with a text that is too long for one", async () => {
+    const { tokens, announce } = announced();
+    const question = { title: "Refund Ada?", text: "She has paid twice." };
+    const { view } = await play(database, async ({ step }) => {
+      const options = { ...question, timeout: "1 hour", onTimeout: "null" } as const;
+      await step.waitForCallback("approval", announce, options);
+      return step
+        .waitForCallback("approval", announce, { text: "é".repeat(501) })
+        .catch((error: unknown) => Object(error).message);
+    });
+    expect(view.result).toBe("the text of a callback is 1002 bytes long, more than 1000");
+    expect(tokens.map((token) => JSON.parse(Buffer.from(token, "base64url").toString()))).toMatchObject([question]);
+  });
+
   test("that is rejected throws, with the reason as its cause", async () => {
     const { tokens, announce } = announced();
     const world = await worldOf(database, async ({ step }) =>

@@ -37,6 +37,15 @@ describe("a callback's token", () => {
     );
   });
 
+  it("carries what the page says, and opens as it was sealed before there was that", () => {
+    const asking = { ...ref, title: "Refund Ada?", text: "She has paid twice.\n🎉" };
+    expect(open(seal(asking).token)).toEqual(asking);
+    expect(open(seal({ ...ref, text: "Twice." }).token)).toEqual({ ...ref, text: "Twice." });
+    const [packed = ""] = seal(ref).token.split(".");
+    expect(Buffer.from(packed, "base64url")[0]).toBe(1);
+    expect(seal({ ...ref, title: "t".repeat(200), text: "t".repeat(1_000) }).url.length).toBeLessThan(2_000);
+  });
+
   it("is always the same for the same wait, and another for every other", () => {
     expect(seal(ref)).toEqual(seal({ ...ref }));
     const others = [
@@ -79,7 +88,7 @@ describe("a callback's token", () => {
   });
 
   it("does not open where a later version sealed it", () => {
-    const packed = Buffer.from([2, ...Array(40).fill(0)]).toString("base64url");
+    const packed = Buffer.from([3, ...Array(40).fill(0)]).toString("base64url");
     expect(open(`${packed}.${secrets.sign("callback", `shop\n${packed}`)}`)).toBeUndefined();
   });
 });

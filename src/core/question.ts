@@ -1,0 +1,19 @@
+/** What a workflow asks a person by a callback. It stands in the callback's URL, so it is short. */
+import { LayoverError } from "./errors.ts";
+import { checkName } from "./names.ts";
+import type { Question } from "./step.ts";
+
+const mostBytes = 1_000;
+
+/** @throws LayoverError `invalid_name` for a title that is none, `value_too_large` for a text that is too long */
+export function checkQuestion({ title, text }: Question): Question {
+  if (title !== undefined) checkName(title, "the title of a callback");
+  const size = new TextEncoder().encode(text).length;
+  if (size > mostBytes) {
+    throw new LayoverError("value_too_large", `the text of a callback is ${size} bytes long, more than ${mostBytes}`, {
+      hint: "Say it shorter: the text stands in the callback's URL. Put what is long into the message that you send.",
+      details: { field: "text", limit: mostBytes, size },
+    });
+  }
+  return { ...(title !== undefined && { title }), ...(text !== undefined && { text: text.toWellFormed() }) };
+}

@@ -1,0 +1,100 @@
+/**
+ * What a schema takes, as JSON Schema: from the schema itself where it tells (https://standardschema.dev/json-schema), else
+ * from zod's own definition, since zod/mini leaves the conversion out of a bundle.
+ */
+import { isRecord } from "../core/codec-checks.ts";
+import type { Schema } from "../core/schema.ts";
+
+/** Of JSON Schema whatever a schema library writes. Each part is checked where it is used. */
+export type Shape = Readonly<Record<string, unknown>>;
+
+const target = "draft-2020-12";
+
+/** Undefined where nothing is known of it. */
+export function shapeOf(schema: Schema): Shape | undefined {
+  const standard: Shape = { ...schema["~standard"] };
+  const convert = isRecord(standard["jsonSchema"]) ? standard["jsonSchema"]["input"] : undefined;
+  try {
+    const shape: unknown = typeof convert === "function" ? convert({ target }) : undefined;
+    if (isRecord(shape)) return shape;
+  } catch {
+    // Something in it has no counterpart in JSON, such as z.date().
+  }
+  return zodShape(schema);
+}
+
+/** https://zod.dev/library-authors says where a definition is. What is not known here is `{}`: anything. */
+function zodShape(schema: unknown): Shape | undefined {
+  const zod = isObject(schema) ? Reflect.get(schema, "_zod") : undefined;
+  const def = isObject(zod) ? Reflect.get(zod, "def") : undefined;
+  return isObject(def) ? { ...shapeOfDefinition(def, Reflect.get(Object(zod), "bag")), ...metaOf(schema) } : undefined;
+}
+
+function shapeOfDefinition(def: object, bag: unknown): Shape {
+  const of = (key: string): unknown => Reflect.get(def, key);
+  const inner = () => zodShape(of("innerType")) ?? {};
+  switch (of("type")) {
+    case "boolean":
+    case "null":
+      return { type: of("type") };
+    case "string":
+      return {
+        type: "string",
+        format: of("format"),
+        minLength: inBag(bag, "minimum"),
+        maxLength: inBag(bag, "maximum"),
+      };
+    case "number": {
+      const type = /int/.test(String(inBag(bag, "format"))) ? "integer" : "number";
+      return { type, minimum: inBag(bag, "minimum"), maximum: inBag(bag, "maximum") };
+    }
+    case "date":
+      return { type: "string", format: "date-time", isDate: true };
+    case "enum":
+      return { enum: Object.values(Object(of("entries"))) };
+    case "literal":
+      return { enum: of("values") };
+    case "nullable":
+      return { anyOf: [inner(), { type: "null" }] };
+    case "default":
+    case "prefault":
+      return { ...inner(), default: of("defaultValue") };
+    case "optional":
+    case "readonly":
+    case "nonoptional":
+      return inner();
+    case "pipe":
+      return zodShape(of("in")) ?? {};
+    case "object": {
+      const properties = Object.entries(Object(of("shape")));
+      return {
+        type: "object",
+        properties: Object.fromEntries(properties.map(([name, property]) => [name, zodShape(property) ?? {}])),
+        required: properties.filter(([, property]) => !mayBeLeftOut(property)).map(([name]) => name),
+      };
+    }
+    default:
+      return {};
+  }
+}
+
+function mayBeLeftOut(property: unknown): boolean {
+  const zod = isObject(property) ? Reflect.get(property, "_zod") : undefined;
+  return isObject(zod) && Reflect.get(zod, "optin") === "optional";
+}
+
+function inBag(bag: unknown, key: string): unknown {
+  return isObject(bag) ? Reflect.get(bag, key) : undefined;
+}
+
+/** The title and the description that were given by `register(z.globalRegistry, { … })`. */
+function metaOf(schema: unknown): Shape {
+  const registry: unknown = Reflect.get(globalThis, "__zod_globalRegistry");
+  const get = isObject(registry) ? Reflect.get(registry, "get") : undefined;
+  const meta: unknown = typeof get === "function" ? get.call(registry, schema) : undefined;
+  return isRecord(meta) ? { title: meta["title"], description: meta["description"] } : {};
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
