@@ -1,7 +1,7 @@
 /** The package.json of a project, with what it lacks. What is in it stays as it is. */
-import * as z from "zod";
 import type { Host } from "./init-hosts.ts";
 import { rangeOf } from "./own-package.ts";
+import { textsIn } from "./package-texts.ts";
 import { UsageError } from "./usage-error.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -9,16 +9,17 @@ type Texts = Readonly<Record<string, string>>;
 /** Node runs TypeScript from there on. */
 const oldestNode = ">=22.18";
 
-const Package = z.object({
-  type: z.string().optional(),
-  scripts: z.record(z.string(), z.string()).default({}),
-  dependencies: z.record(z.string(), z.string()).default({}),
-  devDependencies: z.record(z.string(), z.string()).default({}),
-});
+interface Package {
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly scripts: Texts;
+  readonly dependencies: Texts;
+  readonly devDependencies: Texts;
+}
 
 /** `existing`: what `npm install` writes into an empty folder counts as nothing. @throws UsageError if it cannot be read */
 export function completedPackage(host: Host, name: string, existing: string = "{}"): string {
   const { content, scripts, dependencies, devDependencies } = read(existing);
+  refuseOldZod(dependencies["zod"] ?? devDependencies["zod"]);
   const has = (dependency: string) => dependency in dependencies || dependency in devDependencies;
   const needs = needsOf(host);
   const completed = {
@@ -33,7 +34,7 @@ export function completedPackage(host: Host, name: string, existing: string = "{
 
 /** Whether a project's `.ts` and `.js` files are ES modules. */
 export function isOfModules(packageText: string): boolean {
-  return read(packageText).type === "module";
+  return read(packageText).content["type"] === "module";
 }
 
 /** How to run a script of the host's, wherever the project has another script of that name. */
@@ -57,17 +58,35 @@ function needsOf({
   return { scripts, dependencies: ranges(dependencies), devDependencies: ranges(devDependencies) };
 }
 
-function read(text: string): z.infer<typeof Package> & { content: Readonly<Record<string, unknown>> } {
+/** The example is written with zod 4; zod 3 lacks what it uses, and what layover tells of a schema. */
+function refuseOldZod(range: string | undefined): void {
+  const major = /\d+/.exec(range ?? "")?.[0];
+  if (major === undefined || Number(major) >= 4) return;
+  throw new UsageError(`package.json asks for zod ${range}, and the example needs zod 4. Nothing was written.`, {
+    hint: "Run: npm install zod@4. Then run this again. Or begin in a folder of its own: layover init --on node|cloudflare FOLDER",
+  });
+}
+
+function read(text: string): Package {
   try {
-    const content = z.record(z.string(), z.unknown()).parse(JSON.parse(text));
-    return { ...Package.parse(content), content };
+    const content: unknown = JSON.parse(text);
+    if (!isObject(content)) throw new TypeError("It holds no object.");
+    return {
+      content,
+      scripts: textsIn(content, "scripts"),
+      dependencies: textsIn(content, "dependencies"),
+      devDependencies: textsIn(content, "devDependencies"),
+    };
   } catch (cause) {
-    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
-    throw new UsageError(`package.json cannot be read: ${reason}`, {
+    throw new UsageError(`package.json cannot be read: ${String(cause)}`, {
       hint: "Put it right, then run this again.",
       cause,
     });
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function without(ranges: Texts, has: (name: string) => boolean): Texts {

@@ -1,7 +1,6 @@
 /** `layover start`: starts a run, and with `--wait` waits for its end. */
 import { Command } from "commander";
 import { v7 } from "uuid";
-import * as z from "zod";
 import { pathOf } from "../http/api.ts";
 import { durationIn, tagIn, wholeNumberIn } from "./arguments.ts";
 import { type Deployment, withDeployment } from "./deployment.ts";
@@ -22,7 +21,12 @@ interface Options {
 }
 
 /** What the route answers: see http/runs.ts. */
-const Started = z.object({ runId: z.string(), workflow: z.string(), version: z.number(), isNew: z.boolean() });
+interface Started {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly isNew: boolean;
+}
 
 export const start = new Command("start")
   .summary("starts a run")
@@ -48,7 +52,7 @@ async function startRun(
   { id, delay, version, tag: tags, wait, json }: Options,
 ): Promise<void> {
   const body = { input, id, delay, version, tags, runId: v7() };
-  const started = Started.parse(await api.post(pathOf("v1", "workflows", workflow, "runs"), body));
+  const started = startedIn(await api.post(pathOf("v1", "workflows", workflow, "runs"), body));
   if (wait === undefined) {
     if (json) return printJson(started);
     const what = started.isNew ? "Started" : "It was there already:";
@@ -62,6 +66,18 @@ async function startRun(
   if (status === "completed") return;
   if (json) process.exitCode = 1;
   else throw new UsageError(notCompleted(ending, wait), { hint: `Look at it: layover show ${plain(started.runId)}` });
+}
+
+function startedIn(answer: unknown): Started {
+  if (typeof answer === "object" && answer !== null) {
+    const { runId, workflow, version, isNew }: Partial<Record<string, unknown>> = { ...answer };
+    const areTexts = typeof runId === "string" && typeof workflow === "string";
+    if (areTexts && typeof version === "number" && typeof isNew === "boolean")
+      return { runId, workflow, version, isNew };
+  }
+  throw new UsageError("What answered the start is no layover of this version.", {
+    hint: "Look where LAYOVER_URL leads: layover doctor",
+  });
 }
 
 function notCompleted({ status, error }: Awaited<ReturnType<Deployment["client"]["settle"]>>, waitMs: number): string {

@@ -123,7 +123,7 @@ describe("layover init in an empty folder", () => {
     expect(dependencies).toEqual({
       layover: `^${own.version}`,
       pg: `^${own.devDependencies.pg}`,
-      zod: own.dependencies.zod,
+      zod: `^${own.devDependencies.zod}`,
     });
     expect(devDependencies["typescript"]).toBe(`^${own.devDependencies.typescript}`);
   });
@@ -240,6 +240,15 @@ describe("layover init in a project that is there", () => {
     await expect(layoverInit("--on", "node", folder)).rejects.toThrow(message);
     expect(found()).toEqual(Object.keys(files));
     for (const [path, text] of Object.entries(files)) expect(read(path)).toBe(text);
+  });
+
+  test.each(["^3.22.4", "~3.25.0", "3"])("writes nothing where the project has zod %s", async (zod) => {
+    there({ "package.json": JSON.stringify({ type: "module", dependencies: { zod } }) });
+    await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
+      message: `package.json asks for zod ${zod}, and the example needs zod 4. Nothing was written.`,
+      hint: expect.stringContaining("npm install zod@4"),
+    });
+    expect(found()).toEqual(["package.json"]);
   });
 
   test("names all files that are in its way", async () => {

@@ -7,6 +7,7 @@ import { end, run } from "./run.ts";
 
 const Package = z.object({
   version: z.string(),
+  scripts: z.record(z.string(), z.string()),
   exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
 });
 const SourceMap = z.object({ sources: z.array(z.string()) });
@@ -34,7 +35,17 @@ describe("the package", () => {
   test("holds what is run, its sources and the reference deployment, and nothing else", () => {
     const places = new Set(files().map((file) => file.split("/")[0]));
     expect([...places].toSorted()).toEqual(
-      ["LICENSE", "README.md", "dist", "functions", "package.json", "src", "wrangler.toml"].toSorted(),
+      [
+        "CHANGELOG.md",
+        "LICENSE",
+        "README.md",
+        "SECURITY.md",
+        "dist",
+        "functions",
+        "package.json",
+        "src",
+        "wrangler.toml",
+      ].toSorted(),
     );
     expect(files(/\.(test|bench)\.|\.tgz$|(^|\/)\.|secret$/)).toEqual([]);
   });
@@ -50,18 +61,26 @@ describe("the package", () => {
     expect(files()).toEqual(expect.arrayContaining([...new Set(named)]));
   });
 
+  test("has scripts that npm runs for whoever makes it, and none for whoever installs it", () => {
+    const onInstall = ["preinstall", "install", "postinstall", "prepublish", "preprepare", "prepare", "postprepare"];
+    expect(Object.keys(manifest().scripts)).toContain("prepack");
+    expect(Object.keys(manifest().scripts).filter((name) => onInstall.includes(name))).toEqual([]);
+  });
+
   test("says which version it is", async () => {
     expect(await run(bin(folder, "layover"), ["--version"], { cwd: folder })).toBe(`${manifest().version}\n`);
   });
 });
 
 describe("without any of its optional peers", () => {
-  test("every entry can be imported", async () => {
-    const entries = Object.keys(manifest().exports).filter((entry) => entry !== "./package.json");
+  test("every entry can be imported but the one of Neon's driver, which names it", async () => {
+    const others = ["./package.json", "./neon"];
+    const entries = Object.keys(manifest().exports).filter((entry) => !others.includes(entry));
     const imported = await Promise.all(
       entries.map(async (entry) => [entry, await importing(`layover${entry.slice(1)}`)]),
     );
     expect(imported).toEqual(entries.map((entry) => [entry, "imported"]));
+    expect(await importing("layover/neon")).toContain("Cannot find package '@neondatabase/serverless'");
   });
 
   test("the embedded Postgres for tests says which one it needs", async () => {

@@ -1,6 +1,6 @@
 /**
  * Lends the package, as `npm publish` would send it, to a run of vitest: made once, when the first test asks for it.
- * It is built from a copy of the sources, since other tests may build `dist/`, or have none.
+ * It is packed from a copy of the sources that has no `dist/`: packing builds it.
  */
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -70,8 +70,7 @@ async function pack(folder: string): Promise<Published> {
       .some((name) => leftOut.has(name));
   cpSync(root, sources, { recursive: true, filter: isSource });
   symlinkSync(join(root, "node_modules"), join(sources, "node_modules"), "junction");
-  await run(process.execPath, ["test/toolchain/build.ts", "--unmeasured"], { cwd: sources });
-  const answer = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], sources);
+  const answer = await npm(["pack", "--json", "--silent", "--pack-destination", folder], sources); // builds it, too
   const [{ filename, integrity }] = JSON.parse(answer);
   const manifest = JSON.parse(readFileSync(join(sources, "package.json"), "utf8"));
   return { file: join(folder, filename), integrity, manifest };
