@@ -13,16 +13,19 @@
  * node:test and bun do alike. What handlers do outside of steps, and steps without a stub, is done for real.
  */
 import type { StartArguments, StartOptions } from "./client/starting.ts";
+import type { ClientVerbs } from "./client/verbs.ts";
 import type { Contract, Workflow } from "./core/contract.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
 import type { LogEntry } from "./engine/options.ts";
 import { TestKitError } from "./testing/kit-error.ts";
 import { Stage } from "./testing/stage.ts";
+import type { OnMissingStub } from "./testing/stub-use.ts";
 import type { Stubs } from "./testing/stubs.ts";
 import { TestRun } from "./testing/test-run.ts";
 
 export type { LogEntry } from "./engine/options.ts";
 export { type KitErrorCode, TestKitError } from "./testing/kit-error.ts";
+export type { OnMissingStub } from "./testing/stub-use.ts";
 export { failing, hanging, type Stub, type StubContext, type Stubs } from "./testing/stubs.ts";
 export type { TestCallback, TestRun, WaitNameOf } from "./testing/test-run.ts";
 
@@ -34,6 +37,12 @@ export interface TestEngineOptions {
    * `approval/announce`. What has no stub is carried out for real.
    */
   readonly stub?: Stubs | undefined;
+  /**
+   * What happens where a step has no stub, and a stub that no step has met has nearly its name: `chrage` and `charge`,
+   * `coolOff` and `cool off`. `"throw"`, the default: the test fails with `unknown_stub`, and the body is not run. `"run"`:
+   * the body is run. Other stubs that no step meets are no mistake: tests may share theirs.
+   */
+  readonly onMissingStub?: OnMissingStub | undefined;
   /** What time it is at first. Default: noon on 1 January 2026, UTC. */
   readonly now?: Date | number | undefined;
   /** How much real time a body may take until it counts as one that never ends. Default: 250 ms. */
@@ -48,9 +57,10 @@ export interface TestEngineOptions {
  * @throws TestKitError `unknown_workflow`; LayoverError `duplicate_workflow`; SetupError `package_missing`
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { workflows, stub: stubs = {}, now = Date.UTC(2026, 0, 1, 12), patience = 250 } = options;
+  const { workflows, stub: stubs = {}, onMissingStub = "throw" } = options;
+  const { now = Date.UTC(2026, 0, 1, 12), patience = 250 } = options;
   const patienceMs = toMilliseconds(patience, { field: "patience" });
-  return new TestEngine(await Stage.open({ workflows, stubs, now: Number(now), patienceMs }));
+  return new TestEngine(await Stage.open({ workflows, stubs, onMissingStub, now: Number(now), patienceMs }));
 }
 
 /**
@@ -73,6 +83,33 @@ class TestEngine {
   /** What handlers logged, so far. @example expect(t.logs).toMatchObject([{ message: "charged" }]) */
   get logs(): readonly LogEntry[] {
     return this.#stage.logs;
+  }
+
+  /**
+   * A client of this engine, for the code that you test: it has all verbs, and lives on when the process crashes. What
+   * it starts is carried out by `untilIdle`, `advance` and the like, and found by `runs`.
+   *
+   * @example await checkout(cart, { client: t.client }); // your code: it calls client.start(order, …)
+   */
+  get client(): ClientVerbs {
+    return this.#stage.client;
+  }
+
+  /**
+   * The runs of this contract, whoever started them: oldest first, those of one instant in any order.
+   *
+   * @example const [run] = await t.runs(order);
+   */
+  async runs<C extends Contract>(contract: C): Promise<readonly TestRun<C>[]> {
+    const { name, version } = contract;
+    const runIds: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.#stage.client.list({ workflow: name, limit: 200, cursor });
+      runIds.push(...page.runs.filter((run) => run.version === version).map(({ runId }) => runId));
+      ({ cursor } = page);
+    } while (cursor !== undefined);
+    return runIds.toReversed().map((runId) => new TestRun(this.#stage, contract, runId));
   }
 
   /**

@@ -11,6 +11,8 @@ export type KitErrorCode =
   | "unknown_workflow"
   /** A handler does what is not meant so: it awaits something that is no step, or does not await a step. */
   | "handler_mistake"
+  /** A stub that no step has met, where a step of nearly its name has none. */
+  | "unknown_stub"
   /** The engine itself reported an error. */
   | "engine_failed"
   | "closed";

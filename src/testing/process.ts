@@ -10,12 +10,13 @@ import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/options.ts";
 import { Calls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
-import { type Body, type Stubs, withStubs } from "./stubs.ts";
+import type { StubUse } from "./stub-use.ts";
+import { type Body, withStubs } from "./stubs.ts";
 import { macrotask, Timers } from "./timers.ts";
 
 export interface ProcessOptions {
   readonly workflows: readonly Workflow[];
-  readonly stubs: Stubs;
+  readonly stubs: StubUse;
   readonly database: TestDatabase;
   readonly namespace: string;
   readonly time: () => number;
@@ -39,6 +40,9 @@ interface Invocation {
 export class Process {
   readonly client: Client;
   readonly calls: Calls;
+  readonly alarm: Alarm;
+  readonly dispatch: Dispatch;
+  readonly wake: () => Promise<void>;
   readonly timers: Timers;
   readonly bodies = new Set<Body>();
   isDead = false;
@@ -60,14 +64,14 @@ export class Process {
     this.timers = new Timers(time);
     const query = (...[text, parameters]: Parameters<Query>) =>
       this.#outside(() => database.send({ text, parameters, now: time(), isWanted: () => !this.isDead }));
-    const alarm: Alarm = async (instants) => {
+    this.alarm = async (instants) => {
       for (const { at } of instants) this.#alarms.add(at);
     };
-    const dispatch: Dispatch = async (turns, delayMs) => {
+    this.dispatch = async (turns, delayMs) => {
       const at = Math.ceil(time() + Math.max(0, delayMs));
       this.#deliveries.push(...turns.map((turn) => ({ turn, at })));
     };
-    const host = this.timers;
+    const { alarm, dispatch, timers: host } = this;
     this.calls = new Calls({ query: Object.assign(query, { endpoint: database.endpoint }), namespace, alarm, host });
     this.#engine = new Engine({
       calls: this.calls,
@@ -83,8 +87,8 @@ export class Process {
       onError: this.#onError,
       onMistake: (mistake) => this.isDead || options.onMistake(mistake),
     });
-    const wake = async () => void (await this.#engine.tick());
-    this.client = new Client({ calls: this.calls, dispatch, wake, openCallback, host });
+    this.wake = async () => void (await this.#engine.tick());
+    this.client = new Client({ calls: this.calls, dispatch, wake: this.wake, openCallback, host });
   }
 
   /** Begins where another one has died. Nobody else uses this database, so whoever held a lease is dead. */

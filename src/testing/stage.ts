@@ -2,15 +2,18 @@
  * Where a test's engine plays: it carries out what is due, one thing after the other, and turns the clock when it is
  * told to. So the same test plays the same story, however fast the machine is.
  */
-import type { Client } from "../client/client.ts";
+import { Client } from "../client/client.ts";
 import type { CallbackRef } from "../core/callback.ts";
 import type { Workflow } from "../core/contract.ts";
+import type { Query } from "../core/ports.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Secrets } from "../http/secrets.ts";
+import { Calls } from "../postgres/calls.ts";
 import { openTestDatabase, type TestDatabase } from "./database.ts";
 import { TestKitError } from "./kit-error.ts";
 import { Process } from "./process.ts";
+import { type OnMissingStub, StubUse } from "./stub-use.ts";
 import { checkStubs, type Stubs } from "./stubs.ts";
 import { macrotask, realPause } from "./timers.ts";
 import { warmUp, warmUpWorkflow } from "./warm-up.ts";
@@ -18,6 +21,7 @@ import { warmUp, warmUpWorkflow } from "./warm-up.ts";
 export interface StageOptions {
   readonly workflows: readonly Workflow[];
   readonly stubs: Stubs;
+  readonly onMissingStub: OnMissingStub;
   /** What time it is at first, in epoch milliseconds. */
   readonly now: number;
   readonly patienceMs: number;
@@ -47,12 +51,17 @@ export class Stage {
   readonly callbacks = new Map<string, CallbackRef>();
   /** Milliseconds since the epoch. */
   now: number;
+  /** For code that asks from outside of any process. It outlives them all. */
+  readonly client: Client;
   readonly #options: StageOptions;
+  readonly #stubs: StubUse;
   readonly #database: TestDatabase;
   readonly #namespace = `test-${++stages}`;
   #process: Process;
   #failure: TestKitError | undefined;
   #isClosed = false;
+  /** Statements from outside that are not answered yet. */
+  #asked = 0;
 
   /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
   static async open(options: StageOptions): Promise<Stage> {
@@ -64,7 +73,13 @@ export class Stage {
   }
 
   static async #warmUp(database: TestDatabase): Promise<void> {
-    const stage = new Stage(database, { workflows: [warmUpWorkflow], stubs: {}, now: 0, patienceMs: 0 });
+    const stage = new Stage(database, {
+      workflows: [warmUpWorkflow],
+      stubs: {},
+      onMissingStub: "run",
+      now: 0,
+      patienceMs: 0,
+    });
     const run = await stage.ask((client) => client.start(warmUp));
     await stage.play();
     await run.signal("signal", undefined);
@@ -80,7 +95,15 @@ export class Stage {
     this.#options = options;
     this.workflows = options.workflows;
     this.now = options.now;
+    this.#stubs = new StubUse({
+      stubs: options.stubs,
+      onMissingStub: options.onMissingStub,
+      onMisspelt: (error) => {
+        this.#failure ??= error;
+      },
+    });
     this.#process = this.#newProcess();
+    this.client = this.#newClient();
   }
 
   /** Somebody outside asks something of the system. */
@@ -94,7 +117,7 @@ export class Stage {
     let begun = 0;
     for (let events = 0; events < mostAtOneInstant; events += 1) {
       const process = await this.#aliveProcess();
-      await rest(process);
+      await this.#rest(process);
       if (process.isDead) continue;
       this.#throwFailure();
       if (begun < turns) {
@@ -145,9 +168,7 @@ export class Stage {
 
   /** The process, or the one that takes over where it has died. */
   async #aliveProcess(): Promise<Process> {
-    if (this.#isClosed) {
-      throw new TestKitError("closed", "This test engine is closed.", { hint: "Begin a new one by testEngine()." });
-    }
+    this.#throwIfClosed();
     if (this.#process.isDead) {
       this.#process = this.#newProcess();
       await this.#process.takeOver();
@@ -155,8 +176,14 @@ export class Stage {
     return this.#process;
   }
 
+  #throwIfClosed(): void {
+    if (!this.#isClosed) return;
+    throw new TestKitError("closed", "This test engine is closed.", { hint: "Begin a new one by testEngine()." });
+  }
+
   #newProcess(): Process {
-    const { workflows, stubs } = this.#options;
+    const { workflows } = this.#options;
+    const stubs = this.#stubs;
     const namespace = this.#namespace;
     const seal = callbackSealer({ secrets, namespace, publicUrl });
     return new Process({
@@ -183,6 +210,42 @@ export class Stage {
         });
       },
     });
+  }
+
+  /** What it arms and dispatches is kept by the process that is alive then, as it would be by the platform. */
+  #newClient(): Client {
+    const host = {
+      monotonic: () => this.now,
+      after: (ms: number, act: () => void) => this.#process.timers.after(ms, act),
+    };
+    const query = async (...[text, parameters]: Parameters<Query>) => {
+      this.#throwIfClosed();
+      this.#asked += 1;
+      try {
+        return await this.#database.send({ text, parameters, now: this.now, isWanted: () => true });
+      } finally {
+        this.#asked -= 1;
+      }
+    };
+    const calls = new Calls({
+      query: Object.assign(query, { endpoint: this.#database.endpoint }),
+      namespace: this.#namespace,
+      alarm: async (instants) => (await this.#aliveProcess()).alarm(instants),
+      host,
+    });
+    return new Client({
+      calls,
+      dispatch: async (turns, delayMs) => (await this.#aliveProcess()).dispatch(turns, delayMs),
+      wake: async () => (await this.#aliveProcess()).wake(),
+      openCallback: callbackOpener({ secrets, namespace: this.#namespace }),
+      host,
+    });
+  }
+
+  /** Until every statement is answered and every handler is at rest. */
+  async #rest(process: Process): Promise<void> {
+    do await macrotask();
+    while (process.inFlight > 0 || this.#asked > 0);
   }
 
   /** Real time for what awaits something real. False: nothing came of it. */
@@ -220,10 +283,4 @@ function engineFailed(error: unknown, doing: string): TestKitError {
   const reason = error instanceof Error ? error.message : String(error);
   const message = `The engine failed while ${doing}: ${reason}.`;
   return new TestKitError("engine_failed", message, { hint: "Its cause tells more.", cause: error });
-}
-
-/** Until every statement is answered and every handler is at rest. */
-async function rest(process: Process): Promise<void> {
-  do await macrotask();
-  while (process.inFlight > 0);
 }

@@ -18,6 +18,7 @@ import type {
 import { keyPart } from "../core/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
+import type { StubUse } from "./stub-use.ts";
 
 /** What a stub is given: what the body would get, and where it stands. */
 export interface StubContext extends StepContext {
@@ -92,20 +93,20 @@ export function checkStubs(stubs: Stubs, workflows: readonly Workflow[]): void {
 }
 
 /** The workflow with stubs in it. `bodies` tells at any time which are under way. */
-export function withStubs(workflow: Workflow, stubs: Stubs, bodies: Set<Body>): Workflow {
+export function withStubs(workflow: Workflow, stubs: StubUse, bodies: Set<Body>): Workflow {
   const { name } = workflow.contract;
-  const own = Object.hasOwn(stubs, name) ? stubs[name] : undefined;
   return {
     contract: workflow.contract,
     handle: (context) => {
-      const room = new Room({ stubs: own ?? {}, bodies, runId: context.run.runId, rooms: new Map() }, "");
+      const room = new Room({ workflow: name, stubs, bodies, runId: context.run.runId, rooms: new Map() }, "");
       return workflow.handle({ ...context, step: room.stubbed(context.step) });
     },
   };
 }
 
 interface Scene {
-  readonly stubs: Readonly<Record<string, Stub>>;
+  readonly workflow: string;
+  readonly stubs: StubUse;
   readonly bodies: Set<Body>;
   readonly runId: string;
   /** How many rooms of one path there were. */
@@ -183,14 +184,14 @@ class Room {
     body: (context: Context) => Result | Promise<Result>,
   ): typeof body {
     if (typeof body !== "function") return body; // the engine says so
-    const { stubs, bodies, runId } = this.#scene;
+    const { workflow, stubs, bodies, runId } = this.#scene;
     return async (context) => {
       const underWay: Body = { runId, path, isHanging: false };
       bodies.add(underWay);
       try {
-        const stub = findStub(stubs, path);
+        const stub = stubs.find(workflow, path);
         if (stub === undefined) return await body(context);
-        const result = Promise.resolve(stub({ ...context, path, runId }));
+        const result = stub === "misspelt" ? never : Promise.resolve(stub({ ...context, path, runId }));
         underWay.isHanging = result === never;
         return (await result) as Result; // what it answers is for the test to say
       } finally {
@@ -216,11 +217,4 @@ class Room {
 function partOf(name: string, key: unknown, options: { readonly sensitiveKey?: boolean } | undefined): string {
   if (typeof key !== "string" || key === "") return "";
   return keyPart(name, { key, isSensitive: options?.sensitiveKey, digest: digestOf });
-}
-
-function findStub(stubs: Readonly<Record<string, Stub>>, path: string): Stub | undefined {
-  const bare = path.replaceAll(/#?\[[^\]]*\]|#\d+/g, "");
-  const names = [path, bare, bare.slice(bare.lastIndexOf("/") + 1)];
-  const found = names.find((name) => Object.hasOwn(stubs, name));
-  return found === undefined ? undefined : stubs[found];
 }

@@ -200,11 +200,74 @@ describe("stubs", () => {
     expect(await run.result()).toBe("really");
   });
 
+  it.each([
+    ["chrage", "charge"],
+    ["coolOff", "cool off"],
+    ["ship/sned", "ship[0]/send"],
+  ])("of nearly a step's name fail the test, and its body is not run: %s for %s", async (stub, path) => {
+    const body = vi.fn(real);
+    const { run } = await aRunOf(
+      async (step) => {
+        await step.run("before", () => {});
+        const [map, name = path] = path.split("[0]/");
+        if (name === path) await step.run(name, body);
+        else await step.map(map ?? "", [0], (_, { step }) => step.run(name, body));
+      },
+      { [stub]: () => {}, unused: () => {} },
+    );
+    await expect(run.result()).rejects.toMatchObject({
+      code: "unknown_stub",
+      message: expect.stringMatching(/no step has met the stub ".*Steps so far: "before", ".*onMissingStub/),
+    });
+    expect(body).not.toHaveBeenCalled();
+  });
+
+  it("of nearly a step's name are left aside if the test says so, or if another step has met them", async () => {
+    const steps = async (step: TestedStep) => [await step.run("charge", () => 1), await step.run("charged", () => 2)];
+    const other = await aRunOf(steps, { chrage: () => 3 }, { onMissingStub: "run" });
+    expect(await other.run.result()).toEqual([1, 2]);
+    const { run } = await aRunOf(steps, { charge: () => 3 });
+    expect(await run.result()).toEqual([3, 2]);
+  });
+
+  it("of one step among several that are numbered leave the others to their bodies", async () => {
+    const { run } = await aRunOf(
+      async (step) => [await step.run("part 1", () => 1), await step.run("part 2", () => 2)],
+      {
+        "part 2": () => 3,
+      },
+    );
+    expect(await run.result()).toEqual([1, 3]);
+  });
+
   it("of a workflow that is not here are refused", async () => {
     await expect(testEngine({ workflows: [orderWorkflow], stub: { ordr: {} } })).rejects.toMatchObject({
       code: "unknown_workflow",
       message: expect.stringContaining('the workflows are "order"'),
     });
+  });
+});
+
+describe("code under test", () => {
+  it("starts and signals runs by the engine's client, which the test then finds", async () => {
+    const { t, run } = await aRunOf(async (step) => step.waitForSignal("go"));
+    const { client } = t;
+    t.crash();
+    await t.advance("1s");
+    const started = await client.start(tested, undefined, { id: "by code", tags: { by: "code" } });
+    await t.untilIdle();
+    await started.signal("go", "gone");
+    const found = await t.runs(tested);
+    expect(found.map(({ runId }) => runId)).toEqual([run.runId, started.runId]);
+    expect(await found[1]?.result()).toBe("gone");
+    expect((await client.list({ tags: { by: "code" } })).runs).toMatchObject([{ status: "completed" }]);
+    expect(await run.status()).toBe("waiting");
+  });
+
+  it("is told that the engine is closed", async () => {
+    const { t } = await aRunOf(async () => {});
+    await t.close();
+    await expect(t.client.list()).rejects.toMatchObject({ code: "closed" });
   });
 });
 
