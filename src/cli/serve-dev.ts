@@ -11,6 +11,7 @@ import { linesToTry } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";
 import { note, print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
+import { whenAbandoned } from "./when-abandoned.ts";
 
 export interface DevOptions {
   readonly port: number;
@@ -18,6 +19,9 @@ export interface DevOptions {
 }
 
 const namespace = "default";
+
+/** How to call it from the folder in which this one was called: a clone has no `layover` among its packages. */
+const commandLine = import.meta.url.endsWith(".ts") ? "npm run --silent layover --" : "npx layover";
 
 /** @throws UsageError, SetupError */
 export async function serveDev(module: string | undefined, options: DevOptions): Promise<void> {
@@ -76,15 +80,16 @@ function greeting(
     `KEY=${apiKey}`,
     ...lines.flatMap(({ purpose, command }) => [quiet(`# ${purpose}:`), command]),
     quiet("# Or look at runs by the command line (layover --help):"),
-    `LAYOVER_URL=${url} LAYOVER_KEY=$KEY npx layover runs`,
+    `LAYOVER_URL=${url} LAYOVER_KEY=$KEY ${commandLine} runs`,
     "",
   ].join("\n");
 }
 
-/** Resolves at the first Ctrl-C. The second one ends the process at once, which is safe. */
+/** Resolves at the first Ctrl-C, or when npm is gone. The second one ends the process at once, which is safe. */
 async function interrupted(): Promise<void> {
   await new Promise<void>((resolve) => {
     let isAsked = false;
+    whenAbandoned(resolve);
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.on(signal, () => {
         if (isAsked) process.exit(130);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dev as command } from "../../src/cli/dev.ts";
 import { madeFolder } from "./databases.ts";
 import { DevServer } from "./dev-server.ts";
+import { ServerProcess } from "./server-process.ts";
 
 let folder: string;
 let servers: DevServer[];
@@ -128,6 +129,15 @@ describe("a development server", { timeout: 60_000 }, () => {
   });
 });
 
+test("a development server ends when npm, which began it, is killed", { timeout: 60_000 }, async () => {
+  made.copyTo(join(folder, "data"));
+  const args = ["--conditions=layover-source", "src/cli/main.ts", "dev", "--data", join(folder, "data"), "--port", "0"];
+  const begin = `require("node:child_process").spawn(process.execPath, ${JSON.stringify(args)}, { stdio: "inherit" })`;
+  const npm = new ServerProcess(["-e", begin], { cwd: process.cwd(), env: { npm_lifecycle_event: "dev" } });
+  await npm.untilSaid(/KEY=/);
+  await npm.kill(); // resolves when nobody holds its output any more, the server included
+});
+
 const hasCurl = spawnSync("curl", ["--version"]).error === undefined;
 
 test.skipIf(!hasCurl)(
@@ -138,7 +148,7 @@ test.skipIf(!hasCurl)(
     const server = new DevServer({ data: join(folder, "data") });
     servers.push(server);
     await server.listening();
-    const lines = server.output.split("\n").filter((line) => /^(KEY|RUN|curl)/.test(line));
+    const lines = server.output.split("\n").filter((line) => /^(KEY|RUN|curl|LAYOVER_URL)/.test(line));
     const callback = lines.findIndex((line) => line.includes('"$URL"'));
     const before = sh(lines.slice(0, callback).join("\n"));
     const [runId, look, history, signal] = before.trim().split("\n");
@@ -147,10 +157,9 @@ test.skipIf(!hasCurl)(
     expect(JSON.parse(signal ?? "")).toMatchObject({ outcome: "sent" });
     const [url] = await server.untilSaid(/http:\S+\/callbacks\/[\w.-]+/);
     const after = sh([lines[0], `RUN=${runId} URL=${url}`, ...lines.slice(callback)].join("\n"));
-    expect(JSON.parse(after.trim().split("\n").at(-1) ?? "")).toMatchObject({
-      status: "completed",
-      result: { address: { city: "Turin" } },
-    });
+    const [, result, ...runs] = after.trim().split("\n");
+    expect(JSON.parse(result ?? "")).toMatchObject({ status: "completed", result: { address: { city: "Turin" } } });
+    expect(runs.join("\n")).toMatch(/order.*completed/);
   },
 );
 

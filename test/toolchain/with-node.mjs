@@ -77,6 +77,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
     if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
   });
 }
+// Killed, npm tells nobody. Whoever it began by this command ends with it.
+const { ppid } = process;
+setInterval(() => {
+  if (process.ppid !== ppid && env.npm_lifecycle_event) child.kill("SIGTERM");
+}, 500).unref();
 child.on("error", (error) => fail(`Could not run ${command}: ${error.message}`, 127));
 child.on("exit", (code, signal) => {
   process.exitCode = code ?? 128 + constants.signals[signal];
