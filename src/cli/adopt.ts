@@ -12,6 +12,7 @@ import { UsageError } from "./usage-error.ts";
 
 interface Options {
   readonly endpoint?: string;
+  readonly address?: true;
   readonly yes?: true;
   readonly json?: true;
 }
@@ -23,17 +24,23 @@ export const adopt = new Command("adopt")
 This says that they are to go on here, too: carried out by LAYOVER_ENVIRONMENT, at the address of DATABASE_URL.`,
   )
   .option("--endpoint <host/database>", "what the deployment calls this database, where its address is another one")
+  .option("--address", "only add the address to those by which the same database is known")
   .option("--yes", "do not ask")
   .option("--json", "answer as JSON; needs --yes")
-  .addHelpText("after", "\nExample:\n  LAYOVER_ENVIRONMENT=staging layover adopt")
-  .action(async ({ endpoint, yes, json }: Options) => {
-    await withDatabase((database) => adoptDatabase(database, yes, json), { endpoint });
+  .addHelpText(
+    "after",
+    "\nExamples:\n  LAYOVER_ENVIRONMENT=staging layover adopt\n  layover adopt --address --endpoint db.internal/app",
+  )
+  .action(async ({ endpoint, address, yes, json }: Options) => {
+    await withDatabase((database) => (address ? addAddress(database, json) : adoptDatabase(database, yes, json)), {
+      endpoint,
+    });
   });
 
 async function adoptDatabase({ calls }: Database, yes = false, json = false): Promise<void> {
   const { environment: known } = await calls.diagnose();
   const ours = { name: environment(), endpoint: calls.endpoint };
-  if (known?.name === ours.name && known.endpoint === ours.endpoint) {
+  if (known?.isSameDatabase === true && known.name === ours.name && known.endpoint === ours.endpoint) {
     return json ? printJson({ outcome: "adopted", ...ours }) : print(`It is so already: ${shown(ours)}.`);
   }
   if (!yes) {
@@ -43,6 +50,19 @@ async function adoptDatabase({ calls }: Database, yes = false, json = false): Pr
   await calls.adoptEnvironment(ours.name);
   if (json) printJson({ outcome: "adopted", ...ours });
   else print(`Runs are now carried out by ${shown(ours)}, from its next start on, or within 6 hours.`);
+}
+
+/** Asks nothing: it is refused where the database is another one. */
+async function addAddress({ calls }: Database, json = false): Promise<void> {
+  const ours = { name: environment(), endpoint: calls.endpoint };
+  const { outcome } = await calls.adoptAddress(ours.name);
+  if (outcome === "another_database") {
+    throw new UsageError(`This is not known to be the database of ${shown(ours)}: nothing was changed.`, {
+      hint: "layover doctor says whose it is. If its runs are to go on here: layover adopt",
+    });
+  }
+  if (json) printJson({ outcome, ...ours });
+  else print(`Runs may now be carried out and started by ${shown(ours)}, too.`);
 }
 
 function shown({ name, endpoint }: { readonly name: string; readonly endpoint: string }): string {

@@ -1,6 +1,7 @@
 /** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
 import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
+import { defaultEnvironment } from "./settings.ts";
 import { clockTime, lasting, latestAlarmMs } from "./times.ts";
 
 export interface Here {
@@ -44,27 +45,46 @@ export function checkEnvironment({ environment, otherNamespaces, hasRuns }: Diag
       facts,
     };
   }
-  const { name, endpoint, adoptedAt } = environment;
+  const { name, endpoint, adoptedAt, addresses, isSameDatabase } = environment;
+  const problem = (says: string, todo: string): Check => ({ about, level: "problem", says, todo, facts });
   if (name !== here.environment) {
-    return {
-      about,
-      level: "problem",
-      says: `The namespace ${namespace} belongs to the environment "${name}", and LAYOVER_ENVIRONMENT says "${here.environment}": that one carries nothing out here.`,
-      todo: `Set LAYOVER_ENVIRONMENT to ${name}; or, if its runs are to change hands: layover adopt`,
-      facts,
-    };
+    return problem(
+      `The namespace ${namespace} belongs to the environment "${name}", and LAYOVER_ENVIRONMENT says "${here.environment}": that one carries nothing out here.`,
+      `Set LAYOVER_ENVIRONMENT to ${name}; or, if its runs are to change hands: layover adopt`,
+    );
   }
-  if (endpoint !== here.endpoint) {
-    return {
-      about,
-      level: "problem",
-      says: `The database calls itself ${endpoint}, and DATABASE_URL leads to ${here.endpoint}: so it is a copy, in which nothing is carried out.`,
-      todo: `If the copy's runs are to go on here: layover adopt. If it is the same database by another address, use the deployment's address, or tell it: layover doctor --endpoint ${endpoint}`,
-      facts,
-    };
+  if (isSameDatabase === false) {
+    return problem(
+      `The namespace ${namespace} belongs to another database, and this one is a copy of it, or was restored or upgraded: nothing is carried out in it.`,
+      "If its runs are to go on here, and nowhere else: layover adopt",
+    );
   }
-  const says = `The namespace ${namespace} belongs to "${name}" at ${endpoint}, since ${clockTime(new Date(adoptedAt))}.`;
+  const isKnown = addresses.includes(here.endpoint);
+  if (!isKnown && isSameDatabase === null) {
+    return problem(
+      `The namespace ${namespace} belongs to the database at ${endpoint}, and DATABASE_URL leads to ${here.endpoint}: as long as nothing more is known, that is a copy, in which nothing is carried out.`,
+      `If the copy's runs are to go on here: layover adopt. If it is the same database by another address, use the deployment's address, or tell it: layover doctor --endpoint ${endpoint}`,
+    );
+  }
+  if (!isKnown) {
+    return problem(
+      `The database is the right one, and is known at ${addresses.join(", ")}. DATABASE_URL leads to it by ${here.endpoint}, from where nothing is carried out.`,
+      "If a deployment uses that address: layover adopt --address. If only you do, name the deployment's: layover doctor --endpoint " +
+        endpoint,
+    );
+  }
+  const says = `The namespace ${namespace} belongs to "${name}" at ${addresses.join(", ")}, since ${clockTime(new Date(adoptedAt))}.`;
+  if (name === defaultEnvironment && !isLocal(endpoint)) {
+    const todo =
+      "Name each deployment's environment (LAYOVER_ENVIRONMENT=production), then: layover adopt. A copy of the server's files behind the same address is told apart by that name alone.";
+    return { about, level: "warning", says: `${says} No environment was named.`, todo, facts };
+  }
   return { about, level: "well", says, facts };
+}
+
+/** A database of one's own machine, of which there are no copies that matter. */
+function isLocal(endpoint: string): boolean {
+  return /^(localhost|127\.|::1|embedded)/.test(endpoint);
 }
 
 export function checkRuns(diagnosis: Diagnosis): readonly Check[] {

@@ -41,8 +41,11 @@ export function namespace(): string {
   }
 }
 
+/** What an environment is called that nobody named. */
+export const defaultEnvironment = "default";
+
 export function environment(): string {
-  return setting("LAYOVER_ENVIRONMENT") ?? "default";
+  return setting("LAYOVER_ENVIRONMENT") ?? defaultEnvironment;
 }
 
 /** The old secret as well, while there is one: what it signed still counts. */

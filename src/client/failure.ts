@@ -25,6 +25,11 @@ function translate(cause: QueryError): Error {
         hint: "Call again.",
         cause,
       });
+    case "LO010":
+      return new LayoverError("wrong_environment", cause.message, {
+        hint: "`npx layover doctor` says what differs. If its runs are to be carried out here: `npx layover adopt`. If this is a new address of the same database: `npx layover adopt --address`.",
+        cause,
+      });
     case "LO005":
       return revokedKey({ cause });
     case "LO006":

@@ -20,7 +20,7 @@ export interface Query {
   (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
   /**
    * Which database this is, as far as its address tells: `host/database`, without credentials or port.
-   * A copied database has another one, and is disarmed until someone adopts it.
+   * A namespace knows the addresses of its database, and is refused by any other until someone adopts that.
    */
   readonly endpoint: string;
 }

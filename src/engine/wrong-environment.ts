@@ -5,7 +5,7 @@ export function wrongEnvironment(environment: string): LayoverError {
     "wrong_environment",
     `this database is not known as environment "${environment}" at this address`,
     {
-      hint: "It is a copy, or two deployments share it. If its runs are to be carried out here: npx layover adopt",
+      hint: "It is a copy, was restored or upgraded, has a new address, or two deployments share it: npx layover doctor says which. If its runs are to be carried out here: npx layover adopt. If only the address is new: npx layover adopt --address",
       details: { environment },
     },
   );

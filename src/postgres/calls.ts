@@ -77,7 +77,7 @@ export class Calls {
       const readyAt = call.startAt ?? now + (call.delayMs ?? 0);
       return call.timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + call.timeoutMs];
     };
-    return this.#armedCall("start_run", call, deadlines);
+    return this.#armedCall("start_run", { ...call, endpoint: this.endpoint }, deadlines);
   }
 
   /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
@@ -88,7 +88,7 @@ export class Calls {
     const now = await this.now();
     const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
     const armed = await this.alarms.arm([readyAt]);
-    const parameter = JSON.stringify({ ...this.#common, ...call, armed });
+    const parameter = JSON.stringify({ ...this.#common, ...call, endpoint: this.endpoint, armed });
     return answerOf<verbs.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
   }
 
@@ -146,12 +146,17 @@ export class Calls {
     return this.#call("adopt_environment", { environment, endpoint: this.endpoint });
   }
 
+  /** Adds this address to those of the environment. `another_database`: what it leads to is not known to be that one. */
+  adoptAddress(environment: string): Promise<{ readonly outcome: "adopted" | "another_database" }> {
+    return this.#call("adopt_environment", { environment, endpoint: this.endpoint, isAddress: true });
+  }
+
   sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {
-    return this.#armedCall("send_signal", call, () => []);
+    return this.#armedCall("send_signal", { ...call, endpoint: this.endpoint }, () => []);
   }
 
   answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
-    return this.#armedCall("answer_callback", call, () => []);
+    return this.#armedCall("answer_callback", { ...call, endpoint: this.endpoint }, () => []);
   }
 
   readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<verbs.CallbackState> {

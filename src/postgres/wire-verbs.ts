@@ -193,9 +193,21 @@ export interface Trouble {
   /** One of them. */
   readonly example: string;
 }
+/** Whose a namespace is. */
+export interface KnownEnvironment {
+  readonly name: string;
+  /** The address at which it was adopted. */
+  readonly endpoint: string;
+  readonly adoptedAt: number;
+  /** All addresses that lead to it, `endpoint` included. */
+  readonly addresses: readonly string[];
+  /** Whether it was asked in the database that the namespace belongs to. Null: only its address was ever written down. */
+  readonly isSameDatabase: boolean | null;
+}
+
 export interface Diagnosis {
   readonly now: number;
-  readonly environment: { readonly name: string; readonly endpoint: string; readonly adoptedAt: number } | null;
+  readonly environment: KnownEnvironment | null;
   /** In which something was carried out. */
   readonly otherNamespaces: readonly string[];
   readonly hasRuns: boolean;

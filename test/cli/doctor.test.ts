@@ -226,7 +226,7 @@ describe("layover doctor", () => {
     }, async () => {
       const env = { DATABASE_URL: database.url };
       await database.query(
-        "insert into layover.environment values ('default', 'production', 'db.example.com/shop', now())",
+        "insert into layover.environment (namespace, name, endpoint, adopted_at) values ('default', 'production', 'db.example.com/shop', now())",
       );
       const production = { ...env, LAYOVER_ENVIRONMENT: "production" };
       const [other, copy, same, asked] = await Promise.all([
@@ -240,9 +240,13 @@ describe("layover doctor", () => {
           " that one carries nothing out here. → Set LAYOVER_ENVIRONMENT to production; or, if its runs are to change hands: layover adopt",
       );
       expect(copy["environment"]).toMatch(
-        /^problem: The database calls itself db\.example\.com\/shop, and DATABASE_URL leads to \S+: so it is a copy, in which nothing is carried out\./,
+        /^problem: The namespace "default" belongs to the database at db\.example\.com\/shop, and DATABASE_URL leads to \S+: as long as nothing more is known, that is a copy, in which nothing is carried out\./,
       );
       expect(same["environment"]).toMatch(/^well: .* belongs to "production" at db\.example\.com\/shop/);
+      expect(await layover(["adopt", "--address"], { env: production })).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/^This is not known to be the database of the environment "production" at /),
+      });
 
       const { host, pathname } = new URL(database.url);
       const endpoint = `${host.replace(/:\d+$/, "")}${pathname}`;
@@ -256,6 +260,41 @@ Nothing was changed. If that is meant: layover adopt --yes
       });
       expect((await layover(["adopt", "--yes"], { env })).stdout).toContain(`the environment "default" at ${endpoint}`);
       expect((await report(env))["environment"]).toMatch(/^well: The namespace "default" belongs to "default" at /);
+    });
+
+    test("tells a new address of the same database from another database at the same address", {
+      timeout: 60_000,
+    }, async () => {
+      const env = { DATABASE_URL: database.url, LAYOVER_ENVIRONMENT: "production" };
+      await layover(["adopt", "--yes"], { env });
+      const moved = ["--endpoint", "db.internal/shop"];
+      const { host, pathname } = new URL(database.url);
+      const endpoint = `${host.replace(/:\d+$/, "")}${pathname}`;
+      expect((await report(env, ...moved))["environment"]).toBe(
+        `problem: The database is the right one, and is known at ${endpoint}. DATABASE_URL leads to it by db.internal/shop, from where nothing is carried out. ` +
+          `→ If a deployment uses that address: layover adopt --address. If only you do, name the deployment's: layover doctor --endpoint ${endpoint}`,
+      );
+      expect(await layover(["adopt", "--address", ...moved], { env })).toEqual({
+        status: 0,
+        stdout: 'Runs may now be carried out and started by the environment "production" at db.internal/shop, too.\n',
+        stderr: "",
+      });
+      expect((await report(env, ...moved))["environment"]).toMatch(/^well: .* at \S+, db\.internal\/shop, since/);
+      await database.query("update layover.environment set identity = 'another'");
+      expect((await report(env))["environment"]).toBe(
+        'problem: The namespace "default" belongs to another database, and this one is a copy of it, or was restored or upgraded: nothing is carried out in it. ' +
+          "→ If its runs are to go on here, and nowhere else: layover adopt",
+      );
+      await layover(["adopt", "--yes"], { env });
+      expect((await report(env))["environment"]).toMatch(/^well: /);
+    });
+
+    test("warns of an environment that nobody named, unless the database is on this machine", async () => {
+      const env = { DATABASE_URL: database.url };
+      await layover(["adopt", "--yes", "--endpoint", "db.example.com/shop"], { env });
+      expect((await report(env, "--endpoint", "db.example.com/shop"))["environment"]).toMatch(
+        /^warning: .* No environment was named\. → Name each deployment's environment/,
+      );
     });
 
     test("takes its time from the indexes, not from how many there are", async () => {

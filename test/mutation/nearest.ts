@@ -32,8 +32,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
   ],
   [
-    /^(note_deployment|adopt_environment|is_our_environment)$/,
-    "races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
+    /^(note_deployment|adopt_environment|is_our_environment|find_mismatch|check_environment|identity)$/,
+    "platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [

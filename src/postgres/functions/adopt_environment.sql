@@ -1,15 +1,29 @@
--- Someone decided: runs in this database are to be carried out by the named environment, at this address. Its first tick
--- looks at everything: what was dispatched meanwhile was refused, and so is looked at less and less often.
+-- Someone decided: runs in this database are to be carried out by the named environment, at this address alone. Its first
+-- tick looks at everything: what was dispatched meanwhile was refused, and so is looked at less and less often.
+--
+-- `isAddress`: it is the same environment and the same database, by one more address.
 create or replace function layover.adopt_environment(p jsonb) returns json
 language plpgsql volatile as $$
+declare
+  v_outcome text := 'adopted';
 begin
-  insert into layover.environment (namespace, name, endpoint, adopted_at)
-    values (p->>'namespace', p->>'environment', p->>'endpoint', layover.now())
-    on conflict (namespace) do update
-      set name = excluded.name, endpoint = excluded.endpoint, adopted_at = excluded.adopted_at,
-        deployment = null, tried_through = null;
+  if coalesce((p->>'isAddress')::boolean, false) then
+    update layover.environment e
+       set other_endpoints = array_append(array_remove(e.other_endpoints, p->>'endpoint'), p->>'endpoint'),
+           deployment = null, tried_through = null
+     where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.identity = layover.identity();
+    if not found then
+      v_outcome := 'another_database';
+    end if;
+  else
+    insert into layover.environment (namespace, name, endpoint, identity, adopted_at)
+      values (p->>'namespace', p->>'environment', p->>'endpoint', layover.identity(), layover.now())
+      on conflict (namespace) do update
+        set name = excluded.name, endpoint = excluded.endpoint, other_endpoints = '{}', identity = excluded.identity,
+          adopted_at = excluded.adopted_at, deployment = null, tried_through = null;
+  end if;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;
-  return json_build_object('outcome', 'adopted');
+  return json_build_object('outcome', v_outcome);
 end $$;

@@ -13,6 +13,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
   end if;
+  perform layover.check_environment(p);
   select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked, t.cancelled_position into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then

@@ -15,7 +15,8 @@ begin
    where t.run_id = (c->>'runId')::uuid and r.id = (c->>'runId')::uuid
      and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
      and exists (select from layover.environment e
-       where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
+       where e.namespace = p->>'namespace' and e.name = p->>'environment'
+         and p->>'endpoint' = any (e.other_endpoints || e.endpoint) and e.identity = layover.identity())
      and t.status = 'parked' and t.turn = (c->>'turn')::integer and t.ready_at <= layover.now()
      and t.lost < 2 and layover.may_run(t, layover.now())
    returning case

@@ -23,7 +23,8 @@ begin
         from item i join layover.run r on r.id = i.run_id
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)
          and exists (select from layover.environment e
-           where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint')
+           where e.namespace = p->>'namespace' and e.name = p->>'environment'
+             and p->>'endpoint' = any (e.other_endpoints || e.endpoint) and e.identity = layover.identity())
          and t.status = 'parked' and t.turn = i.turn and t.ready_at <= layover.now() and layover.may_run(t, layover.now())
          and t.lost < 2 and not t.has_pending
        returning i.number, case

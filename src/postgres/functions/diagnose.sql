@@ -47,7 +47,8 @@ begin
     select json_build_object(
       'now', layover.to_ms(v_now),
       'environment', (
-        select json_build_object('name', e.name, 'endpoint', e.endpoint, 'adoptedAt', layover.to_ms(e.adopted_at))
+        select json_build_object('name', e.name, 'endpoint', e.endpoint, 'adoptedAt', layover.to_ms(e.adopted_at),
+            'addresses', e.endpoint || e.other_endpoints, 'isSameDatabase', e.identity = layover.identity())
           from layover.environment e where e.namespace = v_namespace),
       'otherNamespaces', (
         select coalesce(json_agg(o.namespace), '[]') from (

@@ -27,7 +27,7 @@ declare
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_runs  json;
 begin
-  if p ? 'environment' and (v_known.name <> p->>'environment' or v_known.endpoint <> p->>'endpoint') then
+  if p ? 'environment' and layover.find_mismatch(p) is not null then
     return json_build_object('now', layover.to_ms(v_now), 'isOurs', false, 'isNew', false, 'runs', '[]'::json,
       'nextDueAt', null);
   end if;

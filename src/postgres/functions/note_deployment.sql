@@ -4,7 +4,7 @@ create or replace function layover.note_deployment(p jsonb) returns json
 language plpgsql volatile as $$
 begin
   update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
-   where e.namespace = p->>'namespace' and e.name = p->>'environment' and e.endpoint = p->>'endpoint';
+   where e.namespace = p->>'namespace' and layover.find_mismatch(p) is null;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;

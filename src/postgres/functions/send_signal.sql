@@ -17,6 +17,7 @@ begin
   if p ? 'keyId' then
     perform layover.check_key(p);
   end if;
+  perform layover.check_environment(p);
   select t.status, t.turn, t.ready_at, t.paused_at, t.blocked into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then

@@ -20,6 +20,7 @@ begin
   if p ? 'keyId' then
     perform layover.check_key(p);
   end if;
+  perform layover.check_environment(p);
   if p->>'workflow' is null or p->>'version' is null then
     raise exception 'start_run needs a workflow and its version' using errcode = 'LO003',
       hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
