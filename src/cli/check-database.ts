@@ -1,4 +1,5 @@
 /** Whether the database can be reached, is one that layover works with, was migrated, and lets this role do its work. */
+import { LayoverError } from "../core/errors.ts";
 import { type Query, QueryError } from "../core/ports.ts";
 import { checkSchema } from "../postgres/check-schema.ts";
 import { lookAround } from "../postgres/place.ts";
@@ -43,6 +44,9 @@ export async function checkDatabase(endpoint: string | undefined): Promise<Datab
 function failed(error: unknown): Check {
   if (error instanceof UsageError) {
     return { about: "database", level: "problem", says: error.message, todo: error.hint };
+  }
+  if (error instanceof LayoverError) {
+    return { about: "database", level: "problem", says: `It failed: ${error.message}.`, todo: error.hint };
   }
   if (error instanceof QueryError) return { about: "database", level: "problem", says: `It failed: ${error.message}.` };
   throw error;

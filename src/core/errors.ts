@@ -51,6 +51,8 @@ export const errorCodes = {
   /** The id is taken by a run that was started with another input. */
   input_conflict: 422,
   internal: 500,
+  /** The database was migrated by another release than this code works with. */
+  wrong_schema: 500,
   /** A root secret that is missing or weak. */
   invalid_secret: 500,
   /** A stored value that this version cannot read. */

@@ -9,6 +9,7 @@ import { type Alarm, type Query, QueryError } from "../core/ports.ts";
 import { Alarms } from "./alarms.ts";
 import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import { consequenceOf } from "./consequence.ts";
+import { checkFit, type KnownSchema } from "./schema-fit.ts";
 import type * as wire from "./wire.ts";
 import type * as verbs from "./wire-verbs.ts";
 
@@ -236,7 +237,9 @@ export class Calls {
     for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
       const sentAt = this.#host.monotonic();
       try {
-        const answer = answerOf<Answer & { readonly now?: number }>(await this.#query(text, parameters));
+        const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
+        // Where it throws, the time stays unknown: so the next call asks again.
+        if (name === "read_clock") checkFit(answer);
         const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
         if (isStep) await this.alarms.rearm().catch(() => {}); // what failed stands no longer: who needs it arms it
         return answer;

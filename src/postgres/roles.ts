@@ -20,7 +20,11 @@ export const roles = {
 
 const reading = ["read_clock", "get_run", "list_runs", "get_history", "diagnose"];
 
-/** Makes the roles and gives them their rights, any number of times. The schema has to be there already. */
+/**
+ * Makes the roles and gives them their rights, any number of times. The schema has to be there already.
+ *
+ * @example await makeRoles(pool); // then: grant layover_runtime to "my_app"
+ */
 export async function makeRoles(
   database: PgPool | PgClient,
   { onWait = () => {}, host = hostClock }: { readonly onWait?: (wait: Wait) => void; readonly host?: HostClock } = {},

@@ -1,8 +1,10 @@
 /** Leases are renewed at half-time, again and again; who lost one is told, and nobody else. */
+
 import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Leases } from "../../src/engine/leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { Timers } from "./timers.ts";
 
 const leaseMs = 60_000;
@@ -14,7 +16,7 @@ function aHolder() {
   const asked: PromiseWithResolvers<string>[] = [];
   const errors: unknown[] = [];
   const answer = async (text: string) => {
-    if (text.includes("read_clock")) return [{ answer: { now: 0 } }];
+    if (text.includes("read_clock")) return [{ answer: { now: 0, migration: newestMigration } }];
     const renewal = Promise.withResolvers<string>();
     asked.push(renewal);
     return [{ answer: { now: time, turns: [{ outcome: await renewal.promise }] } }];

@@ -2,10 +2,12 @@
  * Each ring uses up one alarm. So whatever comes of its tick, an alarm stands for what is due next: also where it fails, and
  * where it rang too early. (Platforms may ring again by themselves, or not.)
  */
+
 import { expect, test } from "vitest";
 import { type Dispatch, type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { Calls } from "../../src/postgres/calls.ts";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 const minute = 60_000;
@@ -32,7 +34,7 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], 
   const events: string[] = [];
   const moves = left.map((number, place) => ({ left: number, locked: place === 0 ? locked : [] }));
   const answers: Readonly<Record<string, object>> = {
-    read_clock: { now: noon },
+    read_clock: { now: noon, migration: newestMigration },
     list_due: { now: noon, isOurs: true, isNew: false, runs, nextDueAt },
   };
   const answer = async (text: string, [parameter]: readonly unknown[] = []) => {

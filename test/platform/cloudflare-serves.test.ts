@@ -1,7 +1,9 @@
 /** Two Workers' worth of workflows in one script, which share its Durable Object. */
+
 import { workflow } from "layover";
 import { type AlarmNamespace, LayoverAlarm, type QueueProducer, serve } from "layover/cloudflare";
 import { expect, test } from "vitest";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 interface Env {
@@ -15,7 +17,7 @@ function served(name: string, ticked: string[]) {
   const query = async (text: string, [parameter]: readonly unknown[] = []) => {
     const call = parameter === undefined ? {} : JSON.parse(String(parameter));
     if (text.includes("note_deployment")) noted = call.deployment;
-    if (!text.includes("list_due")) return [{ answer: { now: Date.now(), pruned: 0 } }];
+    if (!text.includes("list_due")) return [{ answer: { now: Date.now(), pruned: 0, migration: newestMigration } }];
     ticked.push(name);
     const isNew = noted !== call.deployment;
     return [{ answer: { now: Date.now(), isOurs: true, isNew, runs: [], nextDueAt: null } }];

@@ -2,15 +2,22 @@
  * What migrate makes of an empty database, written down in schema.txt. A change there is a change of what users have:
  * look at it, then write it down with `UPDATE_SCHEMA=1 npm test -- schema`.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { migrate, migrationSql } from "../../src/postgres/migrate.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 import { dumpSchema } from "./schema-dump.ts";
 
 const file = new URL("schema.txt", import.meta.url);
+
+const fitFile = new URL("../../src/postgres/schema-fit.ts", import.meta.url);
+
+function migrationCount(): number {
+  return readdirSync(new URL("../../src/postgres/migrations/", import.meta.url)).length;
+}
 
 function writtenDown(): string {
   return readFileSync(file, "utf8").replaceAll("\r\n", "\n");
@@ -22,6 +29,8 @@ if (process.env["UPDATE_SCHEMA"]) {
 
     test("is written down anew", async () => {
       writeFileSync(file, await dumpSchema(database.query));
+      const source = readFileSync(fitFile, "utf8");
+      writeFileSync(fitFile, source.replace(/(newestMigration = )\d+/, `$1${migrationCount()}`));
     });
   });
 }
@@ -34,6 +43,10 @@ describeEachPostgres("the schema", (database) => {
 
 describe("the schema", () => {
   const database = testDatabase({ isEmpty: true });
+
+  test("is the one whose number the code knows", () => {
+    expect(newestMigration).toBe(migrationCount());
+  });
 
   test("is the same when its SQL is run by hand", async () => {
     await database.pool.query(migrationSql());

@@ -1,0 +1,52 @@
+/** Code that meets a database of another release says so at once, and serves as soon as that is put right. */
+import { expect, onTestFinished, test } from "vitest";
+import { workflow } from "../../src/core/contract.ts";
+import { startInProcess } from "../../src/platform/in-process.ts";
+import { newestMigration } from "../../src/postgres/schema-fit.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const database = testDatabase({ perTest: true });
+const ping = workflow({ name: "ping", version: 1 });
+const pingWorkflow = ping.handler(({ step }) => step.run("ping", () => {}));
+
+async function start() {
+  const process = await startInProcess({ workflows: [pingWorkflow], database: database.query });
+  onTestFinished(async () => await process.close());
+  return process;
+}
+
+test("a process refuses to begin on a schema older than its code, and begins once that is migrated", async () => {
+  await database.query("update layover.migration set number = -number where number = $1", [newestMigration]);
+  await expect(start()).rejects.toMatchObject({
+    code: "wrong_schema",
+    message:
+      `this database was migrated up to migration ${newestMigration - 1}, ` +
+      `and this version of layover needs migration ${newestMigration} and its functions`,
+    hint: "Migrate before you deploy: `npx layover migrate`.",
+  });
+  await database.query("update layover.migration set number = -number where number < 0");
+  const { client } = await start();
+  await (await client.start(ping)).result({ wait: "20s" });
+});
+
+test("a process refuses functions of a release that did not tell what it migrated", async () => {
+  await database.pool.query(`create or replace function layover.read_clock() returns json
+    language sql volatile as $$ select json_build_object('now', layover.to_ms(layover.now())) $$`);
+  await expect(start()).rejects.toMatchObject({
+    code: "wrong_schema",
+    message: expect.stringContaining("this database was migrated by an older release"),
+  });
+});
+
+test("a process serves on a newer schema, unless that is one which older code does not survive", async () => {
+  const next = newestMigration + 1;
+  await database.query("insert into layover.migration values ($1, 'next', '', false, now())", [next]);
+  const { client, close } = await start();
+  await (await client.start(ping)).result({ wait: "20s" });
+  await close();
+  await database.query("update layover.migration set is_breaking = true where number = $1", [next]);
+  await expect(start()).rejects.toMatchObject({
+    code: "wrong_schema",
+    message: `this database has migration ${next}, after which this version of layover does not work`,
+  });
+});
