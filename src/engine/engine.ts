@@ -22,7 +22,7 @@ export class Engine {
     this.#crew = {
       options,
       registry: new Registry(options.workflows),
-      warm: new Warm(options.warmRuns ?? defaults.warmRuns),
+      warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       isClosing: false,
     };
   }
@@ -36,9 +36,11 @@ export class Engine {
   /**
    * One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. False: it could
    * claim none of them, as the database failed or does not know this environment. Nobody counted that as a try.
+   *
+   * @param onEnd is told of each turn that has ended
    */
-  carryOut(turns: readonly TurnRef[]): Promise<boolean> {
-    return carryOut(this.#crew, turns);
+  carryOut(turns: readonly TurnRef[], onEnd?: () => void): Promise<boolean> {
+    return carryOut(this.#crew, turns, onEnd);
   }
 
   /**

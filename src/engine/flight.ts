@@ -28,6 +28,8 @@ export class Flight {
   rowsThrough = -1;
   /** How many attempts of the inline step failed. */
   readonly failedAttempts = new Map<string, number>();
+  /** Of its history, as far as it is known, and its input. */
+  bytes = 0;
   /** Bodies that run on this flight's closures right now; the handler rests meanwhile. */
   borrowers = 0;
   /** Up to which position the handler was run on before; what it logs beyond is new. */
@@ -57,6 +59,7 @@ export class Flight {
     for (const record of records) {
       if (this.execution.isAdrift) await this.execution.drift(patience());
       await this.execution.hand(toRecord(record));
+      this.bytes += record[4]?.length ?? 0;
       if (this.execution.divergence !== undefined) return;
     }
   }
@@ -102,6 +105,7 @@ export async function takeOff(
       : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
   const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
   const flight = new Flight(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
+  flight.bytes = run.input.length;
   const step = makeStep({
     execution,
     seed: (text) => flight.seed(text),

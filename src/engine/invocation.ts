@@ -21,6 +21,7 @@ import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
 import type { Registry } from "./registry.ts";
 import { RunTurn } from "./run-turn.ts";
+import { isTooLarge } from "./too-large.ts";
 import type { Warm } from "./warm.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
@@ -35,9 +36,9 @@ export interface Crew {
 type Claimed = ClaimedRun | ClaimedBranch;
 
 /** Answers whether it could claim: whether the database answered, and knows this environment. */
-export async function carryOut(crew: Crew, refs: readonly TurnRef[]): Promise<boolean> {
+export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () => void = () => {}): Promise<boolean> {
   const invocation = new Invocation(crew, refs.length);
-  return await invocation.carryOut(refs);
+  return await invocation.carryOut(refs, onEnd);
 }
 
 class Invocation {
@@ -62,6 +63,7 @@ class Invocation {
       leaseMs,
       maxClaims: defaults.maxClaims,
       maxBeginnings: defaults.maxBeginnings,
+      budgetBytes: options.claimBytes ?? defaults.claimBytes,
     };
     this.#leases = new Leases({
       calls,
@@ -73,8 +75,8 @@ class Invocation {
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
   }
 
-  async carryOut(refs: readonly TurnRef[]): Promise<boolean> {
-    const { calls, warm } = { ...this.#options, ...this.#crew };
+  async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
+    const { warm } = { ...this.#options, ...this.#crew };
     const asked = refs.map((ref) => {
       const held =
         ref.branch === undefined
@@ -85,11 +87,14 @@ class Invocation {
     const wishes: TurnRef[] = [];
     let answer: ClaimAnswer;
     try {
-      answer = await calls.claimTurns({ ...this.#terms, turns: asked.map(({ turn }) => turn) });
+      answer = await this.#claim(asked.map(({ turn }) => turn));
     } catch (error) {
       this.#report(error, "claiming turns");
       return false;
     }
+    const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
+    for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
+    await this.#dispatch(left.map(({ ref }) => ref));
     await Promise.all(
       asked.map(async ({ ref, held, turn }, index) => {
         const claimed = answer.turns[index];
@@ -105,11 +110,31 @@ class Invocation {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
           this.#finishes.leave();
+          onEnd();
         }
       }),
     );
     for (const group of groupsOf(wishes)) await this.#dispatch(group);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
+  }
+
+  /** What cannot be answered in one piece is claimed in halves; what was claimed of it already, by the same tokens. */
+  async #claim(turns: readonly ClaimTurn[]): Promise<ClaimAnswer> {
+    const { calls } = this.#options;
+    try {
+      return await calls.claimTurns({ ...this.#terms, turns });
+    } catch (error) {
+      if (turns.length === 1 || !isTooLarge(error)) throw error;
+      const middle = Math.ceil(turns.length / 2);
+      const first = await this.#claim(turns.slice(0, middle));
+      try {
+        const { now, turns: rest } = await this.#claim(turns.slice(middle));
+        return { now, turns: [...first.turns, ...rest] };
+      } catch (error) {
+        this.#report(error, "claiming turns"); // the first half is claimed
+        return first;
+      }
+    }
   }
 
   #claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
@@ -149,6 +174,7 @@ class Invocation {
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
+      flight.bytes = Math.max(flight.bytes, claimed.historyBytes);
       const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
       const { deadlines, ...plan } = await new RunTurn({
         flight,

@@ -54,6 +54,10 @@ export interface EngineOptions {
   readonly leaseMs?: number | undefined;
   /** How many runs may be kept in memory, at rest, to go on without a replay. 0: none. Default 1,000. */
   readonly warmRuns?: number | undefined;
+  /** How many bytes of history the runs in memory may have together. Default 64 MiB. */
+  readonly warmBytes?: number | undefined;
+  /** How many bytes one claim may answer, about; one turn is claimed at least. Default 32 MiB. */
+  readonly claimBytes?: number | undefined;
   /** How long a run is kept after its end. Default 30 days, failed 90. */
   readonly keepMs?: number | undefined;
   readonly keepFailedMs?: number | undefined;
@@ -75,6 +79,8 @@ export const defaults = {
   maxSteps: 1,
   budgetMs: 10_000,
   warmRuns: 1_000,
+  warmBytes: 64 * 1024 * 1024,
+  claimBytes: 32 * 1024 * 1024,
   keepMs: 30 * 86_400_000,
   keepFailedMs: 90 * 86_400_000,
   /** How many may begin a turn alone and not finish it, before the step that the run reaches fails unexecuted. */

@@ -1,5 +1,6 @@
 /**
- * Flights that this process keeps at rest, to go on without a replay. Only what the database has confirmed is kept.
+ * Flights that this process keeps at rest, to go on without a replay. Only what the database has confirmed is kept, of so
+ * many runs and with so many bytes of history at most: 60 runs of 12 MiB would hold 768 MB.
  *
  * The next turn of a run takes a flight, alone. Its branches borrow one that stands exactly at the position where they
  * were demanded: one replay serves them all.
@@ -11,20 +12,22 @@ const mostOfOneRun = 3;
 
 export class Warm {
   readonly #capacity: number;
+  readonly #mostBytes: number;
+  #bytes = 0;
   readonly #flights = new Map<string, Flight[]>();
 
-  constructor(capacity: number) {
+  constructor(capacity: number, mostBytes: number) {
     this.#capacity = capacity;
+    this.#mostBytes = mostBytes;
   }
 
   keep(flight: Flight): void {
     if (this.#capacity === 0) return;
     const kept = (this.#flights.get(flight.runId) ?? []).filter(({ epoch }) => epoch === flight.epoch);
-    this.#flights.delete(flight.runId);
-    this.#flights.set(flight.runId, [flight, ...kept.filter((other) => other !== flight)].slice(0, mostOfOneRun));
+    this.#put(flight.runId, [flight, ...kept.filter((other) => other !== flight)].slice(0, mostOfOneRun));
     for (const oldest of this.#flights.keys()) {
-      if (this.#flights.size <= this.#capacity) return;
-      this.#flights.delete(oldest);
+      if (this.#flights.size <= this.#capacity && this.#bytes <= this.#mostBytes) return;
+      this.#put(oldest, []);
     }
   }
 
@@ -51,12 +54,20 @@ export class Warm {
   }
 
   forget(runId: string): void {
+    this.#put(runId, []);
+  }
+
+  /** As the youngest. */
+  #put(runId: string, flights: Flight[]): void {
+    for (const { bytes } of this.#flights.get(runId) ?? []) this.#bytes -= bytes;
     this.#flights.delete(runId);
+    if (flights.length === 0) return;
+    this.#flights.set(runId, flights);
+    for (const { bytes } of flights) this.#bytes += bytes;
   }
 
   #remove(flight: Flight): void {
     const rest = this.#flights.get(flight.runId)?.filter((other) => other !== flight) ?? [];
-    if (rest.length === 0) this.#flights.delete(flight.runId);
-    else this.#flights.set(flight.runId, rest);
+    this.#put(flight.runId, rest);
   }
 }

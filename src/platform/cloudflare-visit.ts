@@ -25,6 +25,9 @@ import type { Here } from "./queue-dispatch.ts";
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
+/** An isolate has 128 MB, for its requests together. A claim's answer is in there twice for a moment: as text and parsed. */
+const claimBytes = 8 * 1024 * 1024;
+
 export interface VisitSettings<Env> extends CloudflareOptions<Env> {
   readonly isolate: Isolate;
   readonly namespace: string;
@@ -96,6 +99,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
       invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
       warmRuns: 0,
+      claimBytes,
       requestId: () => requestId,
       onElsewhere: (ref) => elsewhere.add(ref),
       atRest,

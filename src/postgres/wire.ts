@@ -32,6 +32,8 @@ export interface ClaimCall {
   /** In a row and without a finish: of what was claimed alone, and of that which began. */
   readonly maxClaims: number;
   readonly maxBeginnings: number;
+  /** How large the answer may be, about; one turn is claimed at least. Left out: any. */
+  readonly budgetBytes?: number;
   readonly turns: readonly ClaimTurn[];
 }
 /** [kind, path, occurrence, isFailure, value, recordedAt, attempts] */
@@ -110,6 +112,8 @@ export type ClaimRefusal =
   | { readonly outcome: "busy"; readonly until: number }
   | { readonly outcome: "not_ready"; readonly readyAt: number | null }
   | { readonly outcome: "over"; readonly status: string }
+  /** It did not fit in the budget of bytes, and is to be claimed by another call. */
+  | { readonly outcome: "later" }
   /** It goes in a call of at most so many turns. */
   | { readonly outcome: "alone"; readonly groupSize: number }
   | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };

@@ -1,4 +1,5 @@
--- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own. What goes alone comes in
+-- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own.
+-- What would not fit in the caller's budget of bytes (`budgetBytes`) is not claimed: it answers `later`. What goes alone comes in
 -- a call of its own: it locks its run, which whoever claims branches reads without a lock.
 --
 -- On the path of every step a statement or an expression of PL/pgSQL costs 2 to 10 µs a call: here and in what it calls
@@ -11,6 +12,8 @@ declare
   v_part    record;
   v_item    record;
   v_turn    jsonb;
+  v_fitting integer;
+  v_left    integer := 0;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
@@ -18,6 +21,13 @@ begin
   if jsonb_array_length(p->'turns') = 1 then
     v_answers[1] := layover.claim_turn(p, p->'turns'->0);
   else
+    if p ? 'budgetBytes' then
+      v_fitting := layover.count_fitting(p);
+      v_left := jsonb_array_length(p->'turns') - v_fitting;
+      if v_left > 0 then
+        p := jsonb_set(p, '{turns}', jsonb_path_query_array(p, format('$.turns[0 to %s]', v_fitting - 1)::jsonpath));
+      end if;
+    end if;
     v_branching := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn) where t.turn ? 'path');
     for v_try in 1 .. 2 loop
       begin
@@ -55,5 +65,6 @@ begin
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;
-  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(
+    v_answers || array_fill(json_build_object('outcome', 'later'), array[v_left])));
 end $$;

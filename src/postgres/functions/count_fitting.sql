@@ -1,0 +1,35 @@
+-- How many of the first turns of a claim may be answered within its budget of bytes: one at least. Of what the caller does
+-- not hold: input, history, mail, pending rows. Values travel as text within json, which at most doubles them. Looks without
+-- a lock: a record more does no harm.
+create or replace function layover.count_fitting(p jsonb) returns integer
+language plpgsql volatile as $$
+begin
+  return (
+    select count(*) filter (where o.place = 1 or o.bytes <= (p->>'budgetBytes')::bigint)
+      from (
+        select i.place, sum(coalesce(s.bytes, 0)) over (order by i.place) as bytes
+          from jsonb_array_elements(p->'turns') with ordinality as i (turn, place)
+          left join lateral (
+            select 2 * (case
+                when (i.turn->'have'->>'epoch')::integer = t.epoch
+                  and (i.turn->'have'->>'position')::integer = t.last_position then 0
+                when (i.turn->'have'->>'epoch')::integer = t.epoch
+                  and (i.turn->'have'->>'position')::integer < t.last_position
+                then (select sum(coalesce(octet_length(h.value), 0) + 200) from layover.record h
+                  where h.run_id = t.run_id and h.epoch = t.epoch
+                    and h.position > (i.turn->'have'->>'position')::integer and h.position <= t.last_position)
+                else t.history_bytes + 200 * t.last_position
+                  + (select octet_length(r.input) from layover.run r where r.id = t.run_id) end
+              + case when t.has_mail and not i.turn ? 'path' then
+                  coalesce((select sum(octet_length(g.payload) + 200) from layover.signal g
+                    where g.run_id = t.run_id and g.position is null), 0)
+                  + coalesce((select sum(octet_length(k.value) + 200) from layover.callback k
+                    where k.run_id = t.run_id and k.position is null), 0)
+                else 0 end
+              + case when t.has_pending and not i.turn ? 'path' then
+                  coalesce((select sum(octet_length(b.path) + 200) from layover.pending b where b.run_id = t.run_id), 0)
+                else 0 end) as bytes
+              from layover.run_state t where t.run_id = (i.turn->>'runId')::uuid
+          ) as s on true
+      ) as o);
+end $$;

@@ -1,0 +1,93 @@
+/** Runs with large histories that are due together: nothing is answered in one piece that is too large for a process. */
+import { expect, test } from "vitest";
+import { workflow } from "../../src/core/contract.ts";
+import { type Query, QueryError } from "../../src/core/ports.ts";
+import { startInProcess } from "../../src/platform/in-process.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const database = testDatabase();
+
+const large = workflow({ name: "large", version: 1 });
+const largeWorkflow = large.handler(async ({ step }) => {
+  let bytes = 0;
+  for (let number = 1; number <= 6; number += 1) bytes += (await step.run(`part ${number}`, () => "never")).length;
+  return await step.run("sum", () => bytes);
+});
+
+test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_000 }, async () => {
+  const count = 100;
+  await database.pool.query(
+    `with started as materialized (
+       select layover.start_run(json_build_object('namespace', 'large', 'runId', layover.new_id(), 'workflow', 'large',
+         'version', 1, 'input', null)::jsonb) from generate_series(1, $1))
+     select count(*) from started`,
+    [count],
+  );
+  await database.pool.query(
+    `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+       select s.run_id, 0, n, 'step', 'part ' || n, 1, false, layover.now(), '0"' || repeat('x', 1048573) || '"'
+         from layover.run_state s, generate_series(1, 6) as n where s.namespace = 'large'`,
+    [],
+  );
+  await database.pool.query(
+    `update layover.run_state set last_position = 6, handed_position = 6, history_bytes = 6 * 1048576,
+       due_at = layover.now() where namespace = $1`,
+    ["large"],
+  );
+  const errors: unknown[] = [];
+  const { dispatch, close } = await startInProcess({
+    workflows: [largeWorkflow],
+    database: database.query,
+    namespace: "large",
+    onError: (error) => errors.push(error),
+  });
+  await expect
+    .poll(
+      async () => {
+        await dispatch.idle();
+        const { rows } = await database.pool.query(
+          "select count(*)::integer as done from layover.run_state where namespace = $1 and status = 'completed'",
+          ["large"],
+        );
+        return rows[0]?.done;
+      },
+      { timeout: 240_000, interval: 200 },
+    )
+    .toBe(count);
+  await close();
+  expect(errors).toEqual([]);
+});
+
+test("a claim whose answer is too large for the driver is sent again in halves", { timeout: 60_000 }, async () => {
+  const small = workflow({ name: "small", version: 1 });
+  const sizes: number[] = [];
+  const narrow = async (...[text, parameters]: Parameters<Query>) => {
+    const turns = text.includes("claim_turns") ? JSON.parse(String(parameters?.[0])).turns.length : 0;
+    if (turns > 0) sizes.push(turns);
+    const cause = Object.assign(new Error("Cannot create a string longer than …"), { code: "ERR_STRING_TOO_LONG" });
+    const rows = await database.query(text, parameters);
+    if (turns > 4) throw new QueryError(cause.message, { isRolledBack: false, cause });
+    return rows;
+  };
+  const { client, dispatch, close } = await startInProcess({
+    workflows: [small.handler(({ step }) => step.run("it", () => "done"))],
+    database: Object.assign(narrow, { endpoint: database.query.endpoint }),
+    namespace: "small",
+  });
+  const runIds = await Promise.all(
+    Array.from({ length: 9 }, async () => {
+      const runId = crypto.randomUUID().replace(/^.{13}/, "01890000-0000");
+      await database.query("select layover.start_run($1)", [
+        JSON.stringify({ namespace: "small", runId, workflow: "small", version: 1, input: null }),
+      ]);
+      return runId;
+    }),
+  );
+  await dispatch.dispatch(
+    runIds.map((runId) => ({ runId, turn: 1 })),
+    0,
+  );
+  for (const runId of runIds) expect(await client.result(runId, { wait: "30s" })).toBe("done");
+  expect([...new Set(sizes)].sort()).toEqual([2, 3, 4, 5, 9]);
+  await close();
+});
