@@ -32,7 +32,16 @@ const resident = { maxSteps: 100, budgetMs: 1_000 };
 
 type Settings = Pick<
   EngineOptions,
-  "environment" | "invocation" | "leaseMs" | "warmRuns" | "keepMs" | "keepFailedMs" | "onLog" | "onError"
+  | "environment"
+  | "invocation"
+  | "leaseMs"
+  | "warmRuns"
+  | "warmBytes"
+  | "claimBytes"
+  | "keepMs"
+  | "keepFailedMs"
+  | "onLog"
+  | "onError"
 >;
 
 export interface InProcessOptions extends Settings {
@@ -43,7 +52,10 @@ export interface InProcessOptions extends Settings {
   /** Where callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback` throws. */
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
-  /** How many invocations may be under way. Default: 64. */
+  /**
+   * How many invocations may be under way that began within the last second. Default: 64. Slow bodies do not count, so they
+   * keep no other run from beginning. Of all bodies together 1,000 at most are under way, however many runs are ready.
+   */
   readonly concurrency?: number | undefined;
   /** How many turns one invocation takes at most of what is ready together. Default: 100. */
   readonly batch?: number | undefined;
@@ -74,7 +86,11 @@ export async function startInProcess(given: InProcessOptions): Promise<InProcess
   const alarm = new TimerAlarm(() => ticker.ring());
   const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
   if (isExclusive) await translated(() => calls.voidLeases());
-  const dispatch = new InProcessDispatch({ carryOut: (turns) => engine.carryOut(turns), concurrency, batch });
+  const dispatch = new InProcessDispatch({
+    carryOut: (turns, onEnd) => engine.carryOut(turns, onEnd),
+    concurrency,
+    batch,
+  });
   const canSeal = secrets !== undefined && publicUrl !== undefined;
   const sealCallback = canSeal ? callbackSealer({ secrets, namespace, publicUrl }) : undefined;
   const openCallback = secrets && callbackOpener({ secrets, namespace });

@@ -132,12 +132,41 @@ describe("what is dispatched in process", () => {
   });
 });
 
-describe("a delayed dispatch", () => {
+describe("of 6,400 turns that are ready together", () => {
+  test("1,000 are under way, and as many more as have ended, each by itself", async () => {
+    const taken: (() => void)[] = [];
+    const carryOut = (refs: readonly TurnRef[], onEnd: () => void) => {
+      for (const _ of refs) taken.push(onEnd);
+      return new Promise<void>(() => {});
+    };
+    const dispatch = new InProcessDispatch({ carryOut, concurrency: 64, batch: 100 });
+    await dispatch.dispatch(turns(...Array.from({ length: 6_400 }, (_, number) => `${number}`)), 0);
+    expect(taken).toHaveLength(1_000);
+    for (const end of taken.slice(0, 7)) end();
+    await settled();
+    expect(taken).toHaveLength(1_007);
+  });
+});
+
+describe("a dispatch", () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
   afterEach(() => {
     vi.useRealTimers();
+  });
+
+  test("that is slow keeps others from beginning for a second at most", async () => {
+    const { dispatch, invocations } = aDispatch({ concurrency: 2 });
+    for (const run of ["slow", "slower"]) {
+      await dispatch.dispatch(turns(run), 0);
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    await dispatch.dispatch(turns("fast"), 0);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(runsOf(invocations)).toEqual([["slow"], ["slower"]]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(runsOf(invocations)).toEqual([["slow"], ["slower"], ["fast"]]);
   });
 
   test("begins after its delay, beside what is ready before", async () => {
