@@ -47,6 +47,12 @@ function translate(cause: QueryError): Error {
         hint: "Run `npx layover migrate --roles` as the role that migrates, and then: grant layover_runtime to this role.",
         cause,
       });
+    case "LO007":
+      return new LayoverError("too_many_signals", "the run has not taken as many signals as it may keep", {
+        hint: "A run keeps 10,000 signals that it has not taken, of 16 MiB together. Send it again when some are taken.",
+        details: { limit: 10_000, limitBytes: 16 * 1024 * 1024 },
+        cause,
+      });
     case "3F000":
     case "42883":
     case "42P01":

@@ -50,6 +50,8 @@ export const errorCodes = {
   unknown_signal: 422,
   /** The id is taken by a run that was started with another input. */
   input_conflict: 422,
+  /** Of one run, that it has not taken. */
+  too_many_signals: 429,
   internal: 500,
   /** The database was migrated by another release than this code works with. */
   wrong_schema: 500,

@@ -28,6 +28,34 @@ describe("signals over HTTP", () => {
     expect(statements.length).toBe(before);
   });
 
+  it("are refused where the run keeps as many as it may, or as many bytes, until it has taken some", async () => {
+    const { app, client } = anApp(database.query);
+    const full = async (signals: number, payload: string) => {
+      const { runId } = await client.start(order, { id: "1" });
+      const put = `insert into layover.signal (run_id, id, dedupe_id, name, payload, is_parsed, received_at)
+        select $1, gen_random_uuid(), n, 'address', $3, true, now() from generate_series(1, $2) as t (n)`;
+      await database.pool.query(put, [runId, signals, payload]);
+      const send = async (dedupeId: string) => {
+        const init = json({ payload: { city: "Bonn" }, dedupeId });
+        const response = await app.request(`/v1/runs/${runId}/signals/address`, init);
+        return [response.status, await response.json()];
+      };
+      const take = () => database.pool.query("update layover.signal set position = 1 where run_id = $1", [runId]);
+      return { send, take };
+    };
+    const refused = [429, { code: "too_many_signals", limit: 10_000, limitBytes: 16_777_216 }];
+    const many = await full(9_999, "1null");
+    expect(await many.send("last")).toMatchObject([202, { outcome: "sent" }]);
+    expect(await many.send("more")).toMatchObject(refused);
+    expect(await many.send("last")).toMatchObject([202, { outcome: "duplicate" }]);
+    await many.take();
+    expect(await many.send("more")).toMatchObject([202, { outcome: "sent" }]);
+    const stored = '1{"city":"Bonn"}'.length;
+    const large = await full(16, "x".repeat(1024 * 1024 - stored / 16));
+    expect(await large.send("last")).toMatchObject([202, { outcome: "sent" }]);
+    expect(await large.send("more")).toMatchObject(refused);
+  });
+
   it("tell by code why they were not taken", async () => {
     const { app, client, calls } = anApp(database.query);
     const { runId } = await client.start(order, { id: "1" }, { id: "o1" });

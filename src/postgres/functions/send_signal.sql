@@ -9,6 +9,7 @@ declare
   v_now   timestamptz;
   v_ready boolean := false;
   v_count integer;
+  v_bytes bigint;
   s       record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
@@ -35,6 +36,12 @@ begin
   get diagnostics v_count = row_count;
   if v_count = 0 then
     return json_build_object('outcome', 'duplicate', 'runId', v_run);
+  end if;
+  select count(*), sum(octet_length(g.payload)) into v_count, v_bytes from layover.signal g
+   where g.run_id = v_run and g.position is null;
+  if v_count > 10000 or v_bytes > 16777216 then -- whoever may send signals could fill the disk by one run
+    raise exception 'the run % has not taken % signals of % bytes, and may keep 10000 of 16777216', v_run, v_count, v_bytes
+      using errcode = 'LO007', hint = 'Send again when the run has taken some.';
   end if;
   v_ready := s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now) and layover.has_answer(v_run);
   update layover.run_state t
