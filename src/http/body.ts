@@ -92,6 +92,12 @@ export function isForm(headers: Headers): boolean {
 export async function readText(request: Request, maxBytes: number): Promise<string> {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && charset.toLowerCase() !== "utf-8") throw unsupported(`charset ${charset}`, "UTF-8");
+  const encoding = request.headers.get("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new LayoverError("unsupported_media_type", `the body came with the encoding ${encoding.slice(0, 100)}`, {
+      hint: "Send it as it is, without the header `content-encoding`.",
+    });
+  }
   const announced = Number(request.headers.get("content-length") ?? 0);
   if (announced > maxBytes) throw tooLarge(maxBytes, announced);
   const bytes = await readBytes(request, maxBytes);

@@ -122,7 +122,17 @@ function waitOf(query: URLSearchParams): number | undefined {
 /** The draft has it in quotes, many clients do not. */
 function idempotencyKeyOf(headers: Headers): string | undefined {
   const key = headers.get("idempotency-key") ?? undefined;
-  return key?.replace(/^"(.*)"$/, "$1");
+  return key && utf8In(key).replace(/^"(.*)"$/, "$1");
+}
+
+/** A header is handed over a byte a character. What is UTF-8 was meant as that. */
+function utf8In(header: string): string {
+  try {
+    const bytes = Uint8Array.from(header, (character) => character.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return header;
+  }
 }
 
 function statusIn(query: URLSearchParams): RunStatus | undefined {

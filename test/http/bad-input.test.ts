@@ -232,7 +232,9 @@ describe("bad input", () => {
     expect(await answerTo(open, { method: "POST", body: "x", headers: { "content-type": "text/plain" } })).toBe(
       "415 unsupported_media_type",
     );
+    expect(await answerTo(start, post("{}", { "content-encoding": "gzip" }))).toBe("415 unsupported_media_type");
     const body = JSON.stringify({ input: { id: "1" } });
+    expect(await answerTo(start, post(body, { "content-encoding": "identity" }))).toBe("201");
     expect(await answerTo(start, post(body, { "content-type": 'Application/JSON; charset="UTF-8"' }))).toBe("201");
   });
 

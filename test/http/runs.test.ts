@@ -51,6 +51,9 @@ describe("POST /v1/workflows/:name/runs", () => {
     expect((await client.get(quoted.runId)).id).toBe("key-1");
     expect(await start("key-1", {})).toMatchObject({ runId: quoted.runId, isNew: false });
     expect(await start("key-1", { id: "mine" })).toMatchObject({ id: "mine", isNew: true });
+    const inUtf8 = Buffer.from("Schlüssel-1").toString("latin1");
+    expect(await start(inUtf8, {})).toMatchObject({ id: "Schlüssel-1" });
+    expect(await start("Schl\u00fcssel-2", {})).toMatchObject({ id: "Schlüssel-2" });
   });
 
   it("takes a delay, a date, a version and a trace context", async () => {
