@@ -59,6 +59,7 @@ function heading(run: RunView, { now, width, full }: Terms): string {
     ],
     ["times out", timeoutAt === undefined || isOver(status) ? "" : moment(timeoutAt, now)],
     ["says", run.customStatus ?? ""],
+    ["not taken", Object.entries(mailOf(run)).map(untaken).join(", ")],
     ["input", describeValue(input, width)],
     ["result", describeValue(result, width)],
   ];
@@ -67,6 +68,15 @@ function heading(run: RunView, { now, width, full }: Terms): string {
     .map(([name, text]) => `${styleText("dim", name.padEnd(9))}  ${cutOff(plain(text), width - 11)}`);
   const title = `${styleText("bold", plain(`${workflow}@${version}`))} ${coloured(status)}`;
   return [title, ...lines, ...reasons(run, full)].join("\n");
+}
+
+/** A server of an earlier release does not tell. */
+function mailOf({ untaken = {} }: Partial<Pick<RunView, "untaken">>): RunView["untaken"] {
+  return untaken;
+}
+
+function untaken([name, count]: readonly [name: string, count: number]): string {
+  return `${count === 1 ? "1 signal" : `${count} signals`} ${JSON.stringify(name)}`;
 }
 
 /** In full: this is what people come for. */

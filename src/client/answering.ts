@@ -65,8 +65,14 @@ export function encodedRejection(reason: Rejection): string {
   return encode(error, { what: "the rejection" });
 }
 
-/** @throws LayoverError `run_over` */
-export function sentSignal(answer: Exclude<SignalAnswer, { outcome: "unknown" }>): "sent" | "duplicate" {
+/** @throws LayoverError `run_over`, `signal_closed` */
+export function sentSignal(answer: Exclude<SignalAnswer, { outcome: "unknown" }>, name: string): "sent" | "duplicate" {
+  if (answer.outcome === "closed") {
+    throw new LayoverError("signal_closed", `the run ${answer.runId} takes no more signal ${JSON.stringify(name)}`, {
+      hint: "It closed that name and is about to end. Start a new run, or leave the signal out.",
+      details: { runId: answer.runId, signal: name },
+    });
+  }
   if (answer.outcome !== "over") return answer.outcome;
   throw new LayoverError("run_over", `the run ${answer.runId} is over (${answer.status}), so it takes no signal`, {
     hint: "Start a new run, or leave the signal out.",

@@ -173,7 +173,7 @@ export class Client implements ClientVerbs {
       ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
     };
     const answer = found(await translated(() => this.#calls.sendSignal(call)), call);
-    const outcome = sentSignal(answer);
+    const outcome = sentSignal(answer, name);
     if (outcome === "sent" && "turn" in answer) await this.#hint(answer.runId, answer.turn, 0);
     return { runId: answer.runId, outcome };
   }

@@ -46,6 +46,10 @@ export interface RunView {
   /** Of the turn under way: if it ends without a word, another one begins then. */
   readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
+  /** Names of signals that it takes no more. */
+  readonly closed: readonly string[];
+  /** How many signals of each name are there that it has not taken; in a list always empty. */
+  readonly untaken: Readonly<Record<string, number>>;
   /** How many records its history has. */
   readonly records: number;
   /** Counted from 1: the turn under way, or the next one. */
@@ -78,6 +82,8 @@ export function runView(run: WireRunView): RunView {
     dueAt: dateOf(run.dueAt),
     leasedUntil: dateOf(run.leasedUntil),
     timeoutAt: dateOf(run.timeoutAt),
+    closed: run.closed ?? [],
+    untaken: run.untaken ?? {},
     records: run.records,
     turn: run.turn,
     epoch: run.epoch,

@@ -43,9 +43,9 @@ export interface RunVerbs {
   settle(runId: string, options?: WaitOptions): Promise<RunEnding>;
 
   /**
-   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it.
+   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it or ends.
    *
-   * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`
+   * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`, `signal_closed`
    */
   signal<C extends Contract, Name extends keyof SignalsOf<C> & string>(
     run: string | { readonly id: string },
@@ -106,7 +106,7 @@ export class Run<C extends Contract> {
     return resultOf(ending, options.wait) as ResultOf<C>;
   }
 
-  /** @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over` */
+  /** @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`, `signal_closed` */
   signal<Name extends keyof SignalsOf<C> & string>(
     name: Name,
     payload: InferInput<SignalsOf<C>[Name]>,

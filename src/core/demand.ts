@@ -16,6 +16,13 @@ export interface StepBody {
   readonly body: (context: StepContext) => unknown;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
+  /** The callback that it announces. */
+  readonly announces?: { readonly path: string; readonly occurrence: number } | undefined;
+}
+/** The question whether mail of a name is there; if not, the name is closed. */
+export interface Close {
+  readonly kind: "close";
+  readonly name: string;
 }
 export interface Sleep {
   readonly kind: "sleep";
@@ -30,7 +37,7 @@ export interface Wait {
   readonly timeoutMs: number | undefined;
   readonly onTimeout: "throw" | "null";
 }
-export type Wanted = StepBody | Sleep | Wait;
+export type Wanted = StepBody | Sleep | Wait | Close;
 
 export interface Demand {
   readonly path: string;

@@ -21,6 +21,8 @@ export const errorCodes = {
   unknown_callback: 404,
   method_not_allowed: 405,
   run_over: 409,
+  /** The run has closed the name of this signal. */
+  signal_closed: 409,
   callback_conflict: 409,
   wrong_environment: 409,
   wrong_isolation: 409,

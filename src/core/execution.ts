@@ -38,6 +38,8 @@ export class Execution {
   cancellation: string | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
+  /** Names of signals that the handler has closed. */
+  readonly closed = new Set<string>();
   /** What the verbs of `step` gave to the handler. */
   readonly handedOut = new HandedOut();
   readonly #atRest: () => Promise<void>;

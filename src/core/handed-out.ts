@@ -71,6 +71,7 @@ export function handingOut(step: Step, prefix: string, handedOut: HandedOut): St
       const wait = (options?: WaitOptions) => give("the wait for callback", name, callback.wait(options));
       return { ...callback, wait };
     },
+    close: (name) => give("close", name, step.close(name)),
     scope: (name, inside) => give("scope", name, step.scope(name, inside)),
     all: (name, branches) => give("all", name, step.all(name, branches)),
     race: (name, branches) => give("race", name, step.race(name, branches)),

@@ -6,7 +6,7 @@ import { type Demand, placeName } from "./demand.ts";
 import { type ErrorValue, toErrorValue } from "./error-value.ts";
 import { CallbackRejectedError, StepError, TimeoutError } from "./user-errors.ts";
 
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close";
 
 /** One entry of the history. What is recorded never changes. */
 export interface HistoryRecord {
@@ -36,7 +36,7 @@ export function settle(demand: Demand, record: HistoryRecord): void {
 
 /** A sleep that ended, a wait that timed out. */
 function settleEmpty({ wanted, resolve, reject }: Demand): void {
-  if (wanted.kind === "sleep" || wanted.kind === "step") resolve(undefined);
+  if (wanted.kind === "sleep" || wanted.kind === "step" || wanted.kind === "close") resolve(undefined);
   else if (wanted.onTimeout === "null") resolve(null);
   else reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
 }

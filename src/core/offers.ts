@@ -78,6 +78,7 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       : undefined;
   switch (wanted.kind) {
     case "step":
+    case "close":
       return undefined;
     case "sleep":
       return ended();

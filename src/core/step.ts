@@ -129,6 +129,14 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     name: Name,
     options?: WaitOptions,
   ): Promise<InferOutput<Signals[Name]>>;
+  /**
+   * Ends the taking of signals of that name, unless one is there that was not taken. True: the name is closed, and whoever
+   * sends such a signal from now on is refused. False: take what is there, and ask again. So no signal that was accepted
+   * is lost at the end of a run.
+   *
+   * @example do { while (await take(step)); } while (!(await step.close("item")));
+   */
+  close<Name extends keyof Signals & string>(name: Name): Promise<boolean>;
   /** Makes a one-time URL by which an outside system answers. @example const approval = step.createCallback("approval"); */
   createCallback<Name extends keyof Callbacks & string>(
     name: Name,

@@ -1,7 +1,7 @@
 /**
  * The `step` of a handler: each verb names its place, checks what it is given, and turns into a demand.
  */
-import { type MapScope, placeName } from "./demand.ts";
+import { type MapScope, placeName, type StepBody } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
 import { LayoverError } from "./errors.ts";
 import type { Execution } from "./execution.ts";
@@ -63,8 +63,10 @@ export function makeStep(options: StepsOptions): Step {
   return stepIn(options, { prefix: "", map: undefined });
 }
 
-function stepIn(options: StepsOptions, scope: Scope): Step {
+/** `announces`: the callback that the steps in there announce. */
+function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["announces"]): Step {
   const { execution, seed, sealCallback, stepTimeoutMs, digest } = options;
+  const { closed } = execution;
 
   const place = (name: string, key = "") => {
     execution.checkIsOutside(name);
@@ -102,6 +104,7 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
       body: (context: StepContext) => execution.call(placeName(at), () => body(context)),
       retry: resolveRetry(retry),
       timeoutMs,
+      announces,
     });
     return result as Result; // the body's own result, through the codec
   }
@@ -121,6 +124,13 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
     const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
     return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
+  }
+
+  async function close(name: string): Promise<boolean> {
+    checkIsDeclared("signal", name, options.signals);
+    const isClosed = (await execution.demand(place(name), { kind: "close", name })) === true;
+    if (isClosed) closed.add(name);
+    return isClosed;
   }
 
   function callbackAt(name: string, at: ReturnType<typeof place>, question: Question = {}): Callback<unknown> {
@@ -145,8 +155,10 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     checkOptions(what, waitOptions, [...optionsOfWait, "retry", "title", "text"]);
     const { retry, title, text, ...wanted } = waitOptions;
     const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
-    const callback = callbackAt(name, place(name), question);
-    await inside(`${room(name)}/`).run(
+    const at = place(name);
+    const callback = callbackAt(name, at, question);
+    const announcing = stepIn(options, { prefix: `${room(name)}/`, map: scope.map }, at);
+    await announcing.run(
       "announce",
       async (context) => {
         await announce({ ...context, url: callback.url, token: callback.token });
@@ -212,10 +224,17 @@ function stepIn(options: StepsOptions, scope: Scope): Step {
     },
     waitForSignal: async (name: string, waitOptions?: WaitOptions) => {
       checkIsDeclared("signal", name, options.signals);
+      if (closed.has(name)) {
+        throw invalid(
+          `the signal ${JSON.stringify(name)} is closed`,
+          "Wait for it before step.close(…), not after it.",
+        );
+      }
       return wait("signal", place(name), name, waitOptions);
     },
     createCallback: (name, question) => callbackAt(name, place(name), question),
     waitForCallback,
+    close,
     scope: async (name, body) => {
       checkFunction(`the body of scope ${JSON.stringify(name)}`, body, "({ step }) => …");
       return body({ step: inside(`${room(name)}/`) });

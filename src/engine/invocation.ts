@@ -242,7 +242,11 @@ class Invocation {
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
     const answer = await this.#finishes.send(
-      { ...finish, ...branchResult(result, number, this.#options.requestId?.()) },
+      {
+        ...finish,
+        ...branchResult(result, number, this.#options.requestId?.()),
+        ...(demand.wanted.announces !== undefined && { announces: demand.wanted.announces }),
+      },
       retryInMs === undefined ? [] : [endedAt + retryInMs],
     );
     if (answer.outcome !== "finished") return this.#reportRefusal(answer, turn.runId);

@@ -14,6 +14,7 @@ import type {
   FinishRun,
   NewDemand,
   NewRecord,
+  Place,
   WireCallback,
   WireSignal,
 } from "../postgres/wire.ts";
@@ -51,6 +52,8 @@ export class RunTurn {
   #answers: readonly WireCallback[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
+  readonly #closes: string[] = [];
+  #announces: Place | undefined;
   #bytes = 0;
 
   constructor(options: RunTurnOptions) {
@@ -78,6 +81,11 @@ export class RunTurn {
       const excess = tooLong(this.#claimed, this.#records.length, this.#bytes);
       if (excess !== undefined) return this.#end("failed", { value: excess });
 
+      const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
+      if (closing?.wanted.kind === "close") {
+        if (!(await this.#close(closing, closing.wanted.name))) return this.#end("ready");
+        continue;
+      }
       const offer = this.#nextOffer();
       if (offer !== undefined) {
         await this.#take(offer);
@@ -98,6 +106,22 @@ export class RunTurn {
     const { execution } = this.#flight;
     await execution.drift(this.#options.patience());
     if (!execution.isAdrift) this.#options.warn("foreign_await", foreignAwait(execution.lastPlace));
+  }
+
+  /**
+   * Whether mail of a name is there, and if not, the name is closed. A signal may come until the finish, which is deferred
+   * then and drops the turn's records. So a name is closed only in a turn that has carried out nothing and carries out
+   * nothing more. False: this one has, or the claim did not offer all that came: the next turn decides.
+   */
+  async #close(demand: Demand, name: string): Promise<boolean> {
+    const hasMail = this.#signals.some((signal) => signal.name === name);
+    if (!hasMail) {
+      if (this.#cutShort.has(name) || (this.#isStepDone && this.#closes.length === 0)) return false;
+      this.#isStepDone = true;
+      this.#closes.push(name);
+    }
+    await this.#record(demand, { kind: "close", value: encode(!hasMail) });
+    return true;
   }
 
   #nextOffer(): Offer | undefined {
@@ -142,7 +166,13 @@ export class RunTurn {
   /** Carries out one attempt; answers the delay if there is to be another. */
   async #carryOut(step: Demand): Promise<number | undefined> {
     const { failedAttempts } = this.#flight;
+    const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
     const number = (failedAttempts.get(placeName(step)) ?? 0) + 1;
+    if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {
+      // Whoever answered knew the callback, whatever became of its announcement.
+      await this.#record(step, { kind: "step", value: encode(undefined), attempts: Math.max(1, number - 1) });
+      return undefined;
+    }
     const result = await this.#options.attempt(step, number);
     const { beganAt } = result;
     if (result.kind === "succeeded") {
@@ -167,6 +197,7 @@ export class RunTurn {
       failedAttempts.set(placeName(step), number);
       return retryInMs;
     }
+    this.#announces = announces;
     await this.#record(step, { kind: "step", value: error, isFailure: true, beganAt, attempts: number });
     return undefined;
   }
@@ -197,7 +228,7 @@ export class RunTurn {
     const { rows } = this.#flight;
     const place = placeName(demand);
     if (rows.has(place)) return rows.get(place);
-    return demand.wanted.kind === "step" ? undefined : demand.wanted.until;
+    return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
   }
 
   #deadlines(instants: readonly number[]): readonly number[] {
@@ -215,6 +246,8 @@ export class RunTurn {
       ...(this.#records.length > 0 && { records: this.#records }),
       ...(this.#attempt !== undefined && { attempt: this.#attempt }),
       ...(released.length > 0 && { released }),
+      ...(this.#closes.length > 0 && { closes: this.#closes }),
+      ...(this.#announces !== undefined && { announces: this.#announces }),
       ...more,
     };
   }
@@ -232,6 +265,8 @@ function notAwaited(what: string): string {
 function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {
   const place = { path, occurrence, demandedAfter, ordinal };
   switch (wanted.kind) {
+    case "close":
+      throw new Error(`${path} is decided before its run is parked`);
     case "step":
       return { ...place, kind: "branch", ...(map !== undefined && { map }) };
     case "sleep":

@@ -40,7 +40,7 @@ export type SignalCall = RunKey & {
 };
 export type SignalAnswer =
   | { readonly outcome: "sent"; readonly runId: string; readonly turn?: number | null; readonly now?: number }
-  | { readonly outcome: "duplicate"; readonly runId: string }
+  | { readonly outcome: "duplicate" | "closed"; readonly runId: string }
   | { readonly outcome: "over"; readonly runId: string; readonly status: string }
   | { readonly outcome: "unknown" };
 
@@ -82,6 +82,10 @@ export interface WireRunView {
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
+  /** Names of signals that it takes no more. */
+  readonly closed: readonly string[] | null;
+  /** How many signals of each name it has not taken. Not in lists. */
+  readonly untaken: Readonly<Record<string, number>> | null;
   readonly tags: Readonly<Record<string, string>>;
 }
 /** What people see, derived from the rows (run_status.sql). The last three are for ever. */

@@ -46,7 +46,7 @@ export type WireRecord = readonly [
   recordedAt: number,
   attempts: number,
 ];
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close";
 export type PendingKind = "branch" | "retry" | "sleep" | "signal" | "callback";
 export interface WirePending extends Place {
   readonly kind: PendingKind;
@@ -162,6 +162,10 @@ export interface FinishRun {
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
   readonly attempt?: FailedAttempt;
+  /** Names of signals that it closes. If one of them has come that its records do not take, the finish is deferred. */
+  readonly closes?: readonly string[];
+  /** The callback whose announcement failed for good. If its answer is there, the finish is deferred. */
+  readonly announces?: Place;
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
   readonly bytes?: number;
@@ -181,6 +185,8 @@ export interface FinishBranch extends Place {
     readonly attempts: number;
   };
   readonly attempt?: Omit<FailedAttempt, keyof Place | "demandedAfter">;
+  /** The callback that it announces. If its answer is there, an attempt that failed counts as one that succeeded. */
+  readonly announces?: Place;
   /** The code does not fit the history: blocks the run. */
   readonly blocked?: string;
   readonly bytes?: number;

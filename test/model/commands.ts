@@ -77,6 +77,8 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   sawLess: seldom(30),
   chains: seldom(4),
   isSpoilt: seldom(40),
+  closes: fc.option(fc.constantFrom("red" as const, "blue" as const), { nil: undefined, freq: 8 }),
+  announces: seldom(4),
 });
 
 const isElsewhere = seldom(25);
@@ -209,6 +211,7 @@ const plain: fc.Arbitrary<Partial<FinishItem>> = fc.record({
   next: usually(6, "go on" as const, "complete", "fail"),
   demands: fc.constant([]),
   releases: fc.constant(false),
+  closes: fc.constant(undefined),
   chains: fc.boolean(),
 });
 const batches: fc.Arbitrary<Wish> = fc.record({

@@ -46,7 +46,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
     return superseded;
   }
 
-  const isWhole = f.position === run.history.length;
+  const isWhole = f.position === run.history.length && !hasCome(run, f);
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
   run.status = "parked";
   run.turn += 1;
@@ -59,6 +59,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {
     record(run, f);
+    run.closed.push(...(f.closes ?? []));
     recordAttempt(run, f, now);
   }
   const freed = release(run, f, through, now);
@@ -86,6 +87,17 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
       };
   run.lastFinish = { token: f.token, answer };
   return answer;
+}
+
+/** Whether mail of a name that it closes is there and not taken by it, or the answer whose announcement it says has failed. */
+export function hasCome(run: Run, { closes = [], announces, records = [] }: FinishRun): boolean {
+  const isLeft = ({ name, number, takenAt }: Run["signals"][number]) =>
+    closes.includes(name) && takenAt === undefined && !records.some(({ signal }) => signal === number);
+  return run.signals.some(isLeft) || (announces !== undefined && run.answers.some((it) => isUntaken(it, announces)));
+}
+
+function isUntaken(answer: Run["answers"][number], place: Place): boolean {
+  return answer.takenAt === undefined && isSamePlace(answer, place);
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
@@ -187,6 +199,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   row.loneClaims = 0;
   row.beginnings = 0;
   row.losses = noLosses;
+  f = settleAnnouncement(run, f);
   if (f.blocked !== undefined) {
     run.isBlocked = true;
     return { outcome: "finished", turn: f.turn };
@@ -218,6 +231,15 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   };
   row.lastFinish = { token: f.token, answer };
   return answer;
+}
+
+/** An announcement that failed has succeeded, if somebody answered. */
+function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
+  const { announces, attempt, ...others } = f;
+  if (announces === undefined || attempt === undefined) return f;
+  if (!run.answers.some((answer) => isUntaken(answer, announces))) return f;
+  const { beganAt, endedAt: at, number: attempts } = attempt;
+  return { ...others, record: { value: '1{"$":"undefined"}', isFailure: false, at, beganAt, attempts } };
 }
 
 function branchEntry(run: Run, { path, occurrence }: Place, record: NonNullable<FinishBranch["record"]>): Entry {

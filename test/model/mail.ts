@@ -42,6 +42,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     dueAt: undefined,
     lastFinish: undefined,
     isBlocked: false,
+    closed: [],
     isPaused: false,
     isCancelAsked: false,
     cancelledPosition: undefined,
@@ -76,6 +77,7 @@ export function signal(world: World, namespace: string, call: SignalCall, number
   if (dedupeId !== undefined && run.signals.some((other) => other.name === name && other.dedupeId === dedupeId)) {
     return { answer: { outcome: "duplicate", runId }, hasEffect: false };
   }
+  if (run.closed.includes(name)) return { answer: { outcome: "closed", runId }, hasEffect: false };
   run.signals.push({ number, id: call.signalId, name, payload, dedupeId, receivedAt: now, takenAt: undefined });
   const isWaited = run.rows.some((row) => row.kind === "signal" && isAnswered(run, row));
   const turn = wake(run, isWaited, now);

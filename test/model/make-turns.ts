@@ -2,7 +2,7 @@
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { claim, claimable } from "./claims.ts";
 import { nameOf } from "./facts.ts";
-import { finish } from "./finishes.ts";
+import { finish, hasCome } from "./finishes.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
@@ -282,7 +282,7 @@ function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBran
   const run = findRun(world, turn.runId, namespace);
   if (run === undefined) return false;
   if ("path" in turn) return findRow(run, turn)?.lease?.token === turn.token;
-  return run.lease?.token === turn.token && turn.position === run.history.length;
+  return run.lease?.token === turn.token && turn.position === run.history.length && !hasCome(run, turn);
 }
 
 export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {

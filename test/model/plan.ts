@@ -3,7 +3,7 @@
  * ends. Any handler, so long as it could exist: it goes by what its claim told it.
  */
 import type { FinishBranch, FinishRun, NewDemand, NewRecord } from "../../src/postgres/wire.ts";
-import { freshToken, isLive, isSamePlace } from "./rules.ts";
+import { findRun, freshToken, isLive, isSamePlace } from "./rules.ts";
 import type { DemandWish, FinishItem } from "./wishes.ts";
 import {
   type BranchHolder,
@@ -30,9 +30,10 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   const number = holder.attempts + 1;
   if (item.next === "block") return { turn: { ...finish, blocked: "the code asks for something else" }, deadlines: [] };
   const attempt = { number, beganAt: now, endedAt: now, error: "no luck" };
+  const announces = announcedBy(findRun(world, runId, holder.namespace), item);
   if (item.step.startsWith("retry")) {
     const retryInMs = toRetryMs(item);
-    return { turn: { ...finish, attempt: { ...attempt, retryInMs } }, deadlines: [now + retryInMs] };
+    return { turn: { ...finish, ...announces, attempt: { ...attempt, retryInMs } }, deadlines: [now + retryInMs] };
   }
   const isFailure = item.step === "failure";
   // Branches end side by side: one may report a time before that of a record ahead of it.
@@ -43,7 +44,14 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
     beganAt: now,
     attempts: number,
   };
-  return { turn: { ...finish, ...(isFailure && { attempt }), record }, deadlines: [] };
+  return { turn: { ...finish, ...announces, ...(isFailure && { attempt }), record }, deadlines: [] };
+}
+
+/** The place of a callback that the run waits for, or that somebody answered. */
+function announcedBy(run: Run | undefined, { announces }: FinishItem): { readonly announces?: Place } {
+  const waits = run?.rows.filter(({ kind }) => kind === "callback") ?? [];
+  const place = announces ? [...(run?.answers ?? []), ...waits].at(-1) : undefined;
+  return place === undefined ? {} : { announces: { path: place.path, occurrence: place.occurrence } };
 }
 
 function toRetryMs({ step, retryMs }: FinishItem): number {
@@ -78,6 +86,8 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     ...(demands.length > 0 && { demands }),
     ...(step !== undefined && step.number !== undefined && { attempt: attemptOf(world, step) }),
     ...(released.length > 0 && { released }),
+    ...(item.closes !== undefined && step === undefined && { closes: [item.closes] }),
+    ...(step?.number !== undefined && step.retryInMs === undefined && announcedBy(run, item)),
     ...(item.chains && next === "ready" && { claim: nextClaim(world, run, holder, position + records.length) }),
   };
   const untils = [...handler.waiting, ...demands].flatMap(({ until }) => (until === undefined ? [] : [until]));

@@ -67,6 +67,10 @@ export interface FinishItem {
   readonly sawLess: boolean;
   readonly chains: boolean;
   readonly isSpoilt: boolean;
+  /** The name of a signal that it takes no more. */
+  readonly closes: "red" | "blue" | undefined;
+  /** What failed was the announcement of a callback of the run. */
+  readonly announces: boolean;
 }
 export interface FinishWish {
   readonly kind: "finish";

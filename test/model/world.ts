@@ -120,6 +120,8 @@ export interface Run {
   dueAt: number | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
   isBlocked: boolean;
+  /** Names of signals that it takes no more. */
+  closed: string[];
   isPaused: boolean;
   isCancelAsked: boolean;
   cancelledPosition: number | undefined;

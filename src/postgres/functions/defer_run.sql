@@ -1,5 +1,6 @@
--- running -> parked and ready, when the holder of the lease finishes a turn during which a branch was recorded: its
--- own records are dropped, what it demanded from the part that it saw is kept. Also answers finishes that come again.
+-- running -> parked and ready, when the holder of the lease finishes a turn during which a branch was recorded, or something
+-- came that the turn rules out (has_come): its own records are dropped, what it demanded from the part that it saw is kept.
+-- Also answers finishes that come again.
 create or replace function layover.defer_run(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare

@@ -34,9 +34,12 @@ begin
          ended_at = case when v_is_over then v_now end,
          result = case when v_next = 'completed' then f->>'value' end,
          error = case when v_next in ('failed', 'cancelled') then f->>'value' end,
+         closed = case when f ? 'closes'
+           then t.closed || array(select jsonb_array_elements_text(f->'closes')) else t.closed end,
          finished_token = t.token, finished_answer = null
    where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
      and t.last_position = (f->>'position')::integer
+     and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
    returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail,
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;

@@ -5,7 +5,8 @@ declare
   v_answer json;
 begin
   if f ? 'path' then
-    return layover.finish_branch(p->>'namespace', f);
+    return layover.finish_branch(p->>'namespace',
+      case when f ? 'announces' then layover.settle_announcement(p->>'namespace', f) else f end);
   end if;
   v_answer := layover.finish_run(p, f);
   if f ? 'claim' and v_answer->'claim' is null and v_answer->>'outcome' = 'finished'

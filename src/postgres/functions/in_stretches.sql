@@ -26,7 +26,7 @@ begin
           else (select case when case when t.turn ? 'next'
                 then s.token = (t.turn->>'token')::uuid and s.last_position = (t.turn->>'position')::integer
                   and layover.goes_on(s, v_now) and t.turn->>'next' not in ('parked', 'blocked')
-                  and not t.turn ?| '{attempt,demands,released}'
+                  and not t.turn ?| '{attempt,demands,released,closes,announces}'
                   and t.turn->'records' @> '[{"kind": "callback"}]' is not true
                 else s.status = 'parked' and s.turn = (t.turn->>'turn')::integer and s.ready_at <= v_now
                   and s.lost < 2 and not s.has_pending and layover.may_run(s, v_now) end then 'runs' end

@@ -19,7 +19,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.status, t.turn, t.ready_at, t.paused_at, t.blocked into s
+  select t.status, t.turn, t.ready_at, t.paused_at, t.blocked, t.closed into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
@@ -27,6 +27,9 @@ begin
     return json_build_object('outcome', 'sent', 'runId', v_run);
   elsif s.status in ('completed', 'failed', 'cancelled') then
     return json_build_object('outcome', 'over', 'runId', v_run, 'status', s.status);
+  elsif p->>'name' = any (s.closed) and not exists (select from layover.signal g
+      where g.run_id = v_run and g.name = p->>'name' and g.dedupe_id = p->>'dedupeId') then
+    return json_build_object('outcome', 'closed', 'runId', v_run);
   end if;
   v_now := layover.now();
   insert into layover.signal (run_id, id, dedupe_id, name, payload, is_parsed, received_at)
