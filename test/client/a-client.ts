@@ -63,15 +63,17 @@ export function aClient(query: Query, { wrapQuery = (same) => same, ...options }
   };
 }
 
-/** A host on which every pause is over at once. */
+/** A host on which every pause is over at once, and no time passes while something else is to be done. */
 export function aHastyHost(): HostClock & { readonly pauses: number[] } {
   const pauses: number[] = [];
   let now = 0;
   const after: HostClock["after"] = (ms, act) => {
-    now += ms;
-    pauses.push(ms);
-    queueMicrotask(act);
-    return () => {};
+    const waiting = setImmediate(() => {
+      now += ms;
+      pauses.push(ms);
+      act();
+    });
+    return () => clearImmediate(waiting);
   };
   return { monotonic: () => now, after, pauses };
 }
