@@ -6,7 +6,7 @@
  */
 import { TestKitError } from "./kit-error.ts";
 import { areAlike } from "./near-names.ts";
-import type { Stub, Stubs } from "./stubs.ts";
+import type { Stub, StubFinder, Stubs } from "./stubs.ts";
 
 /** What becomes of a step for which there is no stub, but one of nearly its name: the test fails, or its body is run. */
 export type OnMissingStub = "throw" | "run";
@@ -18,7 +18,7 @@ export interface StubUseOptions {
   readonly onMisspelt: (error: TestKitError) => void;
 }
 
-export class StubUse {
+export class StubUse implements StubFinder {
   readonly #options: StubUseOptions;
   /** By workflow, the names of steps. */
   readonly #steps = new Map<string, Set<string>>();
@@ -28,7 +28,6 @@ export class StubUse {
     this.#options = options;
   }
 
-  /** The stub for a step, if there is one. `misspelt`: the body must not be run, and the test has been told. */
   find(workflow: string, path: string): Stub | "misspelt" | undefined {
     const { stubs, onMissingStub, onMisspelt } = this.#options;
     const own = Object.hasOwn(stubs, workflow) ? (stubs[workflow] ?? {}) : {};

@@ -18,7 +18,6 @@ import type {
 import { keyPart } from "../core/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
-import type { StubUse } from "./stub-use.ts";
 
 /** What a stub is given: what the body would get, and where it stands. */
 export interface StubContext extends StepContext {
@@ -38,6 +37,11 @@ export type Stub = (context: StubContext) => unknown;
  * first of these that is there. The step of `waitForCallback("approval", …)` is `approval/announce`.
  */
 export type Stubs = Readonly<Record<string, Readonly<Record<string, Stub>>>>;
+
+/** Finds the stub of a step, if there is one. `misspelt`: the body must not be run, and the test has been told. */
+export interface StubFinder {
+  find(workflow: string, path: string): Stub | "misspelt" | undefined;
+}
 
 /** A body that is under way. */
 export interface Body {
@@ -93,7 +97,7 @@ export function checkStubs(stubs: Stubs, workflows: readonly Workflow[]): void {
 }
 
 /** The workflow with stubs in it. `bodies` tells at any time which are under way. */
-export function withStubs(workflow: Workflow, stubs: StubUse, bodies: Set<Body>): Workflow {
+export function withStubs(workflow: Workflow, stubs: StubFinder, bodies: Set<Body>): Workflow {
   const { name } = workflow.contract;
   return {
     contract: workflow.contract,
@@ -106,7 +110,7 @@ export function withStubs(workflow: Workflow, stubs: StubUse, bodies: Set<Body>)
 
 interface Scene {
   readonly workflow: string;
-  readonly stubs: StubUse;
+  readonly stubs: StubFinder;
   readonly bodies: Set<Body>;
   readonly runId: string;
   /** How many rooms of one path there were. */
