@@ -273,7 +273,7 @@ export class Client implements ClientVerbs {
 
 /** An answer to a new run names no version: it is the one that was asked for. */
 function versionIn(answer: StartAnswer, call: StartCall): number {
-  return "version" in answer && answer.version !== undefined ? answer.version : call.version;
+  return "version" in answer ? (answer.version ?? call.version) : call.version;
 }
 
 function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): Answer {

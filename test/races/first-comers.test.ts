@@ -21,10 +21,11 @@ describeEachPostgres(
 
       test("with the id of the call stands for itself alone: another input or workflow is a conflict", async () => {
         expect(await start(1, one)).toMatchObject({ outcome: "started", runId: idOf(1), turn: 1 });
-        expect(await start(1, one)).toEqual({ outcome: "started", runId: idOf(1), now: noon });
+        expect(await start(1, one)).toEqual({ outcome: "started", runId: idOf(1), version: 1, now: noon });
         expect(await start(1, { ...one, encodedInput: "0[2]" })).toEqual({
           outcome: "conflict",
           runId: null,
+          version: null, // another run's, and nobody's business
           now: noon,
         });
         expect(await start(1, { ...one, workflow: "other" })).toMatchObject({ outcome: "conflict", runId: null });

@@ -50,7 +50,8 @@ begin
     if found then -- otherwise it was pruned since
       return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
           when v_same then 'exists' else 'conflict' end,
-        'runId', case when v_same or v_existing <> v_run then v_existing end, 'version', v_version, 'now', layover.to_ms(v_now));
+        'runId', case when v_same or v_existing <> v_run then v_existing end,
+        'version', case when v_same then v_version end, 'now', layover.to_ms(v_now));
     end if;
   end loop;
   insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
