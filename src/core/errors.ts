@@ -45,6 +45,8 @@ export const errorCodes = {
   duplicate_key: 422,
   /** A verb of `step` in the body of a step. */
   nested_step: 422,
+  /** A step's body is done, and the database cannot store what it gave. */
+  result_lost: 500,
   duplicate_workflow: 500,
   callbacks_unavailable: 500,
   unstorable_value: 422,

@@ -1,8 +1,10 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
-import { hostClock } from "../postgres/clock.ts";
+import { hostClock, pause } from "../postgres/clock.ts";
+import { Gate } from "./gate.ts";
 import { guardHooks } from "./hooks.ts";
 import { type Crew, carryOut } from "./invocation.ts";
+import { KeptFinishes } from "./kept-finishes.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
 import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
@@ -19,23 +21,50 @@ export class Engine {
   constructor(given: EngineOptions) {
     const options = guardHooks(given);
     checkLeaseMs(options.leaseMs);
+    const { host = hostClock, random = Math.random } = options;
+    const gate = new Gate();
     this.#crew = {
       options,
       registry: new Registry(options.workflows),
       warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
+      gate,
+      kept: new KeptFinishes({ gate, host, random }),
       isClosing: false,
     };
   }
 
-  /** From now on a turn under way is the last of its run here. A tick under way is given up: the next process does it. */
+  /** Whether it claims nothing at present: results of steps, or renewals of leases, wait for the database to take them. */
+  get isHolding(): boolean {
+    return !this.#crew.gate.isOpen;
+  }
+
+  /** How many finished turns are in memory that the database did not take yet. */
+  get keptFinishes(): number {
+    return this.#crew.kept.size;
+  }
+
+  /**
+   * From now on a turn under way is the last of its run here, and results that are kept are still sent. A tick under way is
+   * given up: the next process does it.
+   */
   close(): void {
     this.#crew.isClosing = true;
+    this.#crew.gate.remove();
     this.#closing.abort(new Error("this process is closing"));
   }
 
   /**
+   * Gives up the results that the database has not taken, so that nothing waits for it any more. Their leases run out, and
+   * the steps are carried out again.
+   */
+  abandon(): void {
+    this.#crew.kept.abandon();
+  }
+
+  /**
    * One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. False: it could
-   * claim none of them, as the database failed or does not know this environment. Nobody counted that as a try.
+   * claim none of them, as the database failed or does not know this environment. Nobody counted that as a try. While
+   * this process is holding results it waits.
    *
    * @param onEnd is told of each turn that has ended
    */
@@ -44,13 +73,19 @@ export class Engine {
   }
 
   /**
-   * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one.
+   * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one. After an outage it waits for the
+   * results and renewals of this process: what is late for want of a database is not abandoned.
    *
    * @throws LayoverError `no_answer`, if it gets no further within a minute
    */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
     const { calls, host = hostClock } = this.#crew.options;
     const abortSignal = this.#closing.signal;
+    const { gate } = this.#crew;
+    while (!gate.isOpen) {
+      await gate.pass();
+      if (!abortSignal.aborted) await pause(host, defaults.settleMs);
+    }
     try {
       return await tick(this.#crew, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
     } catch (error) {

@@ -1,40 +1,56 @@
 /**
  * The finishes of one invocation, sent together: as soon as every turn that is still at work has handed its own in, or
- * 100 ms after the first, so that one slow body withholds nobody's result.
+ * 100 ms after the first, so that one slow body withholds nobody's result. What the database does not take is kept and
+ * sent again, alone (see kept-finishes.ts).
  */
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
-import type { ClaimCall, FinishAnswer, FinishBranch, FinishRun } from "../postgres/wire.ts";
+import type { ClaimCall, FinishAnswer } from "../postgres/wire.ts";
+import type { KeptFinishes } from "./kept-finishes.ts";
+import { type Finish, lesserFinishes } from "./lesser-finishes.ts";
+import { type Refusal, refusalBy, refusalIn } from "./refusal.ts";
 
-export type Finish = Omit<FinishRun, "armed"> | Omit<FinishBranch, "armed">;
+type Taken = Exclude<FinishAnswer, { readonly outcome: "raised" }>;
 
 interface Waiting {
   readonly finish: Finish;
   readonly deadlines: readonly number[];
-  readonly resolve: (answer: FinishAnswer) => void;
+  readonly resolve: (answer: Taken) => void;
   readonly reject: (error: unknown) => void;
+}
+
+export interface FinishesOptions {
+  readonly calls: Calls;
+  readonly host: HostClock;
+  readonly claim: Omit<ClaimCall, "turns">;
+  readonly turns: number;
+  readonly kept: KeptFinishes;
+  /** The instant from which a finish is not sent again, by the host's monotonic clock. */
+  readonly endsAt: number;
+  readonly onError: (error: unknown, doing: string) => void;
 }
 
 const longestMs = 100;
 
 export class Finishes {
-  readonly #calls: Calls;
-  readonly #host: HostClock;
-  readonly #claim: Omit<ClaimCall, "turns">;
+  readonly #options: FinishesOptions;
   #waiting: Waiting[] = [];
   #atWork: number;
   #cancelTimer = () => {};
 
-  constructor(options: { calls: Calls; host: HostClock; claim: Omit<ClaimCall, "turns">; turns: number }) {
-    this.#calls = options.calls;
-    this.#host = options.host;
-    this.#claim = options.claim;
+  constructor(options: FinishesOptions) {
+    this.#options = options;
     this.#atWork = options.turns;
   }
 
-  /** Hands in the finish of a turn that is at work; it is at work again when the answer is there. */
-  async send(finish: Finish, deadlines: readonly number[]): Promise<FinishAnswer> {
-    const answer = new Promise<FinishAnswer>((resolve, reject) => {
+  /**
+   * Hands in the finish of a turn that is at work; it is at work again when the answer is there, which may take as long
+   * as the database takes no results. `deferred`: nothing that came after the step's result was recorded.
+   *
+   * @throws what the database refused it for, once nobody is to send it again
+   */
+  async send(finish: Finish, deadlines: readonly number[]): Promise<Taken> {
+    const answer = new Promise<Taken>((resolve, reject) => {
       this.#waiting.push({ finish, deadlines, resolve, reject });
     });
     this.#atWork -= 1;
@@ -53,24 +69,81 @@ export class Finishes {
   }
 
   #consider(): void {
+    const { host } = this.#options;
     if (this.#waiting.length === 0) return;
     if (this.#atWork === 0) void this.#flush();
-    else if (this.#waiting.length === 1) this.#cancelTimer = this.#host.after(longestMs, () => void this.#flush());
+    else if (this.#waiting.length === 1) this.#cancelTimer = host.after(longestMs, () => void this.#flush());
   }
 
   async #flush(): Promise<void> {
     this.#cancelTimer();
     const sent = this.#waiting;
     this.#waiting = [];
-    try {
-      const { turns } = await this.#calls.finishTurns(
-        sent.map(({ finish }) => finish),
-        sent.flatMap(({ deadlines }) => deadlines),
-        sent.some(({ finish }) => "claim" in finish) ? this.#claim : undefined,
-      );
-      for (const [index, { resolve }] of sent.entries()) resolve(turns[index] ?? { outcome: "unknown" });
-    } catch (error) {
-      for (const { reject } of sent) reject(error);
+    const refusals = await this.#transmit(sent);
+    const reported = new Set<unknown>(); // one broken call is one error, however many turns it held
+    for (const [index, waiting] of sent.entries()) {
+      const refusal = refusals[index];
+      if (refusal === undefined) continue;
+      if (!reported.has(refusal.error)) this.#report(refusal.error, waiting);
+      reported.add(refusal.error);
+      this.#keep(waiting, refusal);
     }
   }
+
+  /** Answers why it was refused, for each that was, in its place. The others have their answers. */
+  async #transmit(sent: readonly Waiting[]): Promise<readonly (Refusal | undefined)[]> {
+    const { calls, claim } = this.#options;
+    try {
+      const { turns } = await calls.finishTurns(
+        sent.map(({ finish }) => finish),
+        sent.flatMap(({ deadlines }) => deadlines),
+        sent.some(({ finish }) => "claim" in finish) ? claim : undefined,
+      );
+      return sent.map(({ resolve }, index) => {
+        const answer: FinishAnswer = turns[index] ?? { outcome: "unknown" };
+        if (answer.outcome === "raised") return refusalIn(answer);
+        resolve(answer);
+        return undefined;
+      });
+    } catch (error) {
+      const refusal = refusalBy(error);
+      return sent.map(() => refusal);
+    }
+  }
+
+  #keep(waiting: Waiting, refusal: Refusal): void {
+    const { kept, endsAt } = this.#options;
+    let left: readonly Waiting[] = [waiting];
+    const send = async (): Promise<Refusal | undefined> => {
+      for (;;) {
+        const [next, ...rest] = left;
+        if (next === undefined) return undefined;
+        const [again] = await this.#transmit([next]);
+        if (again?.isOfValue !== true) return again;
+        left = next === waiting ? lesserOf(waiting, again.reason) : rest;
+        if (left.length === 0) {
+          left = [next];
+          return again;
+        }
+      }
+    };
+    const giveUp = ({ error }: Refusal) => waiting.reject(error);
+    kept.keep({ bytes: waiting.finish.bytes ?? 0, endsAt, send, giveUp }, refusal);
+  }
+
+  #report(error: unknown, { finish: { runId } }: Waiting): void {
+    this.#options.onError(error, `finishing a turn of run ${runId}`);
+  }
+}
+
+/** A run that goes on from less is to be replayed: what its handler has in memory is ahead of the history. */
+function lesserOf({ finish, deadlines, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
+  return lesserFinishes(finish, reason).map((lesser) => {
+    const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;
+    const told = (answer: Taken): Taken => {
+      if (answer.outcome !== "finished" || !("next" in lesser || isBlocked)) return answer;
+      return isBlocked ? { outcome: "superseded" } : { ...answer, outcome: "deferred" };
+    };
+    return { finish: lesser, deadlines, resolve: (answer: Taken) => resolve(told(answer)), reject };
+  });
 }

@@ -16,6 +16,8 @@ import { branchResult } from "./branch-result.ts";
 import { failed } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
+import type { Gate } from "./gate.ts";
+import type { KeptFinishes } from "./kept-finishes.ts";
 import { type Lease, Leases } from "./leases.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
@@ -29,6 +31,8 @@ export interface Crew {
   readonly options: EngineOptions;
   readonly registry: Registry;
   readonly warm: Warm;
+  readonly gate: Gate;
+  readonly kept: KeptFinishes;
   /** No further step is begun. */
   isClosing: boolean;
 }
@@ -37,6 +41,10 @@ type Claimed = ClaimedRun | ClaimedBranch;
 
 /** Answers whether it could claim: whether the database answered, and knows this environment. */
 export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () => void = () => {}): Promise<boolean> {
+  if (!crew.gate.isOpen) {
+    await crew.gate.pass();
+    if (crew.isClosing) return false;
+  }
   const invocation = new Invocation(crew, refs.length);
   return await invocation.carryOut(refs, onEnd);
 }
@@ -51,7 +59,8 @@ class Invocation {
   readonly #endsAt: number;
 
   constructor(crew: Crew, turns: number) {
-    const { options, registry } = crew;
+    const { options, registry, gate, kept } = crew;
+    const { random = Math.random, resendMs = Number.POSITIVE_INFINITY } = options;
     const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
     this.#crew = crew;
     this.#options = options;
@@ -65,13 +74,11 @@ class Invocation {
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
     };
-    this.#leases = new Leases({
-      calls,
-      host: this.#host,
-      leaseMs,
-      onError: (error, doing) => this.#report(error, doing),
-    });
-    this.#finishes = new Finishes({ calls, host: this.#host, claim: this.#terms, turns });
+    const onError = (error: unknown, doing: string) => this.#report(error, doing);
+    const host = this.#host;
+    this.#leases = new Leases({ calls, host, leaseMs, gate, random, onError });
+    const endsAt = host.monotonic() + resendMs;
+    this.#finishes = new Finishes({ calls, host, claim: this.#terms, turns, kept, endsAt, onError });
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
   }
 
@@ -189,8 +196,7 @@ class Invocation {
         { ...plan, runId: claim.runId, token: claim.token, ...(again !== undefined && { claim: again }) },
         deadlines,
       );
-      if (answer.outcome !== "finished" && answer.outcome !== "deferred")
-        return this.#reportRefusal(answer, claim.runId);
+      if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
       if (
         answer.outcome === "finished" &&
         flight.execution.outcome === undefined &&
@@ -249,7 +255,7 @@ class Invocation {
       },
       retryInMs === undefined ? [] : [endedAt + retryInMs],
     );
-    if (answer.outcome !== "finished") return this.#reportRefusal(answer, turn.runId);
+    if (answer.outcome !== "finished") return;
     if (retryInMs !== undefined)
       return this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
     const { continues, branches } = answer;
@@ -339,7 +345,7 @@ class Invocation {
 
   #maySpend(steps: number): boolean {
     const { maxSteps = defaults.maxSteps } = this.#options.invocation ?? {};
-    return steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.#crew.isClosing;
+    return steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.#crew.isClosing && this.#crew.gate.isOpen;
   }
 
   #nextClaim(
@@ -373,11 +379,6 @@ class Invocation {
     } catch (error) {
       this.#report(error, "dispatching"); // the alarm stands
     }
-  }
-
-  #reportRefusal(answer: FinishAnswer, runId: string): void {
-    if (answer.outcome === "raised")
-      this.#report(new Error(`${answer.message} (${answer.sqlState})`), `finishing a turn of run ${runId}`);
   }
 
   #report(error: unknown, doing: string): void {

@@ -2,6 +2,7 @@
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
 import type { RenewTurn } from "../postgres/wire.ts";
+import type { Gate } from "./gate.ts";
 
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
@@ -27,23 +28,37 @@ export class Lease {
   }
 }
 
+export interface LeasesOptions {
+  readonly calls: Calls;
+  readonly host: HostClock;
+  readonly leaseMs: number;
+  /** Closed while a renewal is wanting: after an outage that goes first, before anybody claims what seems abandoned. */
+  readonly gate: Gate;
+  readonly random: () => number;
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+const shortestPauseMs = 1_000;
+const longestPauseMs = 5_000;
+
 export class Leases {
   readonly #calls: Calls;
   readonly #host: HostClock;
   readonly #leaseMs: number;
+  readonly #gate: Gate;
+  readonly #random: () => number;
   readonly #onError: (error: unknown, doing: string) => void;
   readonly #held = new Set<Lease>();
   #cancelTimer: (() => void) | undefined;
+  /** How many renewals in a row have failed. */
+  #failures = 0;
 
-  constructor(options: {
-    calls: Calls;
-    host: HostClock;
-    leaseMs: number;
-    onError: (error: unknown, doing: string) => void;
-  }) {
+  constructor(options: LeasesOptions) {
     this.#calls = options.calls;
     this.#host = options.host;
     this.#leaseMs = options.leaseMs;
+    this.#gate = options.gate;
+    this.#random = options.random;
     this.#onError = options.onError;
   }
 
@@ -74,6 +89,7 @@ export class Leases {
     if (this.#held.size > 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#succeed();
   }
 
   async #renew(): Promise<void> {
@@ -85,8 +101,26 @@ export class Leases {
         const isSuperseded = turns[index]?.outcome === "superseded";
         if (isSuperseded && lease.turn === turn) lease.lose(); // unless it goes on under a new token by now
       }
+      this.#succeed();
     } catch (error) {
-      this.#onError(error, "renewing leases"); // the next half-time tries again; until the lease is over nothing is lost
+      this.#fail(error);
     }
+  }
+
+  #succeed(): void {
+    this.#failures = 0;
+    this.#gate.open(this);
+  }
+
+  /** Tries again soon. Until somebody else claims, the lease stands, also when it is over. */
+  #fail(error: unknown): void {
+    if (this.#held.size === 0) return;
+    if (this.#failures === 0) this.#onError(error, "renewing leases");
+    const growing = Math.min(shortestPauseMs * 2 ** this.#failures, longestPauseMs - shortestPauseMs);
+    const soonMs = Math.min(shortestPauseMs + this.#random() * growing, this.#leaseMs / 2);
+    this.#failures += 1;
+    this.#gate.close(this);
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#host.after(soonMs, () => void this.#renew());
   }
 }

@@ -52,6 +52,11 @@ export interface EngineOptions {
    * a body runs. Default 60 s.
    */
   readonly leaseMs?: number | undefined;
+  /**
+   * How long after its beginning an invocation sends results again that the database did not take. After that their
+   * leases run out, and the steps are carried out again. Default: for ever.
+   */
+  readonly resendMs?: number | undefined;
   /** How many runs may be kept in memory, at rest, to go on without a replay. 0: none. Default 1,000. */
   readonly warmRuns?: number | undefined;
   /** How many bytes of history the runs in memory may have together. Default 64 MiB. */
@@ -89,6 +94,8 @@ export const defaults = {
   maxClaims: 50,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,
+  /** From when the database takes results again until the scheduler looks: by then every lease is renewed. */
+  settleMs: 3_000,
   /** A wait shorter than this is a delayed dispatch too, beside the alarm. */
   shortWaitMs: 120_000,
 } as const;

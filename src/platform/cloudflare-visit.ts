@@ -100,6 +100,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
       warmRuns: 0,
       claimBytes,
+      resendMs: Math.max(0, until() - Date.now()),
       requestId: () => requestId,
       onElsewhere: (ref) => elsewhere.add(ref),
       atRest,

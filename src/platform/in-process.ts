@@ -30,6 +30,9 @@ import { TimerAlarm } from "./timer-alarm.ts";
  */
 const resident = { maxSteps: 100, budgetMs: 1_000 };
 
+/** How long `close` waits for a database that takes no results. */
+const graceMs = 10_000;
+
 type Settings = Pick<
   EngineOptions,
   | "environment"
@@ -68,7 +71,10 @@ export interface InProcess {
   readonly engine: Engine;
   readonly calls: Calls;
   readonly dispatch: InProcessDispatch;
-  /** Begins nothing more; resolves when the steps under way have ended and are recorded. */
+  /**
+   * Begins nothing more; resolves when the steps under way have ended and are recorded. Results that the database does not
+   * take within 10 s are given up.
+   */
   close(): Promise<void>;
 }
 
@@ -111,7 +117,10 @@ export async function startInProcess(given: InProcessOptions): Promise<InProcess
   const close = async (): Promise<void> => {
     engine.close();
     await ticker.close();
+    // A database that takes no results may be away for hours; nobody who ends a process waits for that.
+    const timer = setTimeout(() => engine.abandon(), graceMs);
     await dispatch.close();
+    clearTimeout(timer);
     alarm.close();
   };
   try {

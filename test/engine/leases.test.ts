@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
+import { Gate } from "../../src/engine/gate.ts";
 import { Leases } from "../../src/engine/leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
@@ -23,10 +24,13 @@ function aHolder() {
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
   const calls = new Calls({ query, namespace: "default", alarm: async () => {}, host: timers });
-  const leases = new Leases({ calls, host: timers, leaseMs, onError: (error) => void errors.push(error) });
+  const gate = new Gate();
+  const onError = (error: unknown) => void errors.push(error);
+  const leases = new Leases({ calls, host: timers, leaseMs, gate, random: () => 0, onError });
   const rest = () => new Promise((resolve) => setImmediate(resolve));
   return {
     leases,
+    gate,
     errors,
     asked,
     async pass(ms: number) {
@@ -85,17 +89,44 @@ describe("a lease", () => {
     expect(lease.isLost).toBe(false);
   });
 
-  test("whose renewal fails is not lost: the next half-time tries again", async () => {
+  test("whose renewal fails is not lost: it is renewed a second later, and only the first failure is told", async () => {
     const { leases, asked, errors, pass, tell } = aHolder();
     const lease = leases.hold({ runId: "r", token: "t" });
     await pass(leaseMs / 2);
     asked[0]?.reject(new Error("broken"));
-    await pass(leaseMs / 2);
+    await pass(0);
+    await pass(1_000);
+    asked[1]?.reject(new Error("broken"));
+    await pass(0);
+    await pass(1_000);
     await tell("renewed");
     expect(errors).toHaveLength(1);
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
+    await pass(leaseMs / 2 - 1);
+    expect(asked).toHaveLength(3);
+    await pass(1);
+    expect(asked).toHaveLength(4);
     expect(lease.isLost).toBe(false);
   });
+
+  test.each(["is renewed", "is released"])(
+    "whose renewal fails lets its process claim nothing until it %s",
+    async (end) => {
+      const { leases, gate, asked, pass, tell } = aHolder();
+      const lease = leases.hold({ runId: "r", token: "t" });
+      await pass(leaseMs / 2);
+      expect(gate.isOpen).toBe(true);
+      asked[0]?.reject(new Error("broken"));
+      await pass(0);
+      expect(gate.isOpen).toBe(false);
+      if (end === "is released") leases.release(lease);
+      else {
+        await pass(1_000);
+        await tell("renewed");
+      }
+      expect(gate.isOpen).toBe(true);
+    },
+  );
 });
 
 describe("what goes alone", () => {

@@ -242,17 +242,6 @@ describe("a call whose fate nobody knows", () => {
     expect(view).toMatchObject({ status: "completed", result: 1 });
     expect(world.statements("finish_turns")).toBe(2);
   });
-
-  test("and fails for good costs a lease: the turn is carried out again", async () => {
-    const bodies: string[] = [];
-    const { view, world } = await play(database, async ({ step }, world) => {
-      world.fate = ({ what }) => (what === "finish_turns" && world.time < 20_000 ? "fails before" : "passes");
-      return step.run("a", ({ attempt }) => bodies.push(`attempt ${attempt}`));
-    });
-    expect(view.status).toBe("completed");
-    expect(bodies).toEqual(["attempt 1", "attempt 1"]);
-    expect(world.time).toBeLessThanOrEqual(240_000);
-  });
 });
 
 test("several processes share the work of many runs, in any order", async () => {

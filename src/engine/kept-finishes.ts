@@ -1,0 +1,144 @@
+/**
+ * Finishes that the database did not take, kept in memory and sent again until it takes them or somebody else holds the
+ * lease. Their bodies are done, and would be carried out once more if the results were thrown away. Their leases are
+ * renewed meanwhile, and their process claims nothing new.
+ *
+ * One of them is sent alone, and only when that one is taken the others follow, a few at a time: a database that comes
+ * back is not met by all at once.
+ */
+import { type HostClock, pause } from "../postgres/clock.ts";
+import type { Gate } from "./gate.ts";
+import type { Refusal } from "./refusal.ts";
+
+export interface KeptFinish {
+  readonly bytes: number;
+  /** The instant from which it is not sent again, by the host's monotonic clock. */
+  readonly endsAt: number;
+  /** Sends it alone. Answers why it was refused again; undefined: there is nothing left to send. Never rejects. */
+  readonly send: () => Promise<Refusal | undefined>;
+  readonly giveUp: (refusal: Refusal) => void;
+}
+
+export interface KeptFinishesOptions {
+  readonly gate: Gate;
+  readonly host: HostClock;
+  readonly random: () => number;
+}
+
+/** Of results in memory. At this bound nothing is claimed, whatever they were refused for. */
+const mostBytes = 64 * 1024 * 1024;
+const shortestPauseMs = 1_000;
+const longestPauseMs = 30_000;
+/** Where the database gave no answer: it may be back at any moment. */
+const longestUnansweredMs = 5_000;
+const lanes = 8;
+
+export class KeptFinishes {
+  readonly #options: KeptFinishesOptions;
+  readonly #kept = new Map<KeptFinish, Refusal>();
+  readonly #abandoned = new AbortController();
+  #bytes = 0;
+  #ofDatabase = 0;
+  #isSending = false;
+
+  constructor(options: KeptFinishesOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  keep(finish: KeptFinish, refusal: Refusal): void {
+    if (this.#abandoned.signal.aborted) {
+      finish.giveUp(refusal);
+      return;
+    }
+    this.#add(finish, refusal);
+    if (this.#isSending) return;
+    this.#isSending = true;
+    void this.#sendAll();
+  }
+
+  /** Gives all of them up, and whatever is refused from now on. Their leases run out. */
+  abandon(): void {
+    this.#abandoned.abort();
+    for (const finish of [...this.#kept.keys()]) this.#giveUp(finish);
+  }
+
+  async #sendAll(): Promise<void> {
+    let round = 0;
+    while (this.#kept.size > 0) {
+      await this.#rest(round);
+      const isAnyTaken = await this.#sendRound();
+      round = isAnyTaken ? 0 : round + 1;
+    }
+    this.#isSending = false;
+  }
+
+  /** The first one shows whether the database takes any; then the others go. Answers whether any was taken. */
+  async #sendRound(): Promise<boolean> {
+    const queue = [...this.#kept.keys()].values();
+    let isStopped = false;
+    let isAnyTaken = false;
+    const lane = async (most: number): Promise<void> => {
+      for (let sent = 0; sent < most && !isStopped; sent += 1) {
+        const { value: finish } = queue.next();
+        if (finish === undefined) return;
+        const refusal = await this.#send(finish);
+        isAnyTaken ||= refusal === undefined;
+        isStopped ||= refusal?.isOfDatabase ?? false;
+      }
+    };
+    await lane(1);
+    await Promise.all(Array.from({ length: lanes }, () => lane(Number.POSITIVE_INFINITY)));
+    return isAnyTaken;
+  }
+
+  async #send(finish: KeptFinish): Promise<Refusal | undefined> {
+    if (!this.#kept.has(finish)) return undefined;
+    const refusal = await finish.send();
+    if (!this.#remove(finish)) return undefined; // it was given up meanwhile
+    if (refusal === undefined) return undefined;
+    this.#add(finish, refusal); // behind the others
+    if (this.#options.host.monotonic() >= finish.endsAt) this.#giveUp(finish);
+    return refusal;
+  }
+
+  #giveUp(finish: KeptFinish): void {
+    const refusal = this.#kept.get(finish);
+    if (this.#remove(finish) && refusal !== undefined) finish.giveUp(refusal);
+  }
+
+  async #rest(round: number): Promise<void> {
+    const { host, random } = this.#options;
+    const refusals = [...this.#kept.values()];
+    if (round === 0 && refusals.some(({ isOfValue }) => isOfValue)) return; // no pause makes it fit
+    const longest = refusals.some(({ isAnswered }) => isAnswered) ? longestPauseMs : longestUnansweredMs;
+    const growing = Math.min(shortestPauseMs * 2 ** round, longest - shortestPauseMs);
+    const end = Math.min(...[...this.#kept.keys()].map(({ endsAt }) => endsAt));
+    const ms = Math.min(shortestPauseMs + random() * growing, Math.max(0, end - host.monotonic()));
+    await pause(host, ms, this.#abandoned.signal).catch(() => {});
+  }
+
+  #add(finish: KeptFinish, refusal: Refusal): void {
+    this.#kept.set(finish, refusal);
+    this.#count(finish, refusal, 1);
+  }
+
+  /** Answers whether it was there. */
+  #remove(finish: KeptFinish): boolean {
+    const refusal = this.#kept.get(finish);
+    if (refusal === undefined) return false;
+    this.#kept.delete(finish);
+    this.#count(finish, refusal, -1);
+    return true;
+  }
+
+  #count({ bytes }: KeptFinish, { isOfDatabase }: Refusal, by: 1 | -1): void {
+    this.#bytes += by * bytes;
+    if (isOfDatabase) this.#ofDatabase += by;
+    if (this.#ofDatabase > 0 || this.#bytes >= mostBytes) this.#options.gate.close(this);
+    else this.#options.gate.open(this);
+  }
+}

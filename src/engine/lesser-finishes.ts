@@ -1,0 +1,95 @@
+/**
+ * What is recorded of a turn whose finish holds a value that the database cannot store. The body is done and must not be
+ * carried out again, so less and less is told of it: the step's result without what followed from it; that the step is
+ * done and its result lost; at last that the run is blocked, and why.
+ */
+import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { FinishBranch, FinishRun, NewRecord } from "../postgres/wire.ts";
+import { encodeError } from "./attempt.ts";
+
+type RunFinish = Omit<FinishRun, "armed">;
+type BranchFinish = Omit<FinishBranch, "armed">;
+export type Finish = RunFinish | BranchFinish;
+
+/** In the order in which they are tried. `reason`: why the database refused the whole. */
+export function lesserFinishes(finish: Finish, reason: string): readonly Finish[] {
+  return "next" in finish ? ofRun(finish, reason) : ofBranch(finish, reason);
+}
+
+function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
+  const { runId, token, position, records = [], attempt, released = [] } = finish;
+  const turn = { runId, token, position };
+  const blocked: RunFinish = { ...turn, next: "blocked", value: sentenceOf(undefined, false, reason) };
+  const place = records.findIndex(({ kind }) => kind === "step");
+  const step = records[place];
+  if (step === undefined) {
+    if (attempt === undefined) return [blocked];
+    const error = lost(attempt.path, true, reason);
+    return [{ ...turn, next: "parked", ...recording(records), attempt: { ...attempt, error } }, blocked];
+  }
+  const before = records.slice(0, place);
+  const decided = released.filter((race) => race.position <= position + place);
+  const races = decided.length > 0 && { released: decided };
+  const { path, occurrence, isFailure = false, attempts: number = 1, at, beganAt = at } = step;
+  const error = lost(path, isFailure, reason);
+  const failed = { path, occurrence, number, beganAt, endedAt: at, demandedAfter: position, ...attempt, error };
+  return [
+    {
+      ...turn,
+      next: "ready",
+      ...recording([...before, step]),
+      ...races,
+      ...(attempt !== undefined && { attempt }),
+    },
+    {
+      ...turn,
+      next: "ready",
+      ...recording([...before, { ...step, isFailure: true, value: error }]),
+      ...races,
+      attempt: failed,
+    },
+    blocked,
+  ];
+}
+
+function ofBranch(finish: BranchFinish, reason: string): readonly Finish[] {
+  const { runId, turn, token, path, occurrence, record, attempt } = finish;
+  const branch = { runId, turn, token, path, occurrence };
+  const blocked: BranchFinish = { ...branch, blocked: sentenceOf(path, record?.isFailure ?? true, reason) };
+  const error = lost(path, record?.isFailure ?? true, reason);
+  if (record === undefined)
+    return attempt === undefined ? [blocked] : [{ ...branch, attempt: { ...attempt, error } }, blocked];
+  const { attempts: number, beganAt, at: endedAt } = record;
+  return [
+    {
+      ...branch,
+      record: { ...record, value: error, isFailure: true },
+      bytes: error.length,
+      attempt: { number, beganAt, endedAt, ...attempt, error },
+    },
+    blocked,
+  ];
+}
+
+function recording(records: readonly NewRecord[]): Pick<RunFinish, "records" | "bytes"> {
+  const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+  return records.length === 0 ? {} : { records, bytes };
+}
+
+/** The codec's text of the error that stands for the result. */
+function lost(path: string, isFailure: boolean, reason: string): string {
+  const error = new LayoverError("result_lost", sentenceOf(path, isFailure, reason), {
+    hint: "The step is not carried out again. Have it return a value that this database can store: its encoding may lack a character.",
+  });
+  const { stack: _, ...kept }: ErrorValue = toErrorValue(error);
+  return encodeError(kept);
+}
+
+function sentenceOf(path: string | undefined, isFailure: boolean, reason: string): string {
+  if (path === undefined) return `the database cannot store what this turn came to: ${reason}`;
+  const what = isFailure
+    ? "failed, and the database cannot store its error"
+    : "is done, and the database cannot store its result";
+  return `step "${path.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200)}" ${what}: ${reason}`;
+}

@@ -1,0 +1,120 @@
+/** When what the database refused is sent again, and when it is given up. */
+import { describe, expect, test } from "vitest";
+import { Gate } from "../../src/engine/gate.ts";
+import { KeptFinishes } from "../../src/engine/kept-finishes.ts";
+import type { Refusal } from "../../src/engine/refusal.ts";
+import { Timers } from "./timers.ts";
+
+const megabyte = 1024 * 1024;
+const unanswered: Refusal = {
+  error: new Error("no connection"),
+  isOfValue: false,
+  isOfDatabase: true,
+  isAnswered: false,
+  reason: "no connection",
+};
+const full: Refusal = { ...unanswered, error: new Error("disk full"), isAnswered: true, reason: "disk full (53100)" };
+const ofOne: Refusal = { ...full, isOfDatabase: false, reason: "refused (XX001)" };
+
+function aProcess() {
+  let time = 0;
+  const timers = new Timers(() => time);
+  const gate = new Gate();
+  const kept = new KeptFinishes({ gate, host: timers, random: () => 0.999 });
+  const rest = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    gate,
+    kept,
+    /** Keeps one that is refused until the test says otherwise. */
+    keep(refusal: Refusal, { endsAt = Number.POSITIVE_INFINITY, bytes = 1 } = {}) {
+      const finish = { sentAt: [] as number[], givenUp: undefined as unknown, refusal: refusal as Refusal | undefined };
+      const send = async () => {
+        finish.sentAt.push(time);
+        return finish.refusal;
+      };
+      const giveUp = ({ error }: Refusal) => {
+        finish.givenUp = error;
+      };
+      kept.keep({ bytes, endsAt, send, giveUp }, refusal);
+      return finish;
+    },
+    async pass(ms: number) {
+      await rest();
+      for (const until = time + ms; time < until; ) {
+        time = Math.min(timers.next ?? until, until);
+        timers.fire();
+        await rest();
+      }
+    },
+  };
+}
+
+const gaps = (times: readonly number[]) => times.map((at, index) => Math.round((at - (times[index - 1] ?? 0)) / 1_000));
+
+describe("a finish that was refused is sent again", () => {
+  test("after pauses up to 5 s, where the database does not answer", async () => {
+    const { keep, pass } = aProcess();
+    const finish = keep(unanswered);
+    await pass(30_000);
+    expect(gaps(finish.sentAt)).toEqual([2, 3, 5, 5, 5, 5, 5]);
+  });
+
+  test("after pauses up to 30 s, where it has answered", async () => {
+    const { keep, pass } = aProcess();
+    const finish = keep(full);
+    await pass(120_000);
+    expect(gaps(finish.sentAt)).toEqual([2, 3, 5, 9, 17, 30, 30]);
+  });
+
+  test("until it is taken; then the gate is open", async () => {
+    const { keep, pass, kept, gate } = aProcess();
+    const finish = keep(full);
+    expect(gate.isOpen).toBe(false);
+    finish.refusal = undefined;
+    await pass(10_000);
+    expect(finish.sentAt).toHaveLength(1);
+    expect(kept.size).toBe(0);
+    expect(gate.isOpen).toBe(true);
+  });
+
+  test("alone: the others follow once it is taken", async () => {
+    const { keep, pass } = aProcess();
+    const finishes = Array.from({ length: 30 }, () => keep(unanswered));
+    const sent = () => finishes.flatMap(({ sentAt }) => sentAt).length;
+    await pass(2_000);
+    expect(sent()).toBe(1);
+    for (const finish of finishes) finish.refusal = undefined;
+    await pass(5_000);
+    expect(sent()).toBe(31);
+  });
+
+  test("and closes the gate only for the database's own reasons, or where too many bytes are kept", async () => {
+    const { keep, gate } = aProcess();
+    keep(ofOne, { bytes: 63 * megabyte });
+    expect(gate.isOpen).toBe(true);
+    keep(ofOne, { bytes: megabyte });
+    expect(gate.isOpen).toBe(false);
+  });
+});
+
+describe("a finish that was refused is given up", () => {
+  test("at its end, after a last try", async () => {
+    const { keep, pass, gate } = aProcess();
+    const finish = keep(full, { endsAt: 7_000 });
+    await pass(60_000);
+    expect(finish.sentAt.at(-1)).toBe(7_000);
+    expect(finish.givenUp).toBe(full.error);
+    expect(gate.isOpen).toBe(true);
+  });
+
+  test("when its process gives up all of them, and so is each that comes later", async () => {
+    const { keep, pass, kept, gate } = aProcess();
+    const finish = keep(full);
+    kept.abandon();
+    expect(finish.givenUp).toBe(full.error);
+    expect(keep(full).givenUp).toBe(full.error);
+    await pass(60_000);
+    expect(finish.sentAt).toEqual([]);
+    expect(gate.isOpen).toBe(true);
+  });
+});
