@@ -47,6 +47,8 @@ export const errorCodes = {
   nested_step: 422,
   /** A step's body is done, and the database cannot store what it gave. */
   result_lost: 500,
+  /** A step's body was begun and had not ended when its run's timeout was long over. */
+  result_unknown: 500,
   duplicate_workflow: 500,
   callbacks_unavailable: 500,
   unstorable_value: 422,

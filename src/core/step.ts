@@ -9,7 +9,10 @@ import type { InferOutput, Schemas } from "./schema.ts";
 export interface StepOptions {
   /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
   readonly retry?: RetryPolicy;
-  /** How long one attempt may take; then its `abortSignal` fires and the attempt has failed. Default: 60 s. */
+  /**
+   * How long one attempt may take. Default: 60 s. Then its `abortSignal` fires and the attempt has failed. A body that runs
+   * on nevertheless keeps the next attempt waiting, as long as both are in one process.
+   */
   readonly timeout?: Duration;
   /**
    * Tells this step from others of its name in its scope, instead of counting them: in a loop, the id of what it is about.
@@ -28,7 +31,7 @@ export interface StepContext {
   readonly attempt: number;
   /** The same for every attempt of this step: hand it to the service that you call. */
   readonly idempotencyKey: string;
-  /** Fires at the step's timeout. */
+  /** Fires at the step's timeout and at the run's, and when somebody else has taken over the step. */
   readonly abortSignal: AbortSignal;
 }
 

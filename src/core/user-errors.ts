@@ -90,13 +90,16 @@ export class TimeoutError extends Error {
   /** The name of what was waited for. */
   readonly wait: string;
   readonly timeoutMs: number;
+  /** What to do about it. */
+  declare readonly hint?: string;
 
-  constructor(options: { kind: TimeoutKind; wait: string; timeoutMs: number }) {
-    const { kind, wait, timeoutMs } = options;
+  constructor(options: { kind: TimeoutKind; wait: string; timeoutMs: number; hint?: string }) {
+    const { kind, wait, timeoutMs, hint } = options;
     super(`${timeoutSentences[kind](JSON.stringify(wait))} within ${formatDuration(timeoutMs)}`);
     this.kind = kind;
     this.wait = wait;
     this.timeoutMs = timeoutMs;
+    if (hint !== undefined) this.hint = hint;
   }
 }
 

@@ -7,6 +7,7 @@ import { retryDelay } from "../core/retry.ts";
 import { toUuid } from "../core/seeded.ts";
 import { isNonRetryable, retryAfterOf, TimeoutError } from "../core/user-errors.ts";
 import type { HostClock } from "../postgres/clock.ts";
+import type { Bodies } from "./bodies.ts";
 import type { Lease } from "./leases.ts";
 
 export interface Attempt {
@@ -16,6 +17,11 @@ export interface Attempt {
   readonly number: number;
   /** Invocations died over it too often: it is to fail unexecuted. */
   readonly isExhausted: boolean;
+  /** Those of this process, and where this one is among them: no two of one place run at a time. */
+  readonly bodies: Bodies;
+  readonly place: string;
+  /** The run's timeout in the database's time, and what its abort signal is to say. */
+  readonly runEnd: { readonly at: number; readonly reason: () => Error } | undefined;
   readonly seed: (text: string) => Uint8Array;
   /** When it is lost, whatever the body does is not recorded. */
   readonly lease: Lease;
@@ -37,12 +43,20 @@ export type AttemptResult =
       readonly retryInMs: number | undefined;
     };
 
+/** How long a body may go on after its run's timeout, at most. */
+const longestGraceMs = 60_000;
+
 export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   const { demand, now } = attempt;
   const beganAt = now();
+  let isRunOver = false;
+  const endRun = () => {
+    isRunOver = true;
+  };
   try {
     if (attempt.isExhausted) throw exhausted(demand);
-    const result = await runBody(attempt);
+    await untilOthersEnd(attempt);
+    const result = await runBody(attempt, endRun);
     const value = encode(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
@@ -52,7 +66,8 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
       error: encodeError(toErrorValue(thrown)),
       beganAt,
       endedAt,
-      retryInMs: retryIn(attempt, thrown, endedAt),
+      // The handler is to meet the run's timeout, not what that did to the step: so the step stays open.
+      retryInMs: isRunOver ? 0 : retryIn(attempt, thrown, endedAt),
     };
   }
 }
@@ -61,10 +76,35 @@ export function encodeError(error: ErrorValue): string {
   return encode(error, { what: "the error" });
 }
 
-async function runBody({ demand, body, number, seed, lease, host }: Attempt): Promise<unknown> {
+/** Waits for an earlier attempt that still runs in this process: as long as an attempt may take. */
+async function untilOthersEnd(attempt: Attempt): Promise<void> {
+  const { demand, body, bodies, place, lease, host } = attempt;
+  const earlier = bodies.find(place);
+  if (earlier === undefined) return;
+  let cancelTimer = () => {};
+  const late = new Promise<never>((_, reject) => {
+    const hint =
+      "An earlier attempt still runs in this process, so this one was not begun. Have the body end when its abortSignal fires, or give the step a longer timeout.";
+    cancelTimer = host.after(body.timeoutMs, () => reject(timedOut(demand, body, hint)));
+  });
+  try {
+    await Promise.race([earlier, late]);
+  } finally {
+    cancelTimer();
+  }
+  if (lease.isLost) throw new Error("the lease of this step was lost before it was begun"); // and nobody records this
+}
+
+async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown> {
+  const { demand, body, number, bodies, place, runEnd, seed, lease, host, now } = attempt;
   let controller: AbortController | undefined;
+  let aborted: Error | undefined;
   let cancelTimer = () => {};
   let forgetLease = () => {};
+  const abort = (reason: Error) => {
+    aborted = reason;
+    controller?.abort(reason);
+  };
   const context = {
     attempt: number,
     get idempotencyKey() {
@@ -73,8 +113,9 @@ async function runBody({ demand, body, number, seed, lease, host }: Attempt): Pr
     get abortSignal() {
       if (controller === undefined) {
         const made = new AbortController();
-        forgetLease = lease.whenLost(() => made.abort(new Error("the lease of this step is lost")));
         controller = made;
+        if (aborted !== undefined) made.abort(aborted);
+        else forgetLease = lease.whenLost(() => made.abort(new Error("the lease of this step is lost")));
       }
       return controller.signal;
     },
@@ -82,11 +123,22 @@ async function runBody({ demand, body, number, seed, lease, host }: Attempt): Pr
   try {
     const result = body.body(context);
     if (!isThenable(result)) return result; // and there is nothing left that could take too long
+    bodies.add(place, result);
     const timeout = new Promise<never>((_, reject) => {
-      cancelTimer = host.after(body.timeoutMs, () => {
-        const error = new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs: body.timeoutMs });
+      const end = (error: Error) => {
         reject(error);
-        controller?.abort(error);
+        abort(error);
+      };
+      const leftMs = runEnd === undefined ? Number.POSITIVE_INFINITY : Math.max(0, runEnd.at - now());
+      if (runEnd === undefined || leftMs >= body.timeoutMs) {
+        cancelTimer = host.after(body.timeoutMs, () => end(timedOut(demand, body, longerHint)));
+        return;
+      }
+      cancelTimer = host.after(leftMs, () => {
+        onRunEnd();
+        abort(runEnd.reason());
+        const graceMs = Math.min(body.timeoutMs - leftMs, longestGraceMs);
+        cancelTimer = host.after(graceMs, () => end(unknown(demand)));
       });
     });
     return await Promise.race([result, timeout]);
@@ -120,5 +172,19 @@ function exhausted(demand: Demand): LayoverError {
   const message = `step "${placeName(demand)}" was begun again and again, and no process ever finished it`;
   return new LayoverError("step_crashed", message, {
     hint: "Look at the platform's logs for what ended its processes: memory, a time limit, an endless loop, no way to the database.",
+  });
+}
+
+const longerHint =
+  'A step has 60 s unless it is given more: step.run(name, body, { timeout: "5 minutes" }). Its body runs on unless it ends when its abortSignal fires.';
+
+function timedOut(demand: Demand, { timeoutMs }: StepBody, hint: string): TimeoutError {
+  return new TimeoutError({ kind: "step", wait: placeName(demand), timeoutMs, hint });
+}
+
+function unknown(demand: Demand): LayoverError {
+  const message = `step "${placeName(demand)}" was begun and had not ended some time after the run's timeout: its result is unknown`;
+  return new LayoverError("result_unknown", message, {
+    hint: "Have the body end when its abortSignal fires, and look up whether it had its effect.",
   });
 }

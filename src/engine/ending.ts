@@ -51,7 +51,7 @@ export function tooLong(
   ).value;
 }
 
-function timedOut(workflow: string): LayoverError {
+export function timedOut(workflow: string): LayoverError {
   return new LayoverError("run_timeout", `the run of "${workflow}" was not over at its timeout`, {
     hint: "Raise the contract's timeout, or find what the run waited for in its history.",
   });

@@ -1,6 +1,7 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
+import { Bodies } from "./bodies.ts";
 import { Gate } from "./gate.ts";
 import { guardHooks } from "./hooks.ts";
 import { type Crew, carryOut } from "./invocation.ts";
@@ -27,6 +28,7 @@ export class Engine {
       options,
       registry: new Registry(options.workflows),
       warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
+      bodies: new Bodies(),
       gate,
       kept: new KeptFinishes({ gate, host, random }),
       isClosing: false,

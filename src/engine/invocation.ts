@@ -12,8 +12,9 @@ import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer } from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";
+import type { Bodies } from "./bodies.ts";
 import { branchResult } from "./branch-result.ts";
-import { failed } from "./ending.ts";
+import { failed, timedOut } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
 import type { Gate } from "./gate.ts";
@@ -31,6 +32,7 @@ export interface Crew {
   readonly options: EngineOptions;
   readonly registry: Registry;
   readonly warm: Warm;
+  readonly bodies: Bodies;
   readonly gate: Gate;
   readonly kept: KeptFinishes;
   /** No further step is begun. */
@@ -182,13 +184,12 @@ class Invocation {
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
       flight.bytes = Math.max(flight.bytes, claimed.historyBytes);
-      const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
       const { deadlines, ...plan } = await new RunTurn({
         flight,
         claimed,
         patience: this.#patience,
         now: () => calls.clock.now(),
-        attempt: (demand, number) => this.#attempt(flight, demand, number, isExhausted, lease),
+        attempt: (demand, number) => this.#attempt(flight, demand, number, claimed, lease),
         warn: (code, message) => flight.warn(this.#options, code, message),
       }).plan();
       const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
@@ -238,8 +239,7 @@ class Invocation {
       return;
     }
     const number = claimed.attempts + 1;
-    const isExhausted = claimed.beginnings >= defaults.maxBeginnings;
-    const result = await this.#attempt(flight, demand, number, isExhausted, lease);
+    const result = await this.#attempt(flight, demand, number, claimed, lease);
     if (result.kind === "failed" && execution.divergence !== undefined) {
       this.#crew.warm.forget(turn.runId);
       await this.#finishes.send({ ...finish, blocked: execution.divergence }, []);
@@ -256,13 +256,13 @@ class Invocation {
       retryInMs === undefined ? [] : [endedAt + retryInMs],
     );
     if (answer.outcome !== "finished") return;
-    if (retryInMs !== undefined)
-      return this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
     const { continues, branches } = answer;
     await this.#dispatch([
       ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
       ...toRefs(turn.runId, branches ?? []),
     ]);
+    if (retryInMs !== undefined)
+      await this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
   }
 
   /** A flight that stands where the branch was demanded; one replay serves all of them. */
@@ -315,19 +315,24 @@ class Invocation {
     flight: Flight,
     demand: Demand,
     number: number,
-    isExhausted: boolean,
+    { beginnings, timeoutAt }: Claimed,
     lease: Lease,
   ): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.#options;
+    const { runId, epoch, execution, workflow } = flight;
+    const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
     flight.borrowers += 1;
     try {
       return await attemptStep({
         demand,
         body: wanted,
         number,
-        isExhausted,
+        isExhausted: beginnings >= defaults.maxBeginnings,
+        bodies: this.#crew.bodies,
+        place: `${runId}/${epoch}/${placeName(demand)}`,
+        runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
         seed: (text) => flight.seed(text),
         lease,
         host: this.#host,

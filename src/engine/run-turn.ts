@@ -232,7 +232,7 @@ export class RunTurn {
   }
 
   #deadlines(instants: readonly number[]): readonly number[] {
-    const { timeoutAt } = this.#claimed;
+    const { timeoutAt = null } = this.#claimed;
     return timeoutAt === null ? instants : [...instants, timeoutAt];
   }
 

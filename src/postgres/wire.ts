@@ -90,6 +90,8 @@ interface Claimed {
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
+  /** Left out: the functions of an earlier release, of a branch. */
+  readonly timeoutAt?: number | null;
   /** By how many in a row it was claimed alone, with this one; and how many of those before have begun. */
   readonly claims: number;
   readonly beginnings: number;
@@ -97,7 +99,6 @@ interface Claimed {
   readonly run?: WireRun | null;
 }
 export interface ClaimedRun extends Claimed {
-  readonly timeoutAt: number | null;
   readonly historyBytes: number;
   readonly pending?: readonly WirePending[] | null;
   readonly signals?: readonly WireSignal[] | null;

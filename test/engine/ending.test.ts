@@ -190,7 +190,7 @@ describe("a run's timeout", () => {
       await step.run(
         "charge",
         async () => {
-          await world.foreign("5 minutes");
+          await world.foreign("90s");
           return "c1";
         },
         { timeout: "10 minutes" },
@@ -203,7 +203,7 @@ describe("a run's timeout", () => {
       ["step", "charge", "c1"],
       ["cancellation", "", expect.anything()],
     ]);
-    expect(world.time).toBe(64 * 60_000);
+    expect(world.time).toBe(60.5 * 60_000);
   });
 
   test("lets branches that are at work finish and be recorded, then ends the run", async () => {
@@ -216,7 +216,7 @@ describe("a run's timeout", () => {
           step.run(
             "charge",
             async () => {
-              await world.foreign("2 minutes");
+              await world.foreign("90s");
               return item;
             },
             { timeout: "10 minutes" },

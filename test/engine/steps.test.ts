@@ -193,7 +193,44 @@ describe.each([
     );
     expect(view).toMatchObject({ status: "completed", result: "in time" });
     expect(aborted).toEqual([[30_000, "TimeoutError"]]);
-    expect(world.time).toBe(50_000);
+    expect(world.time).toBe(55_000);
+  });
+
+  test("is not begun again while an attempt that timed out still runs in this process", async () => {
+    const story: string[] = [];
+    const { view } = await play(database, async ({ step }, world) =>
+      runIt(
+        step,
+        async ({ attempt }) => {
+          story.push(`${attempt} begins`);
+          await world.foreign(attempt === 1 ? "2 minutes" : "1s");
+          story.push(`${attempt} ends`);
+        },
+        { timeout: "30s", retry: { maxAttempts: 5, delay: "1s", jitter: false, backoff: 1 } },
+      ),
+    );
+    expect(view.status).toBe("completed");
+    // The second attempt and the third were over before they could begin.
+    expect(story).toEqual(["1 begins", "1 ends", "4 begins", "4 ends"]);
+  });
+
+  test("whose body never ends fails after its last attempt, begun once, and says why", async () => {
+    let bodies = 0;
+    const { view } = await play(database, async ({ step }, world) =>
+      runIt(
+        step,
+        () => {
+          bodies += 1;
+          return world.foreign();
+        },
+        { timeout: "30s", retry: { maxAttempts: 3 } },
+      ),
+    );
+    expect(view.error?.cause).toMatchObject({ name: "TimeoutError" });
+    expect(view.error?.cause?.data).toMatchObject({
+      hint: expect.stringContaining("An earlier attempt still runs in this process"),
+    });
+    expect(bodies).toBe(1);
   });
 
   test("has 60 seconds, unless it asks for more", async () => {
@@ -203,6 +240,7 @@ describe.each([
     expect(view.error?.cause).toMatchObject({
       name: "TimeoutError",
       message: 'the step "it" did not end within 1 min',
+      data: { hint: expect.stringContaining("A step has 60 s unless it is given more") },
     });
   });
 

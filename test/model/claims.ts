@@ -266,6 +266,7 @@ function describeBranch(world: World, run: Run, row: Row, { token, have }: Claim
     have: known,
     position: demandedAfter,
     handedPosition: run.handed,
+    timeoutAt: run.timeoutAt ?? null,
     claims: row.loneClaims,
     beginnings: row.beginnings,
     attempts,

@@ -47,6 +47,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   }
 
   const isWhole = f.position === run.history.length && !hasCome(run, f);
+  const next = isWhole && isPastTimeout(run, f) ? "ready" : f.next;
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
   run.status = "parked";
   run.turn += 1;
@@ -63,7 +64,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
     recordAttempt(run, f, now);
   }
   const freed = release(run, f, through, now);
-  const isEnding = isWhole && (f.next === "completed" || f.next === "failed" || f.next === "cancelled");
+  const isEnding = isWhole && isEnd(next);
   if (isEnding) end(run, f, now);
   const added = isEnding ? [] : recordDemands(run, f, through, now);
   if (isWhole && f.next === "blocked") run.isBlocked = true;
@@ -74,7 +75,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
     occurrence,
     turn,
   }));
-  const isPlain = isWhole && f.next === "ready" && branches.length === 0;
+  const isPlain = isWhole && next === "ready" && branches.length === 0;
   const answer: Answer = isPlain
     ? { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) }
     : {
@@ -98,6 +99,16 @@ export function hasCome(run: Run, { closes = [], announces, records = [] }: Fini
 
 function isUntaken(answer: Run["answers"][number], place: Place): boolean {
   return answer.takenAt === undefined && isSamePlace(answer, place);
+}
+
+function isEnd(next: FinishRun["next"]): boolean {
+  return next === "completed" || next === "failed" || next === "cancelled";
+}
+
+/** A run whose last record came after its timeout does not end by it: the timeout is to be recorded first. */
+function isPastTimeout(run: Run, { next, records = [] }: FinishRun): boolean {
+  if (!isEnd(next) || run.timeoutAt === undefined || run.cancelledPosition !== undefined) return false;
+  return (records.at(-1)?.at ?? run.lastRecordAt) > run.timeoutAt;
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
@@ -226,7 +237,10 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   const answer = {
     outcome: "finished",
     turn: f.turn + 1,
-    continues: continues && !wasReady && run.status === "parked" && !isStill(run) ? run.turn : null,
+    continues:
+      ((continues && !wasReady) || isLastAtWork(run, now)) && run.status === "parked" && !isStill(run)
+        ? run.turn
+        : null,
     branches: next.length === 0 ? null : next.map(({ path, occurrence, turn }) => ({ path, occurrence, turn })),
   };
   row.lastFinish = { token: f.token, answer };
@@ -240,6 +254,12 @@ function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
   if (!run.answers.some((answer) => isUntaken(answer, announces))) return f;
   const { beganAt, endedAt: at, number: attempts } = attempt;
   return { ...others, record: { value: '1{"$":"undefined"}', isFailure: false, at, beganAt, attempts } };
+}
+
+/** The run's timeout has passed, and waited for nobody but this branch. */
+function isLastAtWork(run: Run, now: number): boolean {
+  const isPast = run.timeoutAt !== undefined && run.timeoutAt <= now && run.cancelledPosition === undefined;
+  return isPast && !run.rows.some(({ lease }) => isLive(lease, now));
 }
 
 function branchEntry(run: Run, { path, occurrence }: Place, record: NonNullable<FinishBranch["record"]>): Entry {

@@ -359,8 +359,8 @@ export const orderings: readonly Ordering[] = [
     name: "an exhausted step is carried out once more",
     file: invocation,
     why: "What kills each process that carries it out would go on for ever.",
-    find: "      const isExhausted = claimed.beginnings >= defaults.maxBeginnings;",
-    replace: "      const isExhausted = false;",
+    find: "        isExhausted: beginnings >= defaults.maxBeginnings,",
+    replace: "        isExhausted: false,",
   },
   {
     name: "what goes alone is carried out uncounted",
@@ -401,7 +401,7 @@ export const orderings: readonly Ordering[] = [
     name: "a slow body withholds the results of others",
     file: "src/engine/finishes.ts",
     why: "Their leases would run out, and their steps be done again.",
-    find: "else if (this.#waiting.length === 1) this.#cancelTimer = this.#host.after(longestMs, () => void this.#flush());",
+    find: "else if (this.#waiting.length === 1) this.#cancelTimer = host.after(longestMs, () => void this.#flush());",
     replace: "",
   },
   {

@@ -30,7 +30,7 @@ begin
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
-  select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.last_record_at, t.handed_position,
+  select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.last_record_at, t.handed_position, t.timeout_at,
       t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
       layover.is_carried_here(p, r.workflow, r.version) as is_here
     into s
@@ -83,8 +83,8 @@ begin
     and (c->'have'->>'position')::integer <= b.demanded_after then (c->'have'->>'position')::integer end;
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', b.turn,
     'have', v_have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
-    'lastRecordAt', layover.to_ms(s.last_record_at), 'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims,
-    'beginnings', b.beginnings, 'attempts', b.attempts,
+    'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
+    'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'attempts', b.attempts,
     'records', case when b.demanded_after > coalesce(v_have, 0)
       then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after) end,
     'run', case when v_have is null then layover.read_run(v_run) end);

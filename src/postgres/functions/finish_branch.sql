@@ -1,5 +1,6 @@
 -- A branch: leased -> recorded, or ready again later when an attempt failed. Its run is made ready when nobody else of
--- the same map is at work; the next of the map's queue gets the slot in the same write.
+-- the same map is at work; the next of the map's queue gets the slot in the same write. Once the run's timeout has passed,
+-- the last branch at work has the run claimed, which writes the cancellation.
 create or replace function layover.finish_branch(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -12,12 +13,14 @@ declare
   v_now     timestamptz;
   v_left    integer;
   v_continues boolean := false;
+  v_is_last boolean;
   v_next    json;
   v_answer  json;
   s         record;
   b         record;
 begin
-  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.due_at, t.paused_at, t.blocked
+  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.due_at, t.paused_at, t.blocked,
+      t.timeout_at, t.cancelled_position
     into s from layover.run_state t
    where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
   if not found then
@@ -83,9 +86,11 @@ begin
            else least(t.due_at, layover.pick_due(f->'armed', v_now)) end
    where t.run_id = v_run;
 
+  v_is_last := s.timeout_at <= v_now and s.cancelled_position is null and not exists (
+    select from layover.pending q where q.run_id = v_run and q.leased_until > v_now and q.token <> v_token);
   v_answer := json_build_object('outcome', 'finished',
-    'continues', case when v_continues and s.status = 'parked' and s.paused_at is null and s.blocked is null
-      and (s.ready_at is null or s.ready_at > v_now) then s.turn end,
+    'continues', case when s.status = 'parked' and s.paused_at is null and s.blocked is null
+      and (v_is_last or (v_continues and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,
     'turn', (f->>'turn')::integer + 1, 'branches', v_next);
   update layover.pending q
      set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = q.turn + 1,

@@ -11,7 +11,8 @@ declare
   s     record;
 begin
   select t.epoch, t.turn, t.last_position, t.last_record_at,
-      t.status = 'parked' and t.paused_at is null and t.blocked is null as is_waiting, t.ready_at
+      t.status = 'parked' and t.paused_at is null and t.blocked is null as is_waiting, t.ready_at,
+      t.timeout_at, t.cancelled_position
     into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return;
@@ -66,6 +67,11 @@ begin
       select min(i.number) as number from item i left join left_over l on l.path = i.map
        where not i.is_released
          and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
+    ), last_one as materialized (
+      select max(i.number) as number from item i
+       where s.timeout_at <= v_now and s.cancelled_position is null and not exists (
+         select from layover.pending q where q.run_id = v_run and q.leased_until > v_now
+            and not exists (select from item j where j.ctid = q.ctid))
     ), moved as (
       update layover.run_state t
          set last_position = t.last_position + i.count, history_bytes = t.history_bytes + i.bytes,
@@ -78,12 +84,12 @@ begin
        where t.run_id = v_run and i.count > 0
     ), answered as materialized (
       select i.ctid, i.number, i.position, i.token, json_build_object('outcome', 'finished',
-          'continues', case when i.number = g.number and s.is_waiting and (s.ready_at is null or s.ready_at > v_now)
-            then s.turn end,
+          'continues', case when s.is_waiting and (i.number = l.number
+            or (i.number = g.number and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,
           'turn', (turns[i.number]->>'turn')::integer + 1,
           'branches', case when q.path is not null
             then json_build_array(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn)) end) as answer
-        from going_on g, item i left join queued q on q.map = i.map and q.place = i.place_in_map
+        from going_on g, last_one l, item i left join queued q on q.map = i.map and q.place = i.place_in_map
     )
     update layover.pending b
        set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = b.turn + 1,

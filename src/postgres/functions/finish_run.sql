@@ -1,5 +1,7 @@
 -- running -> parked, completed, failed or cancelled, when the holder of the lease finishes a turn that saw the whole
 -- history: appends the turn's records, then moves the run. (A turn that saw less: see defer_run.)
+-- running -> parked and ready, when it would end with a record later than the run's timeout: the records are kept, the end
+-- is dropped, and the next claim writes the cancellation.
 -- running -> running, as the next turn, when the run simply goes on and its claim comes along.
 create or replace function layover.finish_run(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
@@ -40,10 +42,17 @@ begin
    where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
      and t.last_position = (f->>'position')::integer
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
+     and (not v_is_over or layover.ends_in_time(t, f->'records'))
    returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail,
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;
   if not found then
+    if v_is_over and exists (select from layover.run_state t
+      where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
+        and t.last_position = (f->>'position')::integer and not layover.ends_in_time(t, f->'records'))
+    then
+      return layover.finish_run(p, (f - 'value') || '{"next": "ready"}');
+    end if;
     return layover.defer_run(p->>'namespace', f);
   end if;
   for v_place in 0 .. layover.count_of(f->'records') - 1 loop

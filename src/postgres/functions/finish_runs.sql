@@ -44,6 +44,7 @@ begin
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
          and t.last_position = i.position and not t.has_pending and not t.has_mail
          and (i.claim_token is null or layover.may_run(t, v_now))
+         and (not i.is_over or layover.ends_in_time(t, i.records))
        returning i.number, i.records, i.position, i.next, t.run_id, t.epoch, t.turn,
          case when t.status = 'running' then layover.describe_held(t) end as claimed
     ), recorded as (
