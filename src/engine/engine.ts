@@ -15,6 +15,9 @@ import { Warm } from "./warm.ts";
 /** How long a tick may go on without having done a page. Then it counts as failed. */
 const tickMs = 60_000;
 
+/** How long a process that ends tries to give back its leases. */
+const giveBackMs = 5_000;
+
 export class Engine {
   readonly #crew: Crew;
   readonly #closing = new AbortController();
@@ -31,6 +34,7 @@ export class Engine {
       bodies: new Bodies(),
       gate,
       kept: new KeptFinishes({ gate, host, random }),
+      leases: new Set(),
       isClosing: false,
     };
   }
@@ -61,6 +65,24 @@ export class Engine {
    */
   abandon(): void {
     this.#crew.kept.abandon();
+  }
+
+  /**
+   * Ends what is under way, as far as it can be ended: bodies have their abort signals fired, and leases are given back of
+   * turns whose finish was never sent, so that another process begins them anew at once. Never rejects: what cannot be
+   * given back is claimed when its lease is over.
+   */
+  async giveBack(): Promise<void> {
+    const { calls, host = hostClock, onError } = this.#crew.options;
+    const unfinished = [...this.#crew.leases].filter((lease) => !lease.isFinishSent);
+    for (const lease of unfinished) {
+      lease.isGivenBack = true;
+      lease.lose();
+    }
+    if (unfinished.length === 0) return;
+    const turns = unfinished.map(({ turn: { beginnings: _, ...turn } }) => turn);
+    const limit = new TimeLimit({ host, ms: giveBackMs, what: "giving leases back" });
+    await limit.wait(() => calls.returnLeases(turns)).catch((error: unknown) => onError?.(error, "giving leases back"));
   }
 
   /**

@@ -35,6 +35,8 @@ export interface Crew {
   readonly bodies: Bodies;
   readonly gate: Gate;
   readonly kept: KeptFinishes;
+  /** Of the turns under way. */
+  readonly leases: Set<Lease>;
   /** No further step is begun. */
   isClosing: boolean;
 }
@@ -163,12 +165,14 @@ class Invocation {
   async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: Flight | undefined): Promise<void> {
     const { branch } = ref;
     const lease = this.#leases.hold({ runId: turn.runId, token: turn.token, ...branch });
+    this.#crew.leases.add(lease);
     try {
       if (claimed.claims > 0 && !(await this.#leases.begin(lease, claimed.beginnings + 1))) return;
       if (branch === undefined) await this.#carryOutRun(turn, claimed as ClaimedRun, held, lease);
       else await this.#carryOutBranch(turn, branch, claimed as ClaimedBranch, held, lease);
     } finally {
       this.#leases.release(lease);
+      this.#crew.leases.delete(lease);
     }
   }
 
@@ -193,7 +197,8 @@ class Invocation {
         warn: (code, message) => flight.warn(this.#options, code, message),
       }).plan();
       const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
-      const answer = await this.#finishes.send(
+      const answer = await this.#finish(
+        lease,
         { ...plan, runId: claim.runId, token: claim.token, ...(again !== undefined && { claim: again }) },
         deadlines,
       );
@@ -208,6 +213,7 @@ class Invocation {
           claimed = answer.claim;
           claim = again;
           lease.turn = { runId: again.runId, token: again.token };
+          lease.isFinishSent = false;
           continue;
         }
         flight.handedPosition = flight.execution.position;
@@ -247,7 +253,8 @@ class Invocation {
     }
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
-    const answer = await this.#finishes.send(
+    const answer = await this.#finish(
+      lease,
       {
         ...finish,
         ...branchResult(result, number, this.#options.requestId?.()),
@@ -263,6 +270,13 @@ class Invocation {
     ]);
     if (retryInMs !== undefined)
       await this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+  }
+
+  /** What was given back is somebody else's by now. */
+  async #finish(lease: Lease, ...sent: Parameters<Finishes["send"]>): ReturnType<Finishes["send"]> {
+    if (lease.isGivenBack) return { outcome: "superseded" };
+    lease.isFinishSent = true;
+    return await this.#finishes.send(...sent);
   }
 
   /** A flight that stands where the branch was demanded; one replay serves all of them. */

@@ -9,6 +9,10 @@ export class Lease {
   /** Who holds it; the next turn of the same run goes on with a token of its own. */
   turn: RenewTurn;
   isLost = false;
+  /** Its finish was sent, and may have been taken, whatever is known of that. */
+  isFinishSent = false;
+  /** Somebody else may have it: nothing is sent for it any more. */
+  isGivenBack = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(turn: RenewTurn) {

@@ -7,7 +7,7 @@ import { motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
-import type { DueCall, DueRun, Move } from "../postgres/wire.ts";
+import type { DueAnswer, DueCall, DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./invocation.ts";
 import { defaults } from "./options.ts";
 import { prune } from "./prune.ts";
@@ -44,6 +44,11 @@ export interface TickOptions {
   readonly onMoved?: (moves: readonly Move[]) => void;
   /** ... and nobody else uses the database: short waits were dispatched by a process that is dead, so they are armed. */
   readonly isExclusive?: boolean;
+  /**
+   * Also looks at what will be ready, or lose its lease, within three minutes, and dispatches it for then: whoever was to do
+   * so may be dead, or have failed to reach the database. It moves nothing of that. Default: false.
+   */
+  readonly looksAhead?: boolean;
 }
 
 interface Room {
@@ -59,7 +64,7 @@ export async function tick(
   limit: TimeLimit,
   wishes: TickOptions = {},
 ): Promise<TickAnswer> {
-  const { deployment, isExclusive = false, most = unlimited } = wishes;
+  const { deployment, isExclusive = false, looksAhead = false, most = unlimited } = wishes;
   const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { host = hostClock } = options;
   const { environment = defaults.environment } = options;
@@ -74,6 +79,18 @@ export async function tick(
   let triedThrough: string | undefined;
   let due = 0;
   let dispatched = 0;
+  const send = async (wishes: readonly Wish[]): Promise<void> => {
+    const { ready, groups, later } = sort(wishes);
+    for (const [refs, delayMs] of [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later] as const) {
+      if (refs.length === 0) continue;
+      try {
+        await limit.wait(() => dispatch(refs, delayMs));
+        dispatched += refs.length;
+      } catch (error) {
+        onError?.(error, "dispatching"); // the alarm stands
+      }
+    }
+  };
   const locked: Look[] = [];
   /** Arms, moves on and dispatches. Answers what it left alone, since somebody has locked it. */
   const carry = async (
@@ -94,20 +111,11 @@ export async function tick(
       await limit.wait(() => calls.alarms.arm([soonAt]));
       await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
     }
-    const { ready, groups, later } = sort(free.flatMap(({ refs }) => refs));
-    for (const [refs, delayMs] of [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later] as const) {
-      if (refs.length === 0) continue;
-      try {
-        await limit.wait(() => dispatch(refs, delayMs));
-        dispatched += refs.length;
-      } catch (error) {
-        onError?.(error, "dispatching"); // the alarm stands
-      }
-    }
+    await send(free.flatMap(({ refs }) => refs));
     return looks.filter(({ move }) => isLocked.has(move.runId));
   };
   for (;;) {
-    const withinMs = takesOver ? longestMotionMs : 0;
+    const withinMs = takesOver || looksAhead ? longestMotionMs : 0;
     const call: DueCall = {
       environment,
       versions,
@@ -132,8 +140,13 @@ export async function tick(
     if (wishes.isNew === true && !isExclusive) await limit.wait(() => calls.alarms.arm([soonAt]));
     const earliest = takesOver || calls.alarms.isBeat ? page.now : soonAt;
     const looks: Look[] = [];
+    const glances: Wish[] = [];
     for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {
       seen.add(run.runId);
+      if (looksAhead && !takesOver && isAhead(run, page)) {
+        glances.push(...glance(run, page.now));
+        continue;
+      }
       const one = look(run, { now: page.now, earliest, isNew: page.isNew });
       const isTaken = takeIn(room, one);
       if (isTaken) looks.push(one);
@@ -141,6 +154,7 @@ export async function tick(
       if (isComplete && run.dueAt === null) triedThrough = run.runId;
     }
     locked.push(...(await carry(looks, { isNew, soonAt, skipsLocked: true })));
+    await send(glances);
     limit.extend();
     due += page.runs.length;
     const last = page.runs.at(-1);
@@ -231,6 +245,34 @@ function together(groupSize: number | null, ref: TurnRef): TurnRef {
   return groupSize === null ? ref : inGroupOf(groupSize, ref);
 }
 
+/** Whether a run is not due yet, and was listed only for what will be ready soon. */
+function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew }: DueAnswer): boolean {
+  if (dueAt === null || dueAt <= now) return false;
+  return !isNew || !(isReady || branches !== null);
+}
+
+/** A timer may fire a little early, and a claim that finds a lease still alive is refused. */
+function delayFor(at: number, now: number): number {
+  return at <= now ? 0 : at - now + 20;
+}
+
+/**
+ * What to dispatch of a run that is not due yet, for when it may be claimed. Its due instant and its alarm stay. A lease that
+ * is alive then is renewed, and the claim refused.
+ */
+function glance({ runId, turn, isReady, ownAt, groupSize, branches, later }: DueRun, now: number): readonly Wish[] {
+  const refs = [
+    ...(branches ?? []).map((branch) => ({ ...branch, at: now })),
+    ...(later ?? []).map((branch) => ({ ...branch, groupSize: null })),
+  ].map(({ path, occurrence, turn: number, at, groupSize: size }) => ({
+    ref: together(size, { runId, turn: number, branch: { path, occurrence } }),
+    delayMs: delayFor(at, now),
+  }));
+  if (isReady) return [...refs, { ref: together(groupSize, { runId, turn }), delayMs: 0 }];
+  const isSoon = ownAt != null && ownAt - now <= longestMotionMs;
+  return isSoon ? [...refs, { ref: { runId, turn }, delayMs: delayFor(ownAt, now) }] : refs;
+}
+
 /**
  * Whether there is room for a look, which is taken then. All of a run goes together, as it has one due instant, so the
  * last one to fit may take more than is left.
@@ -258,6 +300,8 @@ function sort(wishes: readonly Wish[]): {
   return {
     ready: now.filter((ref) => !isSuspect(ref)),
     groups: groupsOf(now.filter(isSuspect)),
-    later: wishes.filter(({ delayMs }) => delayMs > 0).map(({ ref, delayMs }) => [[ref], delayMs] as const),
+    later: [...Map.groupBy(wishes, ({ delayMs }) => delayMs)]
+      .filter(([delayMs]) => delayMs > 0)
+      .map(([delayMs, together]) => [together.map(({ ref }) => ref), delayMs] as const),
   };
 }

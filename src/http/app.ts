@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** What earlier apps of this process have learned. Default: nothing. */
   readonly remembered?: Remembered | undefined;
+  /** Whether this server is about to end, so that nobody should send it more. Default: never. */
+  readonly isClosing?: (() => boolean) | undefined;
   /** Told of every error that is not the caller's. Default: `console.error`. */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
@@ -48,7 +50,7 @@ const mostHeavy = 3;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
-  const { client, secrets, limits, onError = (error) => console.error(error) } = options;
+  const { client, secrets, limits, isClosing = () => false, onError = (error) => console.error(error) } = options;
   const namespace = checkNamespace(options.namespace);
   const { authenticate = byApiKey(secrets, namespace), remembered = newRemembered() } = options;
   const contracts = new Contracts(options.contracts);
@@ -66,7 +68,14 @@ export function createApp(options: AppOptions): Hono {
         return answerTo(request, { outcome: "woken" });
       },
     },
-    { method: "GET", path: "/health", answer: async ({ request }) => answerTo(request, { status: "ok" }) },
+    {
+      method: "GET",
+      path: "/health",
+      answer: async ({ request }) =>
+        isClosing()
+          ? answerTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
+          : answerTo(request, { status: "ok" }),
+    },
   ];
 
   const heavy = new Lane(mostHeavy);

@@ -10,6 +10,7 @@
 import { Client } from "../client/client.ts";
 import { translated } from "../client/failure.ts";
 import type { Workflow } from "../core/contract.ts";
+import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
@@ -19,6 +20,7 @@ import type { EngineOptions } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import type { Secrets } from "../http/secrets.ts";
 import { Calls } from "../postgres/calls.ts";
+import { hostClock } from "../postgres/clock.ts";
 import { InProcessDispatch } from "./in-process-dispatch.ts";
 import { Ticker } from "./ticker.ts";
 import { TimerAlarm } from "./timer-alarm.ts";
@@ -29,9 +31,6 @@ import { TimerAlarm } from "./timer-alarm.ts";
  * instead of 780; `npm run bench -- --only a,b`).
  */
 const resident = { maxSteps: 100, budgetMs: 1_000 };
-
-/** How long `close` waits for a database that takes no results. */
-const graceMs = 10_000;
 
 type Settings = Pick<
   EngineOptions,
@@ -71,19 +70,35 @@ export interface InProcess {
   readonly engine: Engine;
   readonly calls: Calls;
   readonly dispatch: InProcessDispatch;
+  /** Whether {@link close} was called. */
+  readonly isClosing: boolean;
   /**
-   * Begins nothing more; resolves when the steps under way have ended and are recorded. Results that the database does not
-   * take within 10 s are given up.
+   * Begins nothing more; resolves when the steps under way have ended and are recorded. A step that takes longer than the
+   * grace has its `abortSignal` fired and its lease given back, so that the next process begins it anew at once.
    */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
+export interface CloseOptions {
+  /** How long steps under way may go on. Default: 10 seconds. */
+  readonly grace?: Duration | undefined;
+}
+
+const defaultGrace = "10s";
+
 /**
- * Begins to carry out what is ready. A database that cannot be reached is tried again every minute.
+ * Begins to carry out what is ready, in the background. A database that cannot be reached is tried again by itself.
  *
  * @throws LayoverError `duplicate_workflow`; `invalid_name` for the namespace; `internal` if layover is not installed in the database
  */
-export async function startInProcess(given: InProcessOptions): Promise<InProcess> {
+export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
+  const process = prepareInProcess(options);
+  await process.begin();
+  return process;
+}
+
+/** @internal Everything but the beginning, so that a server answers before that. */
+export function prepareInProcess(given: InProcessOptions): InProcess & { readonly begin: () => Promise<void> } {
   const options = guardHooks(given);
   const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
   const namespace = checkNamespace(options.namespace ?? "default");
@@ -91,9 +106,8 @@ export async function startInProcess(given: InProcessOptions): Promise<InProcess
   const onError = options.onError ?? (() => {});
   const alarm = new TimerAlarm(() => ticker.ring());
   const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
-  if (isExclusive) await translated(() => calls.voidLeases());
   const dispatch = new InProcessDispatch({
-    carryOut: (turns, onEnd) => engine.carryOut(turns, onEnd),
+    carryOut: async (turns, onEnd) => ticker.noteWork(await engine.carryOut(turns, onEnd)),
     concurrency,
     batch,
   });
@@ -102,11 +116,7 @@ export async function startInProcess(given: InProcessOptions): Promise<InProcess
   const openCallback = secrets && callbackOpener({ secrets, namespace });
   const { invocation = resident } = options;
   const engine = new Engine({ ...options, invocation, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
-  const ticker = new Ticker({
-    tick: (which) => engine.tick({ ...which, isExclusive }),
-    isArmed: () => calls.clock.isKnown,
-    onError,
-  });
+  const ticker = new Ticker({ tick: (which) => engine.tick({ ...which, isExclusive }), onError });
   const client = new Client({
     calls,
     dispatch: dispatch.dispatch,
@@ -114,23 +124,54 @@ export async function startInProcess(given: InProcessOptions): Promise<InProcess
     openCallback,
     onError: (error) => onError(error, "dispatching"),
   });
-  const close = async (): Promise<void> => {
+  const begin = async (): Promise<void> => {
+    try {
+      await translated(async () => void (await (isExclusive ? calls.voidLeases() : calls.now())));
+    } catch (error) {
+      const isPassing = error instanceof LayoverError && error.code === "database_unavailable";
+      if (isExclusive || !isPassing) {
+        await close();
+        throw error;
+      }
+      onError(error, "beginning");
+    }
+    ticker.ring();
+  };
+  let closing: Promise<void> | undefined;
+  const close = ({ grace = defaultGrace }: CloseOptions = {}): Promise<void> => {
+    closing ??= end(toMilliseconds(grace));
+    return closing;
+  };
+  const end = async (graceMs: number): Promise<void> => {
     engine.close();
     await ticker.close();
-    // A database that takes no results may be away for hours; nobody who ends a process waits for that.
-    const timer = setTimeout(() => engine.abandon(), graceMs);
-    await dispatch.close();
-    clearTimeout(timer);
+    const isOver = await isSettledWithin(graceMs, dispatch.close());
+    if (!isOver) {
+      engine.abandon();
+      await engine.giveBack();
+    }
     alarm.close();
   };
+  return {
+    client,
+    engine,
+    calls,
+    dispatch,
+    get isClosing() {
+      return closing !== undefined;
+    },
+    begin,
+    close,
+  };
+}
+
+async function isSettledWithin(ms: number, work: Promise<void>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const cancel = hostClock.after(ms, () => resolve(false));
+  void work.then(() => resolve(true));
   try {
-    await translated(() => ticker.tick());
-  } catch (error) {
-    if (!(error instanceof LayoverError) || error.code !== "database_unavailable") {
-      await close();
-      throw error;
-    }
-    onError(error, "beginning");
+    return await promise;
+  } finally {
+    cancel();
   }
-  return { client, engine, calls, dispatch, close };
 }

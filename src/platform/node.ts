@@ -15,12 +15,13 @@ import { type Authenticate, besideApiKeys } from "../http/access.ts";
 import { problem } from "../http/problem.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type CorsOptions, createSite } from "../http/site.ts";
-import { type InProcessOptions, startInProcess } from "./in-process.ts";
+import { type CloseOptions, type InProcessOptions, prepareInProcess } from "./in-process.ts";
 import { errorLines, logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
 export type { CorsOptions } from "../http/site.ts";
+export type { CloseOptions } from "./in-process.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
@@ -46,12 +47,16 @@ export interface NodeServer {
   /** With the prefix, without a slash at the end. */
   readonly url: string;
   readonly client: Client;
-  /** Begins nothing more; resolves when requests and steps under way have ended. */
-  close(): Promise<void>;
+  /**
+   * Begins nothing more; resolves when requests and steps under way have ended. Meanwhile requests are still answered, and
+   * `GET /health` says 503, so that a load balancer sends no more. A step that takes longer than the grace has its
+   * `abortSignal` fired and is begun anew by the next process. Default: 10 seconds.
+   */
+  close(options?: CloseOptions): Promise<void>;
 }
 
 /** What is still being answered when the engine has stopped gets this long. */
-const graceMs = 1_000;
+const answeringMs = 1_000;
 
 /**
  * Serves workflows until it is closed. Listens first, so that a second server on the same port carries out nothing.
@@ -80,20 +85,24 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const url = `http://${hostIn(hostname)}:${port}${prefix}`;
   try {
     const publicUrl = options.publicUrl ?? url;
-    const { client, close } = await startInProcess({ ...options, namespace, publicUrl, secrets, onLog, onError });
+    const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, onLog, onError });
+    const { client } = resident;
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
       onError(error, `answering ${request.method} ${shownPath(request)}`);
     const authenticate = options.authenticate && besideApiKeys(options.authenticate, secrets, namespace);
     const { cors } = options;
-    app.resolve(createSite({ prefix, cors, client, contracts, secrets, namespace, authenticate, onError: report }));
+    const isClosing = () => resident.isClosing;
+    const siteOptions = { prefix, cors, client, contracts, secrets, namespace, authenticate, isClosing, onError: report };
+    app.resolve(createSite(siteOptions));
+    await resident.begin();
     return {
       url,
       client,
-      close: async () => {
+      close: async (closing) => {
+        await resident.close(closing);
         const closed = closeServer(server);
-        await close();
-        const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+        const timer = setTimeout(() => server.closeAllConnections(), answeringMs);
         await closed;
         clearTimeout(timer);
       },

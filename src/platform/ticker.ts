@@ -1,19 +1,30 @@
 /**
  * Has ticks happen in one process, one at a time: at its start, when an alarm rings, when somebody asks; and rarely
- * unasked (a sweep), in case an alarm was lost.
+ * unasked (a sweep), in case an alarm was lost. A tick that failed happens again soon: after an outage of the database
+ * everything waits for it.
  */
+import { QueryError } from "../core/ports.ts";
 import type { TickAnswer } from "../engine/tick.ts";
 
+export interface WhichTick {
+  /** No tick of this process has succeeded yet. */
+  readonly isNew: boolean;
+  /** Whoever was to dispatch what will be ready soon may have failed to, or is dead. */
+  readonly looksAhead: boolean;
+}
+
 export interface TickerOptions {
-  /** `isNew`: no tick of this process has succeeded yet. */
-  readonly tick: (options: { readonly isNew: boolean }) => Promise<TickAnswer>;
-  /** Whether a tick that failed has armed the next one. */
-  readonly isArmed: () => boolean;
+  readonly tick: (which: WhichTick) => Promise<TickAnswer>;
   readonly onError: (error: unknown, doing: string) => void;
+  /** In [0, 1), for jitter. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
 }
 
 const sweepMs = 6 * 3_600_000;
-const retryMs = 60_000;
+/** After one failure. */
+const firstPauseMs = 1_000;
+/** After many in a row: where connections are lost, and where the database itself has answered with an error. */
+const longestPauseMs = { lost: 5_000, answered: 60_000 };
 
 export class Ticker {
   readonly #options: TickerOptions;
@@ -21,8 +32,13 @@ export class Ticker {
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<TickAnswer> | undefined;
   #retry: NodeJS.Timeout | undefined;
+  /** How many ticks in a row have failed. */
+  #failures = 0;
+  /** How often in a row something could not be carried out. */
+  #stops = 0;
   #rings = 0;
   #isNew = true;
+  #looksAhead = true;
   #isClosed = false;
 
   constructor(options: TickerOptions) {
@@ -43,6 +59,21 @@ export class Ticker {
       if (!this.#isClosed) this.#options.onError(error, "ticking");
     });
   };
+
+  /**
+   * Is told whether the database let this process carry out what it was asked to. Where it did not, a tick looks for all of
+   * it again.
+   */
+  noteWork(isDone: boolean): void {
+    if (isDone) {
+      this.#stops = 0;
+      return;
+    }
+    this.#looksAhead = true;
+    if (this.#retry !== undefined) return;
+    this.#tickLater(this.#stops, longestPauseMs.answered);
+    this.#stops += 1;
+  }
 
   /** Begins no more ticks; resolves when the one under way has ended. */
   async close(): Promise<void> {
@@ -65,17 +96,32 @@ export class Ticker {
 
   async #tick(): Promise<TickAnswer> {
     if (this.#isClosed) return { isOurs: true, due: 0, dispatched: 0, isNew: false };
+    const which = { isNew: this.#isNew, looksAhead: this.#looksAhead };
+    this.#looksAhead = false;
     try {
-      const answer = await this.#options.tick({ isNew: this.#isNew });
+      const answer = await this.#options.tick(which);
       if (answer.isOurs) this.#isNew = false;
+      this.#failures = 0;
       return answer;
     } catch (error) {
-      if (!this.#options.isArmed()) {
-        clearTimeout(this.#retry);
-        this.#retry = setTimeout(this.ring, retryMs).unref();
-      }
+      this.#looksAhead = true;
+      this.#tickLater(this.#failures, isLostConnection(error) ? longestPauseMs.lost : longestPauseMs.answered);
+      this.#failures += 1;
       throw error;
     }
+  }
+
+  /** After 1, 2, 4 … seconds; somewhat sooner, so that many processes do not come back at one moment. */
+  #tickLater(failures: number, longestMs: number): void {
+    if (this.#isClosed) return;
+    const { random = Math.random } = this.#options;
+    const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestMs) * (1 - random() / 2);
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.ring();
+    }, pauseMs);
+    this.#retry.unref();
   }
 
   async #sweep(): Promise<void> {
@@ -89,6 +135,11 @@ export class Ticker {
       onError(error, "sweeping");
     }
   }
+}
+
+/** No answer came, the server is starting or stopping, or it has no room: that passes. */
+function isLostConnection(error: unknown): boolean {
+  return !(error instanceof QueryError) || error.sqlState === undefined || /^(08|53|57)/.test(error.sqlState);
 }
 
 function unarmed(due: number): string {

@@ -117,6 +117,14 @@ export class Calls {
     return this.#call("renew_leases", call);
   }
 
+  /** Of a process that ends: others need not wait for the leases' end. Only of turns whose finish was never sent. */
+  returnLeases(turns: readonly wire.ReturnTurn[]): Promise<{
+    readonly now: number;
+    readonly turns: readonly wire.ReturnAnswer[];
+  }> {
+    return this.#call("return_leases", { turns });
+  }
+
   voidLeases(): Promise<{ readonly outcome: "voided" }> {
     return this.#call("void_leases", {});
   }

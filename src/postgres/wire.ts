@@ -217,6 +217,12 @@ export interface RenewTurn extends Partial<Place> {
   /** It was claimed alone and is about to begin: how many have begun so in a row, with this one. */
   readonly beginnings?: number;
 }
+/** Of a turn that is given back unfinished. */
+export interface ReturnTurn extends Partial<Place> {
+  readonly runId: string;
+  readonly token: string;
+}
+export type ReturnAnswer = { readonly outcome: "returned" | "superseded" };
 export type RenewAnswer =
   | { readonly outcome: "renewed"; readonly leasedUntil: number }
   | { readonly outcome: "superseded" };
@@ -241,6 +247,10 @@ export interface DueRun {
   /** When something else of it must be looked at. */
   readonly nextAt: number | null;
   readonly branches: readonly DueBranch[] | null;
+  /** When the run itself may be claimed, where that is not now. */
+  readonly ownAt?: number | null;
+  /** Branches that may be claimed within `withinMs`, but not now. */
+  readonly later?: readonly (BranchRef & { readonly at: number })[] | null;
 }
 export interface DueCall {
   /** Without: whichever it is. */
@@ -250,6 +260,7 @@ export interface DueCall {
   /** Whether to this deployment all that is ready or blocked counts. Without: where the database does not know it. */
   readonly isNew?: boolean;
   readonly deployment?: string;
+  /** How far ahead a run may be due that counts as well. */
   readonly withinMs?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
 }

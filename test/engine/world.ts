@@ -227,6 +227,20 @@ export class World {
     this.#isBeginning ||= this.#isOneProcess;
   }
 
+  /** What a process does that was asked to end, when its grace is over. */
+  async giveBack(process = this.#processes[0]): Promise<void> {
+    if (process === undefined) return;
+    let isOver = false;
+    process.engine.close();
+    void process.engine.giveBack().then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await this.#course.rest();
+      if (!isOver && !(await this.#course.event(Number.POSITIVE_INFINITY))) throw this.#lost("leases are never given back");
+    }
+  }
+
   /** In a body or handler: it kills its process. */
   die(): Promise<never> {
     this.crash();
@@ -359,7 +373,7 @@ export class World {
     };
     const tick = () => {
       next.isBeginning = false;
-      return next.engine.tick({ isNew: true, isExclusive });
+      return next.engine.tick({ isNew: true, isExclusive, looksAhead: true });
     };
     next.isBeginning = true;
     (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);

@@ -43,9 +43,10 @@ export function makeList(script: Script, wish: ListWish): void {
 }
 
 function expectedRuns({ runs }: Listing): unknown[] {
-  return runs.map(({ branches, ...run }) => ({
+  return runs.map(({ branches, later, ...run }) => ({
     ...run,
     branches: branches.length === 0 ? null : inAnyOrder(branches),
+    later: later.length === 0 ? null : inAnyOrder(later),
   }));
 }
 

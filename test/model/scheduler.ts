@@ -32,9 +32,9 @@ export function list(world: World, terms: ListTerms): Listing {
       (run) =>
         run.namespace === namespace &&
         carries(run) &&
-        (isNew ? isOfInterest(run, now, now + withinMs) : isDue(run, now)),
+        (isNew ? isOfInterest(run, now, now + withinMs) : isDue(run, now + withinMs)),
     )
-    .map((run) => look(run, now))
+    .map((run) => look(run, now, now + withinMs))
     .filter((listed) => after === undefined || isBehind(listed, after))
     .sort((one, other) => (isBehind(one, other) ? 1 : -1))
     .slice(0, limit);
@@ -67,12 +67,13 @@ function isBehind(
   return at > otherAt || (at === otherAt && run.runId > other.runId);
 }
 
-function look(run: Run, now: number): ListedRun {
+function look(run: Run, now: number, soon: number): ListedRun {
   const isFree = run.lease === undefined ? isReady(run, now) || run.isBlocked : run.lease.until <= now;
   const work = run.rows.filter(isAtWork);
   const instantOf = ({ lease, readyAt }: Row | Run) => lease?.until ?? readyAt;
   const timeoutAt = run.timeoutAt !== undefined && run.timeoutAt > now ? run.timeoutAt : undefined;
-  const later = work.filter((row) => !isNow(row, now)).map(instantOf);
+  const later = work.filter((row) => !isNow(row, now));
+  const own = earliest(isFree ? undefined : instantOf(run), timeoutAt);
   return {
     runId: run.id,
     turn: run.turn,
@@ -81,7 +82,13 @@ function look(run: Run, now: number): ListedRun {
     isReady: isFree,
     isUnfinished: run.status === "running",
     groupSize: groupSizeOf(run),
-    nextAt: earliest(isFree ? undefined : instantOf(run), timeoutAt, ...later) ?? null,
+    nextAt: earliest(own, ...later.map(instantOf)) ?? null,
+    ownAt: own ?? null,
+    later: later.flatMap((row) => {
+      const { path, occurrence, turn } = row;
+      const at = instantOf(row);
+      return at !== undefined && at <= soon ? [{ path, occurrence, turn, at }] : [];
+    }),
     branches: work
       .filter((row) => isNow(row, now))
       .map((row) => ({ ...row, groupSize: groupSizeOf(row) }))

@@ -203,7 +203,9 @@ export interface ListedRun {
   readonly isUnfinished: boolean;
   readonly groupSize: number | null;
   readonly nextAt: number | null;
+  readonly ownAt: number | null;
   readonly branches: readonly Listed[];
+  readonly later: readonly (Place & { readonly turn: number; readonly at: number })[];
 }
 export interface Listing {
   readonly namespace: string;

@@ -79,6 +79,7 @@ describeEachDatabase("layover in one process", (database) => {
     const { query, calls } = counted(database());
     const { client } = await aProcess({ database: query, namespace: aNamespace() });
     await client.start(nap, undefined, { delay: "1 hour" });
+    await client.wake(); // whatever its beginning has led to is over then
     calls.clear();
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect([...calls]).toEqual([]);

@@ -1,40 +1,40 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { QueryError } from "../../src/core/ports.ts";
 import type { TickAnswer } from "../../src/engine/tick.ts";
 import { Ticker } from "../../src/platform/ticker.ts";
 
 interface Tick {
   readonly isNew: boolean;
+  readonly looksAhead: boolean;
   end(answer?: Partial<TickAnswer>): Promise<void>;
-  fail(): Promise<void>;
+  fail(sqlState?: string): Promise<void>;
 }
 
 let ticks: Tick[];
 let reports: string[];
-let isArmed: boolean;
 let ticker: Ticker;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   ticks = [];
   reports = [];
-  isArmed = true;
   ticker = new Ticker({
-    tick: ({ isNew }) => {
+    tick: (which) => {
       const { promise, resolve, reject } = Promise.withResolvers<TickAnswer>();
       ticks.push({
-        isNew,
+        ...which,
         end: async (answer) => {
           resolve({ isOurs: true, due: 0, dispatched: 0, isNew: false, ...answer });
           await vi.advanceTimersByTimeAsync(0);
         },
-        fail: async () => {
-          reject(new Error("no database"));
+        fail: async (sqlState) => {
+          reject(new QueryError("no database", { isRolledBack: true, ...(sqlState !== undefined && { sqlState }) }));
           await vi.advanceTimersByTimeAsync(0);
         },
       });
       return promise;
     },
-    isArmed: () => isArmed,
+    random: () => 0,
     onError: (error, doing) => reports.push(`${doing}: ${String(error)}`),
   });
 });
@@ -78,20 +78,64 @@ describe("ticks", () => {
     expect(ticks.map(({ isNew }) => isNew)).toEqual([true, true, false]);
   });
 
-  test("that fail are reported, and happen again in a minute where nobody armed that", async () => {
+  test("that fail are reported", async () => {
     await ring();
     await ticks[0]?.fail();
-    expect(reports).toEqual(["ticking: Error: no database"]);
-    await vi.advanceTimersByTimeAsync(120_000);
-    expect(ticks).toHaveLength(1);
+    expect(reports).toEqual(["ticking: QueryError: no database"]);
+  });
 
-    isArmed = false;
+  /** Fails each tick, and answers how long after it the next one came. */
+  async function pauses(times: number, sqlState?: string): Promise<number[]> {
+    const found: number[] = [];
     await ring();
-    await ticks[1]?.fail();
-    await vi.advanceTimersByTimeAsync(59_999);
-    expect(ticks).toHaveLength(2);
-    await vi.advanceTimersByTimeAsync(1);
-    expect(ticks).toHaveLength(3);
+    for (let time = 0; time < times; time += 1) {
+      const before = ticks.length;
+      await ticks.at(-1)?.fail(sqlState);
+      let pausedMs = 0;
+      for (; ticks.length === before; pausedMs += 500) await vi.advanceTimersByTimeAsync(500);
+      found.push(pausedMs);
+    }
+    return found;
+  }
+
+  test.each([
+    ["a lost connection", undefined],
+    ["a server that starts", "57P03"],
+    ["a server without room", "53300"],
+  ])("happen again after 1, 2, 4, 5, 5 … seconds over %s", async (_, sqlState) => {
+    expect(await pauses(6, sqlState)).toEqual([1_000, 2_000, 4_000, 5_000, 5_000, 5_000]);
+    await ticks.at(-1)?.end();
+    expect((await pauses(1, sqlState)).at(0)).toBe(1_000);
+  });
+
+  test.each(["28P01", "3D000", "42501"])("happen less and less often, once a minute at last, over %s", async (sqlState) => {
+    expect(await pauses(8, sqlState)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+  });
+
+  test("look ahead in a new process, after one that failed, and after work that could not be done", async () => {
+    await ring();
+    await ticks[0]?.fail();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await ticks[1]?.end();
+    await ring();
+    await ticks[2]?.end();
+    ticker.noteWork(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(ticks.map(({ looksAhead }) => looksAhead)).toEqual([true, true, false, true]);
+  });
+
+  test("come less and less often for work that cannot be done though each of them succeeds, until some is done", async () => {
+    const pausesMs: number[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      const before = ticks.length;
+      if (time === 3) ticker.noteWork(true);
+      for (let failed = 0; failed < 3; failed += 1) ticker.noteWork(false);
+      let pausedMs = 0;
+      for (; ticks.length === before; pausedMs += 500) await vi.advanceTimersByTimeAsync(500);
+      pausesMs.push(pausedMs);
+      await ticks.at(-1)?.end();
+    }
+    expect(pausesMs).toEqual([1_000, 2_000, 4_000, 1_000]);
   });
 
   test("end with the ticker: it waits for the one under way, and begins none after it", async () => {

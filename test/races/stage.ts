@@ -19,6 +19,7 @@ export interface Answers {
   claim_turns: wire.ClaimAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
+  return_leases: { readonly now: number; readonly turns: readonly wire.ReturnAnswer[] };
   void_leases: { readonly outcome: "voided" };
   list_due: wire.DueAnswer;
   move_due: wire.MoveAnswer & { readonly moved: number };

@@ -184,7 +184,7 @@ export class Fleet implements Source {
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
       process.isBeginning = false;
-      await process.engine.tick({ isNew: true, isExclusive });
+      await process.engine.tick({ isNew: true, isExclusive, looksAhead: true });
     };
     const again = (): void =>
       void tick().then(

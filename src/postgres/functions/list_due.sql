@@ -2,8 +2,8 @@
 -- what may be claimed now and the instant of what comes next. Writes nothing.
 --
 -- To a new deployment runs that are ready or blocked count, whenever they are due. Who asks says so by `isNew`, or names
--- its `deployment`, which is new until note_deployment was told. With `withinMs` so does what is due soon, where whoever
--- was to dispatch it after a short wait is dead. Blocked runs come last, so that however many never keep others waiting.
+-- its `deployment`, which is new until note_deployment was told. With `withinMs` what is due soon counts for everybody: who
+-- was to dispatch it after a short wait may be dead. Blocked runs come last, so that however many never keep others waiting.
 --
 -- Where the database belongs to another environment there is nothing to look at: who may claim nothing must not move what
 -- others wait for.
@@ -22,7 +22,7 @@ declare
     p ? 'deployment' and not (v_is_known and v_known.tried_through is null));
   v_tried constant uuid := case when v_is_known then v_known.tried_through end;
   v_soon  constant timestamptz := v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond';
-  v_until constant timestamptz := case when v_is_new then 'infinity' else v_now end;
+  v_until constant timestamptz := case when v_is_new then 'infinity' else v_soon end;
   v_after constant timestamptz := layover.from_ms((p->'after'->>'dueAt')::bigint);
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_runs  json;
@@ -35,7 +35,8 @@ begin
       'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
-      'branches', b.ready) order by d.due_at, d.run_id)
+      'ownAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end, d.timeout_at)),
+      'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs
     from (
       select s.run_id, s.turn, s.due_at, s.dispatches, s.status, s.leased_until, s.ready_at,
@@ -69,7 +70,9 @@ begin
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
-            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished, 'groupSize', q.group_size) order by q.ordinal) filter (where q.is_ready) as ready
+            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished, 'groupSize', q.group_size) order by q.ordinal) filter (where q.is_ready) as ready,
+          json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
+            'at', layover.to_ms(q.at)) order by q.ordinal) filter (where not q.is_ready and q.at <= v_soon) as later
         from (
           select c.path, c.occurrence, c.ordinal, c.turn, c.dispatches, c.token is not null as is_unfinished,
               layover.group_size(c.lost, c.spared, c.token is not null) as group_size,

@@ -1,0 +1,34 @@
+-- running -> parked, of the same turn, when whoever holds the lease gives it back unfinished: its process ends. Whoever
+-- claims next need not wait for the end of the lease.
+--
+-- It is no finish, so all that is counted stays: what kills its processes is to be found out through any number of deploys.
+-- Nor does the due instant change; the next process to begin looks at all that is ready.
+create or replace function layover.return_leases(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_answers json[] := '{}';
+  v_item    record;
+begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    perform layover.refuse_isolation();
+  end if;
+  for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+    if v_item.turn ? 'path' then
+      update layover.pending b
+         set token = null, leased_until = null
+       where b.run_id = (v_item.turn->>'runId')::uuid and b.path = v_item.turn->>'path'
+         and b.occurrence = (v_item.turn->>'occurrence')::integer and b.token = (v_item.turn->>'token')::uuid
+         and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace');
+    else
+      update layover.run_state t
+         set status = 'parked', token = null, leased_until = null, ready_at = least(t.ready_at, layover.now())
+       where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace'
+         and t.token = (v_item.turn->>'token')::uuid;
+    end if;
+    v_answers[v_item.place] := json_build_object('outcome', case when found then 'returned' else 'superseded' end);
+  end loop;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
+end $$;

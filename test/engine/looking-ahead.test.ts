@@ -1,0 +1,68 @@
+/** A process that begins, or whose database is back, looks for what will be ready soon: whoever was to dispatch it may be dead. */
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
+
+const database = testDatabase();
+
+/** Its one process is killed and begins again at once. */
+async function killedAfter(ms: number, handle: (times: { body: () => number }) => TestedHandler) {
+  let bodies = 0;
+  const world = await worldOf(database, handle({ body: () => ++bodies }), { platform: "node" });
+  const run = await world.start(tested);
+  await world.pass(ms);
+  world.crash();
+  const view = await world.run(run);
+  return { view, world };
+}
+
+describe("a Node process that was killed and begins again at once", () => {
+  test("wakes a run from a short sleep when that is over", async () => {
+    const { view, world } = await killedAfter(10_000, () => async ({ step }) => {
+      await step.sleep("nap", "40s");
+    });
+    expect(view.status).toBe("completed");
+    expect(world.time).toBeGreaterThanOrEqual(40_000);
+    expect(world.time).toBeLessThanOrEqual(41_000);
+  });
+
+  test("tries a step again when its time has come", async () => {
+    const { view, world } = await killedAfter(10_000, ({ body }) => async ({ step }) => {
+      const retry = { delay: "30s", backoff: 1, jitter: false } as const;
+      await step.run("fails once", () => (body() === 1 ? Promise.reject(new Error("no")) : "yes"), { retry });
+    });
+    expect(view.status).toBe("completed");
+    expect(world.time).toBeLessThanOrEqual(31_000);
+  });
+
+  test.each([
+    ["a step", (step: TestedStep, work: () => Promise<void>) => step.run("long", work)],
+    [
+      "a branch",
+      (step: TestedStep, work: () => Promise<void>) => Promise.all([step.run("long", work), step.run("quick", () => 1)]),
+    ],
+  ])("begins %s anew within a minute, when the dead one's lease is over", async (_, demand) => {
+    const world = await worldOf(
+      database,
+      async ({ step }) => void (await demand(step, () => (world.deaths === 0 ? new Promise(() => {}) : Promise.resolve()))),
+      { platform: "node" },
+    );
+    const run = await world.start(tested);
+    await world.pass(10_000);
+    const killedAt = world.time;
+    world.crash();
+    expect((await world.run(run)).status).toBe("completed");
+    expect(world.time - killedAt).toBeLessThanOrEqual(60_000);
+  });
+
+  test("moves no due instant by that look", async () => {
+    const world = await worldOf(database, async ({ step }) => step.sleep("nap", "100s"), { platform: "node" });
+    await world.start(tested);
+    await world.pass("10s");
+    const moves = world.statements("move_due");
+    world.crash();
+    await world.pass("10s");
+    expect(world.statements("list_due")).toBeGreaterThan(0);
+    expect(world.statements("move_due")).toBe(moves);
+  });
+});
