@@ -1,15 +1,20 @@
 /** A server of Node's on your Postgres: `node functions/node.ts`. Migrate the database first. */
-import { serveNode } from "layover/node";
+import { requireDatabase, serveNode } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { workflows } from "./workflows/index.ts";
 
+// A promise that one handler forgot to await is not to end everybody else's runs.
+process.on("unhandledRejection", (error) => console.error("unhandled rejection:", error));
+
 const { env } = process;
 // No query_timeout: with it, pg gives a connection that still waits to whoever asks next. pg(pool, { timeoutMs }) ends it.
 const pool = new Pool({ connectionString: env["DATABASE_URL"], connectionTimeoutMillis: 15_000, keepAlive: true });
+const database = pg(pool);
+await requireDatabase(database);
 const server = await serveNode({
   workflows,
-  database: pg(pool),
+  database,
   environment: env["LAYOVER_ENVIRONMENT"],
   publicUrl: env["PUBLIC_URL"],
   port: env["PORT"],
@@ -17,7 +22,7 @@ const server = await serveNode({
 });
 console.log(`layover listens on ${server.url}`);
 
-// A promise that one handler forgot to await is not to end everybody else's runs.
-process.on("unhandledRejection", (error) => console.error("unhandled rejection:", error));
-process.once("SIGTERM", () => void server.close().then(() => pool.end()));
-process.once("SIGINT", () => void server.close().then(() => pool.end()));
+// Steps under way have 10 seconds to end; what takes longer is begun anew by the next process.
+const end = () => void server.close().finally(() => process.exit());
+process.once("SIGTERM", end);
+process.once("SIGINT", end);

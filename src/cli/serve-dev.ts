@@ -4,7 +4,7 @@
  */
 import { styleText } from "node:util";
 import type { LogEntry } from "../engine/options.ts";
-import { errorLines, logLine } from "../platform/log-line.ts";
+import { errorLines, foldEqual, logLine } from "../platform/log-line.ts";
 import { type NodeServer, serveNode } from "../platform/node.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry } from "./lines-to-try.ts";
@@ -114,9 +114,9 @@ function printLog(entry: LogEntry): void {
   print(level === "warn" || level === "error" ? styleText(level === "warn" ? "yellow" : "red", line) : line);
 }
 
-function printError(error: unknown, doing: string): void {
-  note(`${timeOfDay()} error, ${doing}: ${errorLines(error)}`);
-}
+const printError = foldEqual((error, doing, more) => {
+  note(`${timeOfDay()} error, ${doing}: ${errorLines(error)}${more}`);
+});
 
 function timeOfDay(): string {
   return new Date().toTimeString().slice(0, 8);

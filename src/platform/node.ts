@@ -16,12 +16,13 @@ import { problem } from "../http/problem.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type CorsOptions, createSite } from "../http/site.ts";
 import { type CloseOptions, type InProcessOptions, prepareInProcess } from "./in-process.ts";
-import { errorLines, logLine } from "./log-line.ts";
+import { errorLines, foldEqual, logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
 export type { CorsOptions } from "../http/site.ts";
 export type { CloseOptions } from "./in-process.ts";
+export { requireDatabase } from "./require-database.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
@@ -69,7 +70,7 @@ const answeringMs = 1_000;
  */
 export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const { workflows, namespace = "default", hostname } = options;
-  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printError });
+  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printing() });
   const secrets = new Secrets(options.secrets);
   const prefix = prefixOf(options.prefix);
   const app = Promise.withResolvers<Hono>();
@@ -166,6 +167,8 @@ function printLog(entry: LogEntry): void {
   console.log(`${new Date().toISOString()} ${entry.level} ${logLine(entry)}`);
 }
 
-function printError(error: unknown, doing: string): void {
-  console.error(`${new Date().toISOString()} error while ${doing}: ${errorLines(error)}`);
+function printing(): NonNullable<NodeOptions["onError"]> {
+  return foldEqual((error, doing, more) => {
+    console.error(`${new Date().toISOString()} error while ${doing}: ${errorLines(error)}${more}`);
+  });
 }

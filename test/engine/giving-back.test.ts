@@ -1,7 +1,7 @@
 /** A process that ends gives back the leases of what it has begun and cannot end. */
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { tested, type TestedStep, worldOf } from "./playing.ts";
+import { type TestedStep, tested, worldOf } from "./playing.ts";
 
 const database = testDatabase();
 const longWork = {

@@ -39,12 +39,14 @@ describe("a Node process that was killed and begins again at once", () => {
     ["a step", (step: TestedStep, work: () => Promise<void>) => step.run("long", work)],
     [
       "a branch",
-      (step: TestedStep, work: () => Promise<void>) => Promise.all([step.run("long", work), step.run("quick", () => 1)]),
+      (step: TestedStep, work: () => Promise<void>) =>
+        Promise.all([step.run("long", work), step.run("quick", () => 1)]),
     ],
   ])("begins %s anew within a minute, when the dead one's lease is over", async (_, demand) => {
     const world = await worldOf(
       database,
-      async ({ step }) => void (await demand(step, () => (world.deaths === 0 ? new Promise(() => {}) : Promise.resolve()))),
+      async ({ step }) =>
+        void (await demand(step, () => (world.deaths === 0 ? new Promise(() => {}) : Promise.resolve()))),
       { platform: "node" },
     );
     const run = await world.start(tested);

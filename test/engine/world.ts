@@ -237,7 +237,8 @@ export class World {
     });
     while (!isOver) {
       await this.#course.rest();
-      if (!isOver && !(await this.#course.event(Number.POSITIVE_INFINITY))) throw this.#lost("leases are never given back");
+      if (!isOver && !(await this.#course.event(Number.POSITIVE_INFINITY)))
+        throw this.#lost("leases are never given back");
     }
   }
 

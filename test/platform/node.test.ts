@@ -140,6 +140,31 @@ describe("a server of Node's", () => {
 
 describe("the reference deployment, functions/node.ts", () => {
   const database = testDatabase();
+  const empty = testDatabase({ isEmpty: true });
+
+  test.each([
+    [
+      "no database",
+      () => "postgresql://nobody@127.0.0.1:1/none",
+      /^layover cannot begin: the database cannot be used: .*ECONNREFUSED.*\n$/,
+    ],
+    [
+      "a database that was not migrated",
+      () => empty.url,
+      /^layover cannot begin: The database lacks 0001_tables.*run migrate\.\n$/,
+    ],
+  ])("says in one line that there is %s, and ends", async (_, url, line) => {
+    const child = spawn(process.execPath, ["--conditions=layover-source", "functions/node.ts"], {
+      env: { ...process.env, DATABASE_URL: url(), PORT: "0", LAYOVER_SECRET: secret },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    expect(await once(child, "close")).toEqual([1, null]);
+    expect(said).toMatch(line);
+  });
 
   test("serves the order workflow on the database of its environment, until it is asked to end", async () => {
     const child = spawn(process.execPath, ["--conditions=layover-source", "functions/node.ts"], {

@@ -108,9 +108,12 @@ describe("ticks", () => {
     expect((await pauses(1, sqlState)).at(0)).toBe(1_000);
   });
 
-  test.each(["28P01", "3D000", "42501"])("happen less and less often, once a minute at last, over %s", async (sqlState) => {
-    expect(await pauses(8, sqlState)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  });
+  test.each(["28P01", "3D000", "42501"])(
+    "happen less and less often, once a minute at last, over %s",
+    async (sqlState) => {
+      expect(await pauses(8, sqlState)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    },
+  );
 
   test("look ahead in a new process, after one that failed, and after work that could not be done", async () => {
     await ring();

@@ -59,7 +59,9 @@ describeEachPostgres(
     test("is no other namespace's, nor given back too late", async () => {
       const run = await aRunAtWork(stage);
       const turns = [{ runId: run.id, token: tokenOf("first") }];
-      expect((await stage.onlooker.call("return_leases", { namespace: "elsewhere", turns })).turns).toEqual([superseded]);
+      expect((await stage.onlooker.call("return_leases", { namespace: "elsewhere", turns })).turns).toEqual([
+        superseded,
+      ]);
       const late = stage.onlooker.call("return_leases", { notAfter: 1, turns });
       await expect(late).rejects.toMatchObject({ code: "LO002" });
       expect(await run.state()).toMatchObject({ status: "running" });
