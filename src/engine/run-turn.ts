@@ -6,6 +6,7 @@
 import { decode, encode } from "../core/codec.ts";
 import { type Demand, placeName } from "../core/demand.ts";
 import { toErrorValue } from "../core/error-value.ts";
+import { lookForTimeout } from "../core/motion.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
 import { parse } from "../core/schema.ts";
 import type {
@@ -231,9 +232,11 @@ export class RunTurn {
     return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
   }
 
+  /** The run's timeout is one only where nothing else has the run looked at before. */
   #deadlines(instants: readonly number[]): readonly number[] {
     const { timeoutAt = null } = this.#claimed;
-    return timeoutAt === null ? instants : [...instants, timeoutAt];
+    if (timeoutAt === null || timeoutAt > Math.min(...instants)) return instants;
+    return [...instants, lookForTimeout(timeoutAt, this.#options.now())];
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {

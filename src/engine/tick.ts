@@ -3,7 +3,7 @@
  * and only then dispatches. So at every moment each run is armed.
  */
 import { groupSizeOf, groupsOf, inGroupOf, isSuspect } from "../core/groups.ts";
-import { motionMinute } from "../core/motion.ts";
+import { lookFor, lookForTimeout, motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
@@ -214,7 +214,7 @@ interface Terms {
 
 /** What to dispatch of a due run, and when to look again: not before `earliest`. */
 function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
-  const { runId, turn, isReady, isUnfinished, groupSize, nextAt } = run;
+  const { runId, turn, isReady, isUnfinished, groupSize, nextAt, timeoutAt } = run;
   const branches = run.branches ?? [];
   const refs: Wish[] = branches.map((branch) => ({
     ref: together(branch.groupSize, {
@@ -231,8 +231,8 @@ function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
     ...branches.map((branch) => branch.dispatches),
   );
   const instants = [
-    ...(nextAt === null ? [] : [nextAt]),
-    ...(isDispatched ? [now + backoffMs(isNew ? 0 : dispatches)] : []),
+    ...(nextAt === null ? [] : [nextAt === timeoutAt ? lookForTimeout(nextAt, now) : lookFor(nextAt, now)]),
+    ...(isDispatched ? [lookFor(now + backoffMs(isNew ? 0 : dispatches), now)] : []),
   ];
   const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
   if (!isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished) {

@@ -94,7 +94,17 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     const authenticate = options.authenticate && besideApiKeys(options.authenticate, secrets, namespace);
     const { cors } = options;
     const isClosing = () => resident.isClosing;
-    const siteOptions = { prefix, cors, client, contracts, secrets, namespace, authenticate, isClosing, onError: report };
+    const siteOptions = {
+      prefix,
+      cors,
+      client,
+      contracts,
+      secrets,
+      namespace,
+      authenticate,
+      isClosing,
+      onError: report,
+    };
     app.resolve(createSite(siteOptions));
     await resident.begin();
     return {

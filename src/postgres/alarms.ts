@@ -3,7 +3,7 @@
  * nothing, and a step in motion arms about once a minute.
  */
 import { LayoverError } from "../core/errors.ts";
-import { motionMinute } from "../core/motion.ts";
+import { lookFor, motionMinute } from "../core/motion.ts";
 import type { Alarm } from "../core/ports.ts";
 import { type DatabaseClock, type HostClock, within } from "./clock.ts";
 
@@ -43,14 +43,15 @@ export class Alarms {
   }
 
   /**
-   * Arms what a call that takes effect by `notAfter` may lean on, and answers those instants: the motion minute, and of
-   * the deadlines those that cannot ring before the commit they serve. After a beat that did there comes another one, so
+   * Arms what a call that takes effect by `notAfter` may lean on, and answers those instants: the motion minute, and for
+   * deadlines the looks that cannot ring before the commit they serve. After a beat that did there comes another one, so
    * there each deadline to come counts.
    */
   armFor(notAfter: number, deadlines: readonly number[]): Promise<readonly number[]> {
     const now = this.#clock.now();
     const earliest = this.isBeat ? now : notAfter + commitMs;
-    return this.arm([motionMinute(now), ...deadlines.filter((at) => at > earliest)]);
+    const looks = deadlines.filter((at) => at > earliest).map((at) => (this.isBeat ? at : lookFor(at, now)));
+    return this.arm([motionMinute(now), ...looks]);
   }
 
   /**

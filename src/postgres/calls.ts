@@ -74,11 +74,10 @@ export class Calls {
   }
 
   startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
-    const deadlines = (now: number) => {
-      const readyAt = call.startAt ?? now + (call.delayMs ?? 0);
-      return call.timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + call.timeoutMs];
-    };
-    return this.#armedCall("start_run", { ...call, endpoint: this.endpoint }, deadlines);
+    // Its timeout is armed by the turn that parks it for longer.
+    return this.#armedCall("start_run", { ...call, endpoint: this.endpoint }, (now) => [
+      call.startAt ?? now + (call.delayMs ?? 0),
+    ]);
   }
 
   /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */

@@ -246,6 +246,8 @@ export interface DueRun {
   readonly groupSize: number | null;
   /** When something else of it must be looked at. */
   readonly nextAt: number | null;
+  /** When its timeout passes, where that is to come. */
+  readonly timeoutAt?: number | null;
   readonly branches: readonly DueBranch[] | null;
   /** When the run itself may be claimed, where that is not now. */
   readonly ownAt?: number | null;

@@ -136,7 +136,8 @@ describe.each(faces)("start, $face", ({ open }) => {
     expect(status).toBe("sleeping");
     const early = Number(readyAt) - Number(dueAt);
     expect(early).toBeGreaterThanOrEqual(0);
-    expect(early).toBeLessThan(1_000);
+    expect(early).toBeLessThan(60_000);
+    expect(Number(dueAt) % 60_000).toBe(0);
     expect(armed).toContain(dueAt?.getTime());
     expect(Number(timeoutAt) - Number(readyAt)).toBe(3_600_000);
   });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { motionMinute } from "../../src/core/motion.ts";
+import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
 
 const minute = 60_000;
 const instant = fc.integer({ min: 0, max: Date.UTC(2_200, 0, 1) });
@@ -40,5 +40,56 @@ describe("motionMinute", () => {
         },
       ),
     );
+  });
+});
+
+describe("a look for a deadline", () => {
+  const distance = fc.integer({ min: 1, max: 3_653 * 24 * 60 * minute });
+
+  it("comes at the deadline, where that is within two minutes", () => {
+    fc.assert(
+      fc.property(instant, fc.integer({ min: 0, max: 2 * minute }), (now, ms) => {
+        expect([lookFor(now + ms, now), lookForTimeout(now + ms, now)]).toEqual([now + ms, now + ms]);
+      }),
+    );
+  });
+
+  it("comes at the whole minute below a far one", () => {
+    fc.assert(
+      fc.property(instant, distance, (now, ms) => {
+        fc.pre(ms > 2 * minute);
+        const at = lookFor(now + ms, now);
+        expect(at % minute).toBe(0);
+        expect(now + ms - at).toBeGreaterThanOrEqual(0);
+        expect(now + ms - at).toBeLessThan(minute);
+      }),
+    );
+  });
+
+  it("comes an eighth of the distance before a timeout at most, and later than a minute from now", () => {
+    fc.assert(
+      fc.property(instant, distance, (now, ms) => {
+        fc.pre(ms > 2 * minute);
+        const at = lookForTimeout(now + ms, now);
+        expect(at % minute).toBe(0);
+        expect(now + ms - at).toBeGreaterThanOrEqual(0);
+        expect(now + ms - at).toBeLessThan(Math.max(minute, ms / 8));
+      }),
+    );
+  });
+
+  it("comes some five times before a timeout of 30 days", () => {
+    const began = Date.UTC(2_026, 0, 1, 12, 34, 56, 789);
+    const timeout = began + 30 * 24 * 60 * minute;
+    const looks: number[] = [];
+    for (let now = began; now < timeout; now = looks.at(-1) ?? timeout) looks.push(lookForTimeout(timeout, now));
+    expect(looks.length).toBeLessThanOrEqual(6);
+  });
+
+  it("is shared by timeouts that differ: those of a whole day come to ten looks", () => {
+    const began = Date.UTC(2_026, 0, 1);
+    const starts = Array.from({ length: 24 * 60 }, (_, number) => began + number * minute);
+    const looks = new Set(starts.map((now) => lookForTimeout(now + 30 * 24 * 60 * minute, now)));
+    expect(looks.size).toBeLessThanOrEqual(10);
   });
 });

@@ -22,8 +22,7 @@ export function makeStart(script: Script, wish: StartWish): void {
     ...(timeoutMs !== undefined && { timeoutMs }),
   };
   const readyAt = world.now + delayMs;
-  const deadlines = timeoutMs === undefined ? [readyAt] : [readyAt, readyAt + timeoutMs];
-  const armed = isBare ? keptForNextTick(world, readyAt) : armedFor(world, deadlines);
+  const armed = isBare ? keptForNextTick(world, readyAt) : armedFor(world, [readyAt]);
   const { runId: _, ...rest } = call;
   const words = `start ${script.letter(runId)}${isElsewhere ? " in the other namespace" : ""}: ${text(rest)}`;
   const p = { ...call, namespace, ...(armed !== undefined && { armed }) };

@@ -2,6 +2,7 @@
  * What a handler does with its turn: takes what came, carries out a step if that is all it waits for, demands more,
  * ends. Any handler, so long as it could exist: it goes by what its claim told it.
  */
+import { lookForTimeout } from "../../src/core/motion.ts";
 import type { FinishBranch, FinishRun, NewDemand, NewRecord } from "../../src/postgres/wire.ts";
 import { findRun, freshToken, isLive, isSamePlace } from "./rules.ts";
 import type { DemandWish, FinishItem } from "./wishes.ts";
@@ -92,8 +93,10 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   };
   const untils = [...handler.waiting, ...demands].flatMap(({ until }) => (until === undefined ? [] : [until]));
   const retryAt = mustRetry ? [world.now + retryMs] : [];
-  const timeoutAt = holder.timeoutAt === undefined ? [] : [holder.timeoutAt];
-  return { turn, deadlines: [...untils, ...retryAt, ...timeoutAt] };
+  const waitsUntil = [...untils, ...retryAt];
+  const { timeoutAt } = holder;
+  const isTimeoutFirst = timeoutAt !== undefined && timeoutAt <= Math.min(...waitsUntil);
+  return { turn, deadlines: isTimeoutFirst ? [...waitsUntil, lookForTimeout(timeoutAt, world.now)] : waitsUntil };
 }
 
 function toNext({ next }: FinishItem, run: Run): FinishRun["next"] {

@@ -1,5 +1,5 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
-import { motionMinute } from "../../src/core/motion.ts";
+import { lookFor, motionMinute } from "../../src/core/motion.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
 import {
   callMs,
@@ -80,7 +80,8 @@ export function isAnswered(run: Run, row: Row): boolean {
 /** What a caller has armed before it calls; so it is certain to ring, whatever becomes of the call. */
 export function armedFor(world: World, deadlines: readonly number[]): readonly number[] {
   const margin = world.now + callMs + commitMs;
-  const armed = [...new Set([motionMinute(world.now), ...deadlines.filter((at) => at > margin)])];
+  const looks = deadlines.filter((at) => at > margin).map((at) => lookFor(at, world.now));
+  const armed = [...new Set([motionMinute(world.now), ...looks])];
   arm(world, armed);
   return armed;
 }

@@ -1,5 +1,5 @@
 /** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
-import { motionMinute } from "../../src/core/motion.ts";
+import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
 import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
 import { earliest, findRow, findRun, groupSizeOf, isAtWork, isOver, isReady, isSamePlace, spare } from "./rules.ts";
 import {
@@ -84,6 +84,7 @@ function look(run: Run, now: number, soon: number): ListedRun {
     groupSize: groupSizeOf(run),
     nextAt: earliest(own, ...later.map(instantOf)) ?? null,
     ownAt: own ?? null,
+    timeoutAt: timeoutAt ?? null,
     later: later.flatMap((row) => {
       const { path, occurrence, turn } = row;
       const at = instantOf(row);
@@ -105,10 +106,11 @@ function look(run: Run, now: number, soon: number): ListedRun {
 
 /** What a tick makes of what it saw: the next instant to look, which it has armed. */
 export function movesFor({ runs, now }: Listing): Move[] {
-  return runs.map(({ runId, dueAt, isReady, nextAt, branches, dispatches }) => {
+  return runs.map(({ runId, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
     const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
     const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, 6 * hour) : undefined;
-    const next = earliest(nextAt ?? undefined, backoff);
+    const far = (at: number) => (at === timeoutAt ? lookForTimeout(at, now) : lookFor(at, now));
+    const next = earliest(nextAt === null ? undefined : far(nextAt), backoff);
     return {
       runId,
       seenDueAt: dueAt,

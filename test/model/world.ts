@@ -204,6 +204,7 @@ export interface ListedRun {
   readonly groupSize: number | null;
   readonly nextAt: number | null;
   readonly ownAt: number | null;
+  readonly timeoutAt: number | null;
   readonly branches: readonly Listed[];
   readonly later: readonly (Place & { readonly turn: number; readonly at: number })[];
 }

@@ -99,8 +99,8 @@ export const orderings: readonly Ordering[] = [
     name: "the motion minute is not armed",
     file: alarms,
     why: "A run in motion whose dispatch is lost has nothing that rings for it.",
-    find: "return this.arm([motionMinute(now), ...deadlines.filter((at) => at > earliest)]);",
-    replace: "return this.arm(deadlines.filter((at) => at > earliest));",
+    find: "return this.arm([motionMinute(now), ...looks]);",
+    replace: "return this.arm(looks);",
   },
   {
     name: "alarms are not waited for",
@@ -222,11 +222,11 @@ export const orderings: readonly Ordering[] = [
     find: `        onError?.(error, "dispatching"); // the alarm stands
       }
     }
-    return looks`,
+  };`,
     replace: `        throw error;
       }
     }
-    return looks`,
+  };`,
   },
   {
     name: "a tick does not back off",
@@ -246,7 +246,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick forgets the lease of a run that it does not dispatch",
     file: tick,
     why: "A run at work is due at its lease's end; without that nobody finds out that its process died.",
-    find: "...(nextAt === null ? [] : [nextAt]),",
+    find: "...(nextAt === null ? [] : [nextAt === timeoutAt ? lookForTimeout(nextAt, now) : lookFor(nextAt, now)]),",
     replace: "",
   },
   {
@@ -274,9 +274,10 @@ export const orderings: readonly Ordering[] = [
     name: "the next turn is dispatched before the finish is answered",
     file: invocation,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "      const answer = await this.#finishes.send(\n        { ...plan, runId: claim.runId,",
+    find: "      const answer = await this.#finish(\n        lease,\n        { ...plan, runId: claim.runId,",
     replace: `      await this.#dispatch([{ runId: claim.runId, turn: claim.turn + 1 }]);
-      const answer = await this.#finishes.send(
+      const answer = await this.#finish(
+        lease,
         { ...plan, runId: claim.runId,`,
   },
   {
@@ -443,7 +444,7 @@ export const orderings: readonly Ordering[] = [
     name: "a plan does not arm the run's timeout",
     file: "src/engine/run-turn.ts",
     why: "Nothing would ring at a timeout.",
-    find: "return timeoutAt === null ? instants : [...instants, timeoutAt];",
+    find: "return [...instants, lookForTimeout(timeoutAt, this.#options.now())];",
     replace: "return instants;",
   },
   {

@@ -40,12 +40,21 @@ describeEachPostgres(
 
     test("was counted before, and stays counted", async () => {
       const run = await aRunAtWork(stage);
-      await stage.clock.advance(2 * minute);
-      await run.claim(stage.onlooker, { token: "second", alone: true });
-      await run.renew(stage.onlooker, "second", { beginnings: 1 });
-      expect(await giveBack(stage.onlooker, run, "second")).toEqual(returned);
-      expect(await run.state()).toMatchObject({ claims: 1, beginnings: 1 });
-      expect(await run.claim(stage.onlooker, { token: "third" })).toMatchObject({ claims: 1, beginnings: 1 });
+      const counted = async () => {
+        const { claims, beginnings, lost } = (await run.state()) ?? {};
+        return { claims, beginnings, lost };
+      };
+      for (const token of ["second", "third", "fourth", "fifth"]) {
+        await stage.clock.advance(2 * minute);
+        await run.claim(stage.onlooker, { token, alone: true });
+      }
+      await run.renew(stage.onlooker, "fifth", { beginnings: 1 });
+      const before = await counted();
+      expect(before).toMatchObject({ claims: 1, beginnings: 1, lost: 4 });
+      expect(await giveBack(stage.onlooker, run, "fifth")).toEqual(returned);
+      expect(await counted()).toEqual(before);
+      expect(await run.claim(stage.onlooker, { token: "sixth", alone: true })).toMatchObject({ outcome: "claimed" });
+      expect(await counted()).toMatchObject({ claims: 2, lost: 4 });
     });
 
     test("twice, or by whoever holds it no more, changes nothing", async () => {

@@ -35,6 +35,7 @@ begin
       'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
+      'timeoutAt', layover.to_ms(d.timeout_at),
       'ownAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end, d.timeout_at)),
       'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs
