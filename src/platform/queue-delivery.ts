@@ -95,9 +95,18 @@ export function readLetters(
     const { body } = message;
     if (isTurn(body)) return [{ message, turn: body, tries: message.attempts + (body.tried ?? 0) }];
     message.ack();
-    onError(new Error(`a message of the queue names no turn: ${JSON.stringify(body)?.slice(0, 200)}`), "delivering");
+    onError(new Error(`a message of the queue names no turn: ${shown(body)}`), "delivering");
     return [];
   });
+}
+
+/** A queue carries whatever can be cloned, also what JSON has no form for: a bigint, a cycle. */
+function shown(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body)?.slice(0, 200);
+  } catch (error) {
+    return `it is no JSON (${error instanceof Error ? error.message.split("\n")[0] : String(error)})`;
+  }
 }
 
 export function retryLater(message: QueuedMessage, tries = message.attempts): void {
@@ -119,6 +128,7 @@ function isTurn(body: unknown): body is SentTurn {
     uuid.test(body.runId) &&
     "turn" in body &&
     isInteger(body.turn) &&
+    (!("alone" in body) || body.alone === undefined || typeof body.alone === "boolean") &&
     (!("tried" in body) || isInteger(body.tried)) &&
     (!("groupSize" in body) || isCount(body.groupSize)) &&
     (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
@@ -132,6 +142,7 @@ function isBranch(branch: unknown): boolean {
     "path" in branch &&
     typeof branch.path === "string" &&
     !branch.path.includes("\u0000") &&
+    branch.path.isWellFormed() &&
     "occurrence" in branch &&
     isInteger(branch.occurrence)
   );

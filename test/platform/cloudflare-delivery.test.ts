@@ -160,6 +160,17 @@ test("a message of somebody else's is reported, and keeps nothing from the other
   expect(delivery.errors[0]).toBe('delivering: Error: a message of the queue names no turn: "hello"');
 });
 
+test("a message that JSON has no form for is reported, and keeps nothing from the others", async () => {
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+  const delivery = new Delivery().with(turn("a")).with({ turn: 1n }).with(cycle);
+  expect(await delivery.come()).toEqual(["ack ?", "ack ?", "carry out a", "ack a"]);
+  expect(delivery.errors).toEqual([
+    expect.stringContaining("names no turn: it is no JSON (Do not know how to serialize a BigInt)"),
+    expect.stringContaining("names no turn: it is no JSON (Converting circular structure to JSON)"),
+  ]);
+});
+
 test("what goes alone and cannot be sent anew comes again", async () => {
   const delivery = new Delivery().with(lone("a"), 2).with(turn("b"));
   delivery.isRefusing = true;
@@ -172,6 +183,8 @@ test.each([
   ["a branch of which there cannot be so many", { runId: idOf("b"), turn: 1, branch: { path: "x", occurrence: "y" } }],
   ["a group of none", { runId: idOf("b"), turn: 1, groupSize: 0 }],
   ["a number of tries that is none", { runId: idOf("b"), turn: 1, tried: "3" }],
+  ["a mark for going alone that is none", { runId: idOf("b"), turn: 1, alone: 1n }],
+  ["half a character in a path", { runId: idOf("b"), turn: 1, branch: { path: "\ud800", occurrence: 1 } }],
   ["a path that Postgres cannot read", { runId: idOf("b"), turn: 1, branch: { path: "\u0000", occurrence: 1 } }],
 ])("%s keeps nothing from the others", async (_, body) => {
   const delivery = new Delivery().with(turn("a")).with(body);
