@@ -5,6 +5,7 @@ import * as z from "zod";
 import { workflow } from "../../src/core/contract.ts";
 import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
 import { pg } from "../../src/postgres/pg.ts";
+import { copyRows } from "../postgres/copy-rows.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
@@ -39,20 +40,6 @@ async function aPool(url: string): Promise<Pool> {
   pool.on("error", () => {});
   onTestFinished(async () => void pool.end());
   return pool;
-}
-
-/** What a restore of a dump makes: the same rows in another database. */
-async function copyRows(from: Pool, to: Pool): Promise<void> {
-  const { rows } = await from.query(`select relname as name from pg_class
-    where relnamespace = 'layover'::regnamespace and relkind = 'r' and relname not in ('migration', 'function_set')`);
-  for (const { name } of rows) {
-    const { rows: found } = await from.query(`select coalesce(json_agg(t), '[]')::text as all from layover.${name} t`);
-    await to.query(
-      `insert into layover.${name} overriding system value
-        select * from json_populate_recordset(null::layover.${name}, $1::json)`,
-      [found[0].all],
-    );
-  }
 }
 
 describeEachPostgres(
