@@ -1,40 +1,33 @@
 /**
- * An example of what a schema takes, for schemas that tell of themselves by Standard JSON Schema
- * (https://standardschema.dev/json-schema), as zod's do: the first of its `examples`, else one made of its types.
+ * Makes an example of what a schema takes, for schemas that tell of themselves (see http/schema-shape.ts): the first of its
+ * `examples`, else one made of its types, in which a text is the name of its field.
  */
 import type { Schema } from "../core/schema.ts";
+import { type Shape, shapeOf } from "../http/schema-shape.ts";
 
-type JsonSchema = Readonly<Record<string, unknown>>;
-
-/** Undefined if there is no telling. */
+/** Undefined where nothing is known of the schema, or it takes a Date, which JSON has not. */
 export function exampleOf(schema: Schema | undefined): unknown {
-  const jsonSchema = schema && jsonSchemaOf(schema);
-  return jsonSchema && made(jsonSchema);
+  const shape = schema && shapeOf(schema);
+  return shape === undefined || hasDate(shape) ? undefined : made(shape, "…");
 }
 
-function jsonSchemaOf({ "~standard": standard }: Schema): JsonSchema | undefined {
-  const converter: unknown = Reflect.get(standard, "jsonSchema");
-  if (!isObject(converter) || typeof converter["input"] !== "function") return undefined;
-  try {
-    const jsonSchema: unknown = converter["input"]({ target: "draft-2020-12" });
-    return isObject(jsonSchema) ? jsonSchema : undefined;
-  } catch {
-    return undefined; // a type that JSON cannot say, such as a date
-  }
+function hasDate(shape: unknown): boolean {
+  return isObject(shape) && (shape["isDate"] === true || Object.values(shape).some(hasDate));
 }
 
-function made(schema: JsonSchema): unknown {
+function made(schema: Shape, name: string): unknown {
   const { examples, anyOf, oneOf, items, type } = schema;
   for (const choices of [examples, schema["enum"]]) if (Array.isArray(choices) && choices.length > 0) return choices[0];
   for (const given of ["default", "const"]) if (given in schema) return schema[given];
-  for (const choices of [anyOf, oneOf]) if (Array.isArray(choices) && isObject(choices[0])) return made(choices[0]);
+  for (const choices of [anyOf, oneOf])
+    if (Array.isArray(choices) && isObject(choices[0])) return made(choices[0], name);
   switch (Array.isArray(type) ? type[0] : type) {
     case "object":
       return madeObject(schema);
     case "array":
-      return isObject(items) ? [made(items)] : [];
+      return isObject(items) ? [made(items, name)] : [];
     case "string":
-      return "…";
+      return name;
     case "number":
     case "integer":
       return 1;
@@ -45,12 +38,12 @@ function made(schema: JsonSchema): unknown {
   }
 }
 
-function madeObject({ properties, required }: JsonSchema): unknown {
+function madeObject({ properties, required }: Shape): unknown {
   if (!isObject(properties) || !Array.isArray(required)) return {};
   const needed = Object.entries(properties).filter(([name]) => required.includes(name));
-  return Object.fromEntries(needed.map(([name, property]) => [name, isObject(property) ? made(property) : null]));
+  return Object.fromEntries(needed.map(([name, property]) => [name, isObject(property) ? made(property, name) : null]));
 }
 
-function isObject(value: unknown): value is JsonSchema {
+function isObject(value: unknown): value is Shape {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

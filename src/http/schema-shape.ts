@@ -65,6 +65,8 @@ function shapeOfDefinition(def: object, bag: unknown): Shape {
       return inner();
     case "pipe":
       return zodShape(of("in")) ?? {};
+    case "array":
+      return { type: "array", items: zodShape(of("element")) ?? {} };
     case "object": {
       const properties = Object.entries(Object(of("shape")));
       return {
@@ -87,12 +89,12 @@ function inBag(bag: unknown, key: string): unknown {
   return isObject(bag) ? Reflect.get(bag, key) : undefined;
 }
 
-/** The title and the description that were given by `register(z.globalRegistry, { … })`. */
+/** What was given by `register(z.globalRegistry, { title, description, examples })`. */
 function metaOf(schema: unknown): Shape {
   const registry: unknown = Reflect.get(globalThis, "__zod_globalRegistry");
   const get = isObject(registry) ? Reflect.get(registry, "get") : undefined;
   const meta: unknown = typeof get === "function" ? get.call(registry, schema) : undefined;
-  return isRecord(meta) ? { title: meta["title"], description: meta["description"] } : {};
+  return isRecord(meta) ? { title: meta["title"], description: meta["description"], examples: meta["examples"] } : {};
 }
 
 function isObject(value: unknown): value is object {
