@@ -23,7 +23,10 @@ export const show = new Command("show")
     "Shows a run: what it did, with every failed attempt, what it does now, and what it waits for until when.",
   )
   .argument("<run>", "our id of it, or WORKFLOW/ID by your own")
-  .option("--full", `values, errors and stacks as they are, and up to ${mostRecords} records`)
+  .option(
+    "--full",
+    `values and errors as they are, stacks where the key has the scope admin, and up to ${mostRecords} records`,
+  )
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
   .action(async (name: string, { full = false, json }: Options) => {

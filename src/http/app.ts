@@ -105,6 +105,7 @@ export function createApp(options: AppOptions): Hono {
           client,
           param: (name) => req.param(name) ?? "",
           query,
+          seesStacks: caller?.scopes.includes("admin") ?? false,
         });
       const pass = () => (caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, answer));
       return await (route.isHeavy ? heavy.pass(pass, request.signal) : pass());

@@ -9,6 +9,8 @@ export interface Visit {
   /** Decoded parts of the path. */
   param(name: string): string;
   readonly query: URLSearchParams;
+  /** Whether whoever calls may see the stacks of errors, which name files of the server. */
+  readonly seesStacks: boolean;
 }
 
 export interface Route {

@@ -17,6 +17,7 @@ import {
   shorten,
 } from "./fields.ts";
 import type { Route, Visit } from "./route.ts";
+import { shownTo } from "./stacks.ts";
 
 const longestWaitMs = 60_000;
 
@@ -36,7 +37,7 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
       answer: async (visit) => {
         const contract = contracts.newest(visit.param("name"));
         const run = await visit.client.runById(contract, visit.param("id"));
-        return answerTo(visit.request, await run.get());
+        return answerTo(visit.request, shownTo(visit, await run.get()));
       },
     },
     { method: "GET", path: "/v1/runs", scope: "read", isHeavy: true, answer: listRuns },
@@ -44,7 +45,7 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
       method: "GET",
       path: "/v1/runs/:id",
       scope: "read",
-      answer: async (visit) => answerTo(visit.request, await visit.client.get(visit.param("id"))),
+      answer: async (visit) => answerTo(visit.request, shownTo(visit, await visit.client.get(visit.param("id")))),
     },
     { method: "GET", path: "/v1/runs/:id/history", scope: "read", isHeavy: true, answer: readHistory },
     { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: readResult },
@@ -78,10 +79,11 @@ async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): P
   const status = isNew ? 201 : 200;
   if (wait === undefined) return answerTo(request, started, { status, headers });
   const ending = await client.settle(runId, { wait, abortSignal: request.signal });
-  return answerTo(request, { ...started, ...endingOf(ending) }, { status, headers });
+  return answerTo(request, shownTo(visit, { ...started, ...endingOf(ending) }), { status, headers });
 }
 
-async function listRuns({ client, request, query }: Visit): Promise<Response> {
+async function listRuns(visit: Visit): Promise<Response> {
+  const { client, request, query } = visit;
   const page = await client.list({
     workflow: query.get("workflow") ?? undefined,
     status: statusIn(query),
@@ -89,13 +91,13 @@ async function listRuns({ client, request, query }: Visit): Promise<Response> {
     limit: queryNumber(query, "limit"),
     cursor: query.get("cursor") ?? undefined,
   });
-  return answerTo(request, page);
+  return answerTo(request, shownTo(visit, page));
 }
 
 async function readHistory(visit: Visit): Promise<Response> {
   const { client, request, query } = visit;
   const page = { after: queryNumber(query, "after"), limit: queryNumber(query, "limit") };
-  return answerTo(request, await client.history(visit.param("id"), page));
+  return answerTo(request, shownTo(visit, await client.history(visit.param("id"), page)));
 }
 
 /** 202 while it is not over: there is no result yet, and that is no error. */
@@ -106,7 +108,7 @@ async function readResult(visit: Visit): Promise<Response> {
   const { runId, workflow, version, status } = ending;
   const headers: Record<string, string> = isOver(status) ? {} : { "retry-after": "1" };
   const answer = { runId, workflow, version, ...endingOf(ending) };
-  return answerTo(request, answer, { status: isOver(status) ? 200 : 202, headers });
+  return answerTo(request, shownTo(visit, answer), { status: isOver(status) ? 200 : 202, headers });
 }
 
 function endingOf({ status, result, error }: RunEnding): Partial<RunEnding> {

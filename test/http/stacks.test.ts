@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import * as z from "zod";
+import { workflow } from "../../src/core/contract.ts";
+import { createApiKey, type Scope } from "../../src/http/api-key.ts";
+import { createApp } from "../../src/http/app.ts";
+import { HttpClient } from "../../src/http/http-client.ts";
+import { type InProcess, startInProcess } from "../../src/platform/in-process.ts";
+import { namespace, secrets } from "../client/a-client.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const fails = workflow({ name: "fails", version: 1, input: z.boolean() });
+const failsWorkflow = fails.handler(async ({ step, input: isCaught }) => {
+  const settled = await step.mapSettled("charges", [1], (_, inside) =>
+    inside.step.run(
+      "charge",
+      () => {
+        throw new Error("declined", { cause: new TypeError("no card") });
+      },
+      { retry: { maxAttempts: 2, delay: 0 } },
+    ),
+  );
+  const [outcome] = settled;
+  if (!isCaught && outcome?.status === "rejected") throw outcome.reason;
+  return { settled, causes: new Map([["own", new Error("of the handler")]]) };
+});
+
+/** Of each stack that was thrown in here. */
+const ownFile = "stacks.test.ts";
+
+describe("the stacks of errors", () => {
+  const database = testDatabase();
+  const runs: Record<string, string> = {};
+  let host: InProcess;
+
+  beforeAll(async () => {
+    host = await startInProcess({ workflows: [failsWorkflow], database: database.query, namespace, onError: () => {} });
+    for (const isCaught of [true, false]) {
+      const run = await host.client.start(fails, isCaught);
+      await host.client.settle(run.runId, { wait: "20s" });
+      runs[isCaught ? "caught" : "failed"] = run.runId;
+    }
+  });
+  afterAll(async () => await host.close());
+
+  /** What a key with these scopes is answered, in whole. */
+  async function answersTo(scopes: readonly Scope[], accept: string): Promise<Record<string, string>> {
+    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace });
+    const authorization = `Bearer ${createApiKey(secrets, { name: "test", namespace, scopes })}`;
+    const { caught = "", failed = "" } = runs;
+    const paths = [
+      "/v1/runs",
+      ...[caught, failed].flatMap((id) => ["", "/history", "/result"].map((part) => `/v1/runs/${id}${part}`)),
+    ];
+    const answers: Record<string, string> = {};
+    for (const path of paths) {
+      const response = await app.request(path, { headers: { authorization, accept } });
+      expect(response.status, path).toBe(200);
+      answers[path] = await response.text();
+    }
+    return answers;
+  }
+
+  it.each(["application/json", "application/vnd.layover.value"])("are not shown to callers in %s", async (accept) => {
+    for (const [path, text] of Object.entries(await answersTo(["start", "read", "signal"], accept))) {
+      expect(text, path).not.toContain(ownFile);
+      expect(text, path).not.toContain('"stack"');
+    }
+  });
+
+  it("are shown to callers with the scope admin", async () => {
+    const { failed = "" } = runs;
+    const answers = await answersTo(["read", "admin"], "application/json");
+    for (const path of ["/v1/runs", `/v1/runs/${failed}`, `/v1/runs/${failed}/history`, `/v1/runs/${failed}/result`]) {
+      expect(answers[path], path).toContain(ownFile);
+    }
+  });
+
+  it("are shown in process, and all else of an error and its causes is shown to everybody", async () => {
+    const { failed = "" } = runs;
+    const { error } = await host.client.get(failed);
+    expect(error?.stack).toContain("StepError");
+    expect(error?.cause?.stack).toContain(ownFile);
+
+    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace });
+    const apiKey = createApiKey(secrets, { name: "test", namespace, scopes: ["read"] });
+    const client = new HttpClient({
+      url: "http://test",
+      apiKey,
+      fetch: async (url, init) => await app.request(url, init),
+    });
+    await expect(client.result(failed)).rejects.toMatchObject({
+      cause: {
+        name: "StepError",
+        cause: { name: "Error", message: "declined", cause: { name: "TypeError", message: "no card" } },
+      },
+    });
+    expect((await client.get(failed)).error).not.toHaveProperty("stack");
+    const history = await client.history(failed);
+    expect(history.attempts.map(({ error }) => error?.message)).toEqual(["declined", "declined"]);
+    expect(history.records[0]).toMatchObject({ isFailure: true, value: { message: "declined" } });
+  });
+});
