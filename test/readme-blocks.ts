@@ -1,8 +1,10 @@
-/** README.md as its reader takes it: files to write, and lines to type. */
+/** README.md, and those of folders that it leads to, as their reader takes them: files to write, and lines to type. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-export const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const pages = ["README.md", "functions/README.md", "src/testing/README.md", "test/README.md"];
+
+export const readme = pages.map((page) => readFileSync(new URL(`../${page}`, import.meta.url), "utf8")).join("\n");
 
 /** What tests type, each block by a text that it alone holds. */
 export const typed = ["init --on node", "--sql prints it", "wrangler login"] as const;
@@ -21,10 +23,10 @@ export function commandsIn(block: string): readonly string[] {
 }
 
 /** Writes each block whose first line is a comment with its path. Answers the paths. */
-export function writeFiles(folder: string, { except }: { except: readonly string[] }): readonly string[] {
+export function writeFiles(folder: string): readonly string[] {
   const files = blocksIn("ts").flatMap((code) => {
     const [, path] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
-    return path === undefined || except.includes(path) ? [] : [{ path, code }];
+    return path === undefined ? [] : [{ path, code }];
   });
   for (const { path, code } of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
