@@ -145,9 +145,13 @@ export class Process {
     return answer;
   }
 
-  /** Whether an invocation may begin here: what may have killed its process before is to meet none of its kind. */
+  /**
+   * Whether an invocation may begin here: what may have killed its process before is to meet none of its kind, and a
+   * process whose results the database does not take claims nothing.
+   */
   takes(turns: readonly TurnRef[]): boolean {
-    return !this.isDead && !this.isBeginning && !(this.hasGroup && turns.some(isSuspect));
+    if (this.isDead || this.isBeginning || this.engine.isHolding) return false;
+    return !(this.hasGroup && turns.some(isSuspect));
   }
 
   die(): void {
