@@ -9,6 +9,7 @@ import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts"
 import { LayoverError } from "./errors.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
+import { defaultLimits } from "./limits.ts";
 import { CancelledError } from "./user-errors.ts";
 
 const mostRefusals = 1_000;
@@ -76,6 +77,11 @@ export class Execution {
 
   get pendingCount(): number {
     return this.#pending.size;
+  }
+
+  /** Whether it waits for more than its history can record: such a run is ended, so nothing more is made for it. */
+  get isOverfull(): boolean {
+    return this.position + this.#pending.size > defaultLimits.historyRecords;
   }
 
   /** The only demand there is, if there is just one. */
@@ -156,7 +162,7 @@ export class Execution {
   ): Promise<unknown> {
     const isLate = !this.#isOpen;
     if (isLate && this.outcome !== undefined) return never;
-    if (this.#isReleased(place.path)) return never;
+    if (this.#isReleased(place.path) || this.isOverfull) return never;
     const [body] = this.#bodies;
     if (isLate && body !== undefined) {
       // It cannot be told which: so the run is blocked, and a body that asks does not wait until its timeout.

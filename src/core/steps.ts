@@ -196,9 +196,10 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
       taken.add(part);
     }
     const map: MapScope = { path, slots: maxConcurrency ?? null, failsFast };
-    const results = items.map(async (item, index) =>
-      each(item, { step: inside(`${path}${parts[index]}/`, map), index }),
-    );
+    const results = items.map(async (item, index) => {
+      if (execution.isOverfull) return await never;
+      return each(item, { step: inside(`${path}${parts[index]}/`, map), index });
+    });
     for (const result of results) result.catch(() => {}); // the first failure rejects the map; the others are not lost on anyone
     return results;
   }
@@ -266,6 +267,9 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
   };
   return handingOut(step, scope.prefix, execution.handedOut);
 }
+
+/** An item of a map that the run is ended for: 200,000 of them would take a gigabyte. */
+const never = new Promise<never>(() => {});
 
 function duplicateKey(path: string): LayoverError {
   return new LayoverError("duplicate_key", `${path} is asked for twice, with the same key`, {

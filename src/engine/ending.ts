@@ -1,7 +1,7 @@
 /** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
 import { encode } from "../core/codec.ts";
 import { toErrorValue } from "../core/error-value.ts";
-import { LayoverError } from "../core/errors.ts";
+import { type ErrorDetails, LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { parse } from "../core/schema.ts";
 import type { ClaimedRun } from "../postgres/wire.ts";
@@ -35,20 +35,37 @@ export function failed(error: unknown): Ending {
   return { next: "failed", value: encodeError(toErrorValue(error)) };
 }
 
-/** The error of a run whose history has reached its limit, as the codec's text. */
-export function tooLong(
-  { position, historyBytes }: ClaimedRun,
-  newRecords: number,
-  newBytes: number,
-): string | undefined {
+/** What a turn adds to a history: new records, their bytes, and what the handler waits for, each a record to come. */
+interface Growth {
+  readonly records: number;
+  readonly bytes: number;
+  readonly demands: number;
+}
+
+/** The error of a run whose history has reached its limit, or cannot hold what the handler asks for, as the codec's text. */
+export function tooLong({ position, historyBytes }: ClaimedRun, growth: Growth): string | undefined {
   const { historyRecords, historyBytes: mostBytes } = defaultLimits;
-  if (position + newRecords < historyRecords && historyBytes + newBytes < mostBytes) return undefined;
-  return failed(
-    new LayoverError("history_limit", `the run's history has reached ${historyRecords} records or ${mostBytes} bytes`, {
+  const records = position + growth.records;
+  const bytes = historyBytes + growth.bytes;
+  if (records >= historyRecords || bytes >= mostBytes) {
+    return historyLimit(`the run's history has reached ${historyRecords} records or ${mostBytes} bytes`, {
       hint: "Start further runs from this one, and keep large values elsewhere.",
-      details: { records: position + newRecords, bytes: historyBytes + newBytes },
-    }),
-  ).value;
+      details: { records, bytes },
+    });
+  }
+  if (records + growth.demands <= historyRecords) return undefined;
+  const room = historyRecords - records;
+  return historyLimit(
+    `the handler asks for more than ${room} steps and waits at once, and its history has no more room`,
+    {
+      hint: `A history holds ${historyRecords} records. Split the list, and start a run for each part. Nothing of it was carried out.`,
+      details: { records, limit: historyRecords },
+    },
+  );
+}
+
+function historyLimit(message: string, options: { hint: string; details: ErrorDetails }): string {
+  return failed(new LayoverError("history_limit", message, options)).value;
 }
 
 export function timedOut(workflow: string): LayoverError {

@@ -79,7 +79,11 @@ export class RunTurn {
         return this.#end(next, { value });
       }
       if (execution.isAdrift) return this.#end("blocked", { value: "the handler awaits something that is no step" });
-      const excess = tooLong(this.#claimed, this.#records.length, this.#bytes);
+      const excess = tooLong(this.#claimed, {
+        records: this.#records.length,
+        bytes: this.#bytes,
+        demands: execution.pendingCount,
+      });
       if (excess !== undefined) return this.#end("failed", { value: excess });
 
       const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
