@@ -2,9 +2,10 @@
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import { Bodies } from "./bodies.ts";
+import type { Crew } from "./crew.ts";
 import { Gate } from "./gate.ts";
 import { guardHooks } from "./hooks.ts";
-import { type Crew, carryOut } from "./invocation.ts";
+import { carryOut } from "./invocation.ts";
 import { KeptFinishes } from "./kept-finishes.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";

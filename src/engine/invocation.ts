@@ -10,36 +10,20 @@ import { LayoverError } from "../core/errors.ts";
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
-import type { BranchRef, ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, FinishAnswer } from "../postgres/wire.ts";
+import type { ClaimAnswer, ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";
-import type { Bodies } from "./bodies.ts";
 import { branchResult } from "./branch-result.ts";
+import { claimInParts } from "./claim-in-parts.ts";
+import type { Crew } from "./crew.ts";
 import { failed, timedOut } from "./ending.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
-import type { Gate } from "./gate.ts";
-import type { KeptFinishes } from "./kept-finishes.ts";
 import { type Lease, Leases } from "./leases.ts";
+import { branchRefs, Onward } from "./onward.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
-import type { Registry } from "./registry.ts";
 import { RunTurn } from "./run-turn.ts";
-import { isTooLarge } from "./too-large.ts";
-import type { Warm } from "./warm.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
-
-export interface Crew {
-  readonly options: EngineOptions;
-  readonly registry: Registry;
-  readonly warm: Warm;
-  readonly bodies: Bodies;
-  readonly gate: Gate;
-  readonly kept: KeptFinishes;
-  /** Of the turns under way. */
-  readonly leases: Set<Lease>;
-  /** No further step is begun. */
-  isClosing: boolean;
-}
 
 type Claimed = ClaimedRun | ClaimedBranch;
 
@@ -56,10 +40,11 @@ export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () =
 class Invocation {
   readonly #crew: Crew;
   readonly #options: EngineOptions;
-  readonly #terms: Omit<Parameters<EngineOptions["calls"]["claimTurns"]>[0], "turns">;
+  readonly #terms: Omit<ClaimCall, "turns">;
   readonly #host;
   readonly #leases: Leases;
   readonly #finishes: Finishes;
+  readonly #onward: Onward;
   readonly #endsAt: number;
 
   constructor(crew: Crew, turns: number) {
@@ -78,7 +63,8 @@ class Invocation {
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
     };
-    const onError = (error: unknown, doing: string) => this.#report(error, doing);
+    const onError = this.#report;
+    this.#onward = new Onward(options, onError);
     const host = this.#host;
     this.#leases = new Leases({ calls, host, leaseMs, gate, random, onError });
     const endsAt = host.monotonic() + resendMs;
@@ -98,14 +84,19 @@ class Invocation {
     const wishes: TurnRef[] = [];
     let answer: ClaimAnswer;
     try {
-      answer = await this.#claim(asked.map(({ turn }) => turn));
+      answer = await claimInParts(
+        this.#options.calls,
+        this.#terms,
+        asked.map(({ turn }) => turn),
+        this.#report,
+      );
     } catch (error) {
       this.#report(error, "claiming turns");
       return false;
     }
     const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
-    await this.#dispatch(left.map(({ ref }) => ref));
+    await this.#onward.send(left.map(({ ref }) => ref));
     await Promise.all(
       asked.map(async ({ ref, held, turn }, index) => {
         const claimed = answer.turns[index];
@@ -113,7 +104,7 @@ class Invocation {
           if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
           else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
-            await this.#dispatchLater(ref, claimed.readyAt);
+            await this.#onward.later(ref, claimed.readyAt);
           else if (claimed?.outcome === "not_here") this.#options.onElsewhere?.(ref);
           else if (claimed?.outcome === "wrong_environment")
             this.#report(wrongEnvironment(this.#terms.environment), "claiming turns");
@@ -125,27 +116,8 @@ class Invocation {
         }
       }),
     );
-    for (const group of groupsOf(wishes)) await this.#dispatch(group);
+    for (const group of groupsOf(wishes)) await this.#onward.send(group);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
-  }
-
-  /** What cannot be answered in one piece is claimed in halves; what was claimed of it already, by the same tokens. */
-  async #claim(turns: readonly ClaimTurn[]): Promise<ClaimAnswer> {
-    const { calls } = this.#options;
-    try {
-      return await calls.claimTurns({ ...this.#terms, turns });
-    } catch (error) {
-      if (turns.length === 1 || !isTooLarge(error)) throw error;
-      const middle = Math.ceil(turns.length / 2);
-      const first = await this.#claim(turns.slice(0, middle));
-      try {
-        const { now, turns: rest } = await this.#claim(turns.slice(middle));
-        return { now, turns: [...first.turns, ...rest] };
-      } catch (error) {
-        this.#report(error, "claiming turns"); // the first half is claimed
-        return first;
-      }
-    }
   }
 
   #claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
@@ -221,7 +193,7 @@ class Invocation {
         warm.keep(flight);
       }
       if (plan.next === "blocked") return; // until a new deployment tries
-      return this.#dispatchNext(claim.runId, answer);
+      return this.#onward.next(claim.runId, answer);
     }
   }
 
@@ -264,12 +236,12 @@ class Invocation {
     );
     if (answer.outcome !== "finished") return;
     const { continues, branches } = answer;
-    await this.#dispatch([
+    await this.#onward.send([
       ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
-      ...toRefs(turn.runId, branches ?? []),
+      ...branchRefs(turn.runId, branches ?? []),
     ]);
     if (retryInMs !== undefined)
-      await this.#dispatchLater({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+      await this.#onward.later({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
   }
 
   /** What was given back is somebody else's by now. */
@@ -379,34 +351,9 @@ class Invocation {
     };
   }
 
-  async #dispatchNext(runId: string, answer: FinishAnswer & { outcome: "finished" | "deferred" }): Promise<void> {
-    const next = { runId, turn: answer.turn };
-    await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);
-    if (!answer.isReady && answer.readyAt != null) await this.#dispatchLater(next, answer.readyAt);
-  }
-
-  /** A short wait is a delayed dispatch too; a long one is the alarm's alone. */
-  async #dispatchLater(ref: TurnRef, readyAt: number): Promise<void> {
-    const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
-    if (delayMs <= defaults.shortWaitMs) await this.#dispatch([ref], delayMs);
-  }
-
-  async #dispatch(refs: readonly TurnRef[], delayMs = 0): Promise<void> {
-    if (refs.length === 0) return;
-    try {
-      await this.#options.dispatch(refs, delayMs);
-    } catch (error) {
-      this.#report(error, "dispatching"); // the alarm stands
-    }
-  }
-
-  #report(error: unknown, doing: string): void {
+  readonly #report = (error: unknown, doing: string): void => {
     this.#options.onError?.(error, doing);
-  }
-}
-
-function toRefs(runId: string, branches: readonly BranchRef[]): TurnRef[] {
-  return branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));
+  };
 }
 
 function randomToken(): string {

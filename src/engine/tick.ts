@@ -8,7 +8,7 @@ import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
 import type { DueAnswer, DueCall, DueRun, Move } from "../postgres/wire.ts";
-import type { Crew } from "./invocation.ts";
+import type { Crew } from "./crew.ts";
 import { defaults } from "./options.ts";
 import { prune } from "./prune.ts";
 import type { TimeLimit } from "./time-limit.ts";

@@ -18,6 +18,7 @@ const calls = "src/postgres/calls.ts";
 const alarms = "src/postgres/alarms.ts";
 const tick = "src/engine/tick.ts";
 const invocation = "src/engine/invocation.ts";
+const onward = "src/engine/onward.ts";
 
 export const orderings: readonly Ordering[] = [
   {
@@ -323,24 +324,24 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a short wait is not dispatched",
-    file: invocation,
+    file: onward,
     why: "It would last until the motion minute.",
-    find: "if (delayMs <= defaults.shortWaitMs) await this.#dispatch([ref], delayMs);",
+    find: "if (delayMs <= defaults.shortWaitMs) await this.send([ref], delayMs);",
     replace: "",
   },
   {
     name: "what is ready is not dispatched",
-    file: invocation,
+    file: onward,
     why: "Each step would last until the motion minute.",
-    find: "await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);",
-    replace: "await this.#dispatch(toRefs(runId, answer.branches ?? []));",
+    find: "await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);",
+    replace: "await this.send(branchRefs(runId, answer.branches ?? []));",
   },
   {
     name: "branches are not dispatched",
-    file: invocation,
+    file: onward,
     why: "Each branch would last until the motion minute.",
-    find: "await this.#dispatch([...(answer.isReady ? [next] : []), ...toRefs(runId, answer.branches ?? [])]);",
-    replace: "await this.#dispatch(answer.isReady ? [next] : []);",
+    find: "await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);",
+    replace: "await this.send(answer.isReady ? [next] : []);",
   },
   {
     name: "whoever is to come in a group is not dispatched",
@@ -351,9 +352,9 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a dispatch that fails fails the turn",
-    file: invocation,
+    file: onward,
     why: "Dispatches are hints; what was committed stands.",
-    find: `      this.#report(error, "dispatching"); // the alarm stands`,
+    find: `      this.#onError(error, "dispatching");`,
     replace: "      throw error;",
   },
   {

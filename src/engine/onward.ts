@@ -1,0 +1,41 @@
+/** Dispatches what follows from a turn: the next turn of its run, and branches that may be claimed. */
+import type { TurnRef } from "../core/ports.ts";
+import type { BranchRef, FinishAnswer } from "../postgres/wire.ts";
+import { defaults, type EngineOptions } from "./options.ts";
+
+export class Onward {
+  readonly #options: Pick<EngineOptions, "calls" | "dispatch">;
+  readonly #onError: (error: unknown, doing: string) => void;
+
+  constructor(options: Pick<EngineOptions, "calls" | "dispatch">, onError: (error: unknown, doing: string) => void) {
+    this.#options = options;
+    this.#onError = onError;
+  }
+
+  /** Dispatches what the finish of a run's turn has made ready. */
+  async next(runId: string, answer: FinishAnswer & { outcome: "finished" | "deferred" }): Promise<void> {
+    const next = { runId, turn: answer.turn };
+    await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);
+    if (!answer.isReady && answer.readyAt != null) await this.later(next, answer.readyAt);
+  }
+
+  /** Dispatches a turn after a short wait. A long wait is the alarm's alone. */
+  async later(ref: TurnRef, readyAt: number): Promise<void> {
+    const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
+    if (delayMs <= defaults.shortWaitMs) await this.send([ref], delayMs);
+  }
+
+  /** Never rejects: where a dispatch is lost, the run's alarm stands. */
+  async send(refs: readonly TurnRef[], delayMs = 0): Promise<void> {
+    if (refs.length === 0) return;
+    try {
+      await this.#options.dispatch(refs, delayMs);
+    } catch (error) {
+      this.#onError(error, "dispatching");
+    }
+  }
+}
+
+export function branchRefs(runId: string, branches: readonly BranchRef[]): TurnRef[] {
+  return branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));
+}
