@@ -62,7 +62,7 @@ function begin({ isBeat = false } = {}): void {
 }
 
 async function start(name: string): Promise<string> {
-  const runId = v7();
+  const runId = v7({ msecs: now });
   await calls.startRun({ runId, workflow: name, version: 1, encodedInput: "0{}" });
   return runId;
 }
