@@ -1,7 +1,9 @@
 /** A process that begins, or whose database is back, looks for what will be ready soon: whoever was to dispatch it may be dead. */
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 
@@ -54,6 +56,21 @@ describe("a Node process that was killed and begins again at once", () => {
     const killedAt = world.time;
     world.crash();
     expect((await world.run(run)).status).toBe("completed");
+    expect(world.time - killedAt).toBeLessThanOrEqual(60_000);
+  });
+
+  test("begins a step anew when the dead one's lease is over, though the run's timeout comes before that", async () => {
+    const timed = workflow({ name: "timed", version: 1, timeout: "30s" });
+    const world = await World.begin(database, {
+      workflows: [timed.handler(async ({ step }) => void (await step.run("long", () => new Promise(() => {}))))],
+      platform: "node",
+    });
+    await world.pass(20_000); // so that the motion minute comes long after the lease's end
+    const run = await world.start(timed);
+    await world.pass(10_000);
+    const killedAt = world.time;
+    world.crash();
+    expect(await world.run(run)).toMatchObject({ error: { code: "run_timeout" } });
     expect(world.time - killedAt).toBeLessThanOrEqual(60_000);
   });
 

@@ -83,7 +83,7 @@ function look(run: Run, now: number, soon: number): ListedRun {
     isUnfinished: run.status === "running",
     groupSize: groupSizeOf(run),
     nextAt: earliest(own, ...later.map(instantOf)) ?? null,
-    ownAt: own ?? null,
+    ownAt: run.lease?.until ?? own ?? null,
     timeoutAt: timeoutAt ?? null,
     later: later.flatMap((row) => {
       const { path, occurrence, turn } = row;

@@ -36,7 +36,8 @@ begin
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
       'timeoutAt', layover.to_ms(d.timeout_at),
-      'ownAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end, d.timeout_at)),
+      -- Before a lease is over every claim is refused, also one for the run's timeout.
+      'ownAt', layover.to_ms(coalesce(d.leased_until, least(case when not d.is_ready then d.ready_at end, d.timeout_at))),
       'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs
     from (
