@@ -20,6 +20,7 @@ import type { Dispatch, Query } from "../core/ports.ts";
 import type { InferInput } from "../core/schema.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
+import { limited } from "../postgres/dispatch-limit.ts";
 import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire-verbs.ts";
 import {
   type CallbackInputOf,
@@ -85,7 +86,7 @@ export class Client implements ClientVerbs {
     const { calls, dispatch, wake, openCallback, limits, host = hostClock, onError = () => {} } = options;
     this.#options = options;
     this.#calls = calls;
-    this.#dispatch = dispatch;
+    this.#dispatch = limited(dispatch, host);
     this.#wake = wake;
     this.#openCallback = openCallback;
     this.#limits = { ...defaultLimits, ...limits };

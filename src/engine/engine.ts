@@ -1,6 +1,7 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
+import { limited } from "../postgres/dispatch-limit.ts";
 import { Bodies } from "./bodies.ts";
 import type { Crew } from "./crew.ts";
 import { Gate } from "./gate.ts";
@@ -24,9 +25,9 @@ export class Engine {
   readonly #closing = new AbortController();
 
   constructor(given: EngineOptions) {
-    const options = guardHooks(given);
+    const { host = hostClock, random = Math.random } = given;
+    const options = guardHooks({ ...given, dispatch: limited(given.dispatch, host) });
     checkLeaseMs(options.leaseMs);
-    const { host = hostClock, random = Math.random } = options;
     const gate = new Gate();
     this.#crew = {
       options,

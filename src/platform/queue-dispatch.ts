@@ -13,7 +13,7 @@
  */
 import { isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
-import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import { type HostClock, hostClock, pause, within } from "../postgres/clock.ts";
 import { persist } from "./persist.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
@@ -58,6 +58,9 @@ const addedBytes = 100;
 
 /** A queue that refuses for a moment costs no run its minutes. What it takes twice is carried out once. */
 const pausesMs = [200, 1_000];
+
+/** How long one try may take. With three of them the runtime, which waits 30 s for what is under way, sees the end. */
+const sendMs = 8_000;
 
 const utf8 = new TextEncoder();
 
@@ -126,9 +129,10 @@ export class QueueDispatch {
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
-    const { queue, host, onRefused, onError } = this.#options;
+    const { queue, host = hostClock, onRefused, onError } = this.#options;
+    const send = () => within(host, sendMs, queue.sendBatch(messages), noAnswer);
     try {
-      await persist(() => queue.sendBatch(messages), pausesMs, host);
+      await persist(send, pausesMs, host);
     } catch (error) {
       this.#isWhole = false;
       onRefused?.(messages.map(({ body }) => body));
@@ -141,6 +145,10 @@ export class QueueDispatch {
     this.#underWay.add(sent);
     this.#options.hold?.(sent);
   }
+}
+
+function noAnswer(): Error {
+  return new Error(`the queue did not answer within ${sendMs / 1_000} seconds`);
 }
 
 function bytesOf({ body }: QueueMessage): number {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
+import type { World } from "./world.ts";
 
 const database = testDatabase();
 
@@ -30,6 +31,30 @@ describe("a sleeper wakes", () => {
     world.fate = ({ port }) => (port === "alarm" && lost++ === 0 ? "is never answered" : "passes");
     expect(await world.run(run)).toMatchObject({ status: "completed", result: "rested" });
     expect(lost).toBeGreaterThan(1);
+  });
+});
+
+describe("a dispatch that is never answered", () => {
+  const unheard: World["fate"] = ({ port }) => (port === "dispatch" ? "is never answered" : "passes");
+
+  test("keeps nobody waiting who starts a run", async () => {
+    const world = await worldOf(database, async ({ step }) => step.run("work", () => "done"));
+    world.fate = unheard;
+    const run = await world.start(tested);
+    expect(world.time).toBeLessThanOrEqual(15_000);
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+  });
+
+  test("ends the renewal of the lease of the turn that it follows", async () => {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.run("first", () => 1);
+      await step.run("second", () => 2);
+    });
+    const run = await world.start(tested);
+    world.fate = unheard;
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    await world.pass("5 minutes");
+    expect(world.statements("renew_leases")).toBe(0);
   });
 });
 

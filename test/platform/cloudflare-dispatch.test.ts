@@ -16,6 +16,7 @@ class Sent {
   readonly errors: string[] = [];
   readonly refused: string[] = [];
   isRefusing = false;
+  isSilent = false;
   isClaimed = true;
   isOpen = true;
   readonly dispatch: QueueDispatch;
@@ -25,6 +26,7 @@ class Sent {
       queue: {
         sendBatch: async (messages) => {
           if (this.isRefusing) throw new Error("Too Many Requests");
+          if (this.isSilent) await new Promise(() => {});
           this.batches.push([...messages]);
         },
       },
@@ -173,4 +175,15 @@ test("what could not be claimed here is sent", async () => {
   await sent.dispatch.dispatch(turns("a"), 0);
   await sent.moment();
   expect(sent.runs).toEqual([["a"]]);
+});
+
+test("a queue that never answers holds up nobody for longer than the runtime waits, and counts as refusing", async () => {
+  const sent = new Sent();
+  sent.isSilent = true;
+  await sent.dispatch.dispatch(turns("a"), 0);
+  await vi.advanceTimersByTimeAsync(29_000);
+  await sent.dispatch.settled();
+  expect(sent.refused).toEqual(["a"]);
+  expect(sent.dispatch.isWhole).toBe(false);
+  expect(sent.errors).toEqual(["Error: the queue did not answer within 8 seconds"]);
 });
