@@ -5,7 +5,7 @@ import { openApiKey, readApiKey } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import type { Check } from "./check.ts";
 import { keyHint } from "./deployment.ts";
-import { apiKey, deploymentUrl, namespace, rootSecrets, setting } from "./settings.ts";
+import { apiKey, deploymentUrl, environment, namespace, rootSecrets, setting } from "./settings.ts";
 import { clockTime } from "./times.ts";
 
 export async function checkDeployment(revokedKeys: ReadonlySet<string>): Promise<readonly Check[]> {
@@ -85,7 +85,7 @@ function counts(key: string, secrets: Secrets | undefined, restriction: string):
 
 /** Even if it has expired. */
 function isSigned(key: string, secrets: Secrets, namespace: string): boolean {
-  return openApiKey(secrets, key, { namespace, nowMs: 0 }) !== undefined;
+  return openApiKey(secrets, key, { namespace, environment: readApiKey(key)?.environment, nowMs: 0 }) !== undefined;
 }
 
 /** The deployment tells a stranger nothing, so it is found out here. */
@@ -97,7 +97,7 @@ function whyRefused(
   const again = "Make a new one: layover keys create NAME --scopes …";
   const read = readApiKey(key);
   if (read === undefined) return { says: "LAYOVER_KEY is no API key of layover: those begin with lok_.", todo: again };
-  const { keyId, expiresAt, namespace: ofKey } = read;
+  const { keyId, expiresAt, namespace: ofKey, environment: itsEnvironment = environment() } = read;
   const name = JSON.stringify(read.name);
   if (expiresAt !== undefined && expiresAt.getTime() <= Date.now()) {
     return { says: `The key ${name} expired at ${clockTime(expiresAt)}.`, todo: again };
@@ -107,6 +107,12 @@ function whyRefused(
     return {
       says: `The key ${name} is for the namespace "${ofKey}", and LAYOVER_NAMESPACE says "${namespace()}".`,
       todo: "Put LAYOVER_NAMESPACE right, or make a key for it: layover keys create NAME --scopes …",
+    };
+  }
+  if (itsEnvironment !== environment()) {
+    return {
+      says: `The key ${name} is for the environment "${itsEnvironment}", and LAYOVER_ENVIRONMENT says "${environment()}".`,
+      todo: "Put LAYOVER_ENVIRONMENT right, or make a key for it: layover keys create NAME --scopes …",
     };
   }
   if (secrets === undefined) {
@@ -122,8 +128,8 @@ function whyRefused(
     };
   }
   return {
-    says: `The deployment does not let the key ${name} in, though it is signed with this LAYOVER_SECRET: it has another one, or another namespace.`,
-    todo: "Give the deployment this LAYOVER_SECRET and LAYOVER_NAMESPACE, or make a key with its own.",
+    says: `The deployment does not let the key ${name} in, though it is signed with this LAYOVER_SECRET: it has another one, or another namespace or environment.`,
+    todo: "Give the deployment this LAYOVER_SECRET, LAYOVER_NAMESPACE and LAYOVER_ENVIRONMENT, or make a key with its own.",
   };
 }
 

@@ -1,7 +1,7 @@
 /** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
+import { defaultEnvironment } from "../core/names.ts";
 import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
-import { defaultEnvironment } from "./settings.ts";
 import { clockTime, lasting, latestAlarmMs } from "./times.ts";
 
 export interface Here {

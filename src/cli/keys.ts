@@ -12,7 +12,7 @@ import type { WireKey } from "../postgres/wire-verbs.ts";
 import { withDatabase } from "./database.ts";
 import { revokeKey } from "./revoke-key.ts";
 import { type Cell, note, print, printJson, table } from "./screen.ts";
-import { namespace, rootSecrets, setting } from "./settings.ts";
+import { environment, namespace, rootSecrets, setting } from "./settings.ts";
 import { clockTime, day } from "./times.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -64,7 +64,13 @@ async function create(
     });
   }
   const expiresAt = expires === undefined ? undefined : endOf(expires);
-  const key = createApiKey(new Secrets(rootSecrets()), { name, namespace: namespace(), scopes, expiresAt });
+  const key = createApiKey(new Secrets(rootSecrets()), {
+    name,
+    namespace: namespace(),
+    environment: environment(),
+    scopes,
+    expiresAt,
+  });
   const made = readApiKey(key);
   if (made === undefined) throw new Error("a key that was just made can be read");
   await withDatabase(async ({ calls }) => {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LayoverError } from "../core/errors.ts";
-import { checkNamespace } from "../core/names.ts";
+import { checkNamespace, defaultEnvironment } from "../core/names.ts";
 import { UsageError } from "./usage-error.ts";
 
 const files = [".env", ".dev.vars"];
@@ -40,9 +40,6 @@ export function namespace(): string {
     throw new UsageError(`LAYOVER_NAMESPACE does not do: ${cause.message}.`, { hint: cause.hint, cause });
   }
 }
-
-/** What an environment is called that nobody named. */
-export const defaultEnvironment = "default";
 
 export function environment(): string {
   return setting("LAYOVER_ENVIRONMENT") ?? defaultEnvironment;

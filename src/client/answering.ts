@@ -86,6 +86,13 @@ export function unknownCallback(): LayoverError {
   });
 }
 
+/** For a token that is too old. */
+export function endedLink(name: string): LayoverError {
+  return new LayoverError("callback_expired", `the link to the callback ${JSON.stringify(name)} has ended`, {
+    hint: "Ask whoever sent it for a new one.",
+  });
+}
+
 /** @throws LayoverError `callback_conflict`, `callback_expired`, `unknown_callback` */
 export function refuseUnanswered(answer: CallbackAnswer, name: string): void {
   const what = `the callback ${JSON.stringify(name)}`;

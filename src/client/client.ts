@@ -28,6 +28,7 @@ import {
   encodedAnswer,
   encodedPayload,
   encodedRejection,
+  endedLink,
   type Rejection,
   refuseUnanswered,
   sentSignal,
@@ -179,7 +180,7 @@ export class Client implements ClientVerbs {
     return { runId: answer.runId, outcome };
   }
 
-  /** Which wait a token answers. Asks the database nothing. @throws LayoverError `unknown_callback` */
+  /** Which wait a token answers. Asks the database nothing. @throws LayoverError `unknown_callback`, `callback_expired` */
   openCallback(token: string): CallbackRef {
     if (this.#openCallback === undefined) {
       throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
@@ -188,11 +189,14 @@ export class Client implements ClientVerbs {
     }
     const ref = this.#openCallback(callbackTokenIn(token));
     if (ref === undefined) throw unknownCallback();
+    const { clock } = this.#calls;
+    const now = clock.isKnown ? clock.now() : Date.now();
+    if (ref.endsAt !== undefined && ref.endsAt <= now) throw endedLink(ref.name);
     return ref;
   }
 
   async callback(token: string): Promise<CallbackView> {
-    const { runId, epoch, path, occurrence, ...asked } = this.openCallback(token);
+    const { runId, epoch, path, occurrence, endsAt: _, ...asked } = this.openCallback(token);
     const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
     if (outcome === "unknown") throw unknownCallback();
     return { ...asked, status: outcome, deadline: dateOf(until) };

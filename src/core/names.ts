@@ -6,6 +6,9 @@
 import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
 
+/** What an environment is called that nobody named. */
+export const defaultEnvironment = "default";
+
 const longestShown = 60;
 
 // Controls (Postgres refuses U+0000), line and paragraph separators, lone surrogates.

@@ -140,7 +140,11 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
    * @example do { while (await take(step)); } while (!(await step.close("item")));
    */
   close<Name extends keyof Signals & string>(name: Name): Promise<boolean>;
-  /** Makes a one-time URL by which an outside system answers. @example const approval = step.createCallback("approval"); */
+  /**
+   * Makes a one-time URL by which an outside system answers. The URL opens the callback for a year.
+   *
+   * @example const approval = step.createCallback("approval");
+   */
   createCallback<Name extends keyof Callbacks & string>(
     name: Name,
     question?: Question,
@@ -148,7 +152,8 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   /**
    * Announces a callback by a step (`announce` gets its URL), then waits for the answer.
    *
-   * `title` and `text` are what a person reads who opens that URL.
+   * `title` and `text` are what a person reads who opens that URL. It opens the callback until a month after the
+   * deadline of the wait; for a year, where there is no `timeout`.
    *
    * @throws CallbackRejectedError; TimeoutError after `timeout`, or null with `onTimeout: "null"`; StepError
    * @example const { ok } = await step.waitForCallback("approval", ({ url }) => email(url), { timeout: "3 days" });

@@ -1,6 +1,7 @@
 /**
  * The `step` of a handler: each verb names its place, checks what it is given, and turns into a demand.
  */
+import { endOfToken } from "./callback.ts";
 import { type MapScope, placeName, type StepBody } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
 import { LayoverError } from "./errors.ts";
@@ -34,7 +35,12 @@ export interface StepsOptions {
   readonly seed: (text: string) => Uint8Array;
   /** The one-time URL of a callback. Throws where the deployment has no public URL or no secret. */
   readonly sealCallback: (
-    callback: Question & { readonly name: string; readonly path: string; readonly occurrence: number },
+    callback: Question & {
+      readonly name: string;
+      readonly path: string;
+      readonly occurrence: number;
+      readonly endsAt: number;
+    },
   ) => {
     readonly url: string;
     readonly token: string;
@@ -133,11 +139,19 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
     return isClosed;
   }
 
-  function callbackAt(name: string, at: ReturnType<typeof place>, question: Question = {}): Callback<unknown> {
+  /** `timeoutMs`: of its wait, where that is known already. */
+  function callbackAt(
+    name: string,
+    at: ReturnType<typeof place>,
+    question: Question = {},
+    timeoutMs?: number,
+  ): Callback<unknown> {
     checkIsDeclared("callback", name, options.callbacks);
+    const { path, occurrence } = at;
+    const endsAt = endOfToken(execution.now, timeoutMs === undefined ? undefined : execution.now + timeoutMs);
     let waiting: Promise<unknown> | undefined;
     return {
-      ...sealCallback({ ...checkQuestion(question), name, path: at.path, occurrence: at.occurrence }),
+      ...sealCallback({ ...checkQuestion(question), name, path, occurrence, endsAt }),
       wait: (waitOptions?: WaitOptions) => {
         waiting ??= wait("callback", at, name, waitOptions);
         return waiting;
@@ -154,9 +168,11 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
     checkFunction(`what announces the ${what}`, announce, "({ url }) => email(url)");
     checkOptions(what, waitOptions, [...optionsOfWait, "retry", "title", "text"]);
     const { retry, title, text, ...wanted } = waitOptions;
+    const timeoutMs =
+      waitOptions.timeout === undefined ? undefined : toMilliseconds(waitOptions.timeout, { field: "timeout" });
     const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
     const at = place(name);
-    const callback = callbackAt(name, at, question);
+    const callback = callbackAt(name, at, question, timeoutMs);
     const announcing = stepIn(options, { prefix: `${room(name)}/`, map: scope.map }, at);
     await announcing.run(
       "announce",

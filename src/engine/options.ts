@@ -2,6 +2,7 @@
 import type { CallbackRef } from "../core/callback.ts";
 import type { Workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
+import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
@@ -33,7 +34,10 @@ export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
   readonly workflows: readonly Workflow[];
-  /** Which deployment this is. A database belongs to one. Default "default". */
+  /**
+   * Which deployment this is. A database belongs to one. API keys and links of callbacks that name another one do not
+   * count. Default "default", which they do not name.
+   */
   readonly environment?: string | undefined;
   /** Makes the one-time URL of a callback. Without it, `step.createCallback` throws. */
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
@@ -78,7 +82,7 @@ export interface EngineOptions {
 }
 
 export const defaults = {
-  environment: "default",
+  environment: defaultEnvironment,
   leaseMs: 60_000,
   stepTimeoutMs: 60_000,
   maxSteps: 1,

@@ -14,17 +14,24 @@ export interface Caller {
 /** Undefined: nobody we know. */
 export type Authenticate = (request: Request) => Caller | undefined | Promise<Caller | undefined>;
 
+/** Whose keys count. */
+export interface KeyTerms {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  readonly environment?: string | undefined;
+}
+
 /** By API keys, as `Authorization: Bearer lok_…`. */
-export function byApiKey(secrets: Secrets, namespace: string): Authenticate {
+export function byApiKey({ secrets, ...where }: KeyTerms): Authenticate {
   return (request) => {
     const key = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-    return key === undefined ? undefined : openApiKey(secrets, key, { namespace });
+    return key === undefined ? undefined : openApiKey(secrets, key, where);
   };
 }
 
 /** Whoever `authenticate` knows, else whoever has an API key. */
-export function besideApiKeys(authenticate: Authenticate, secrets: Secrets, namespace: string): Authenticate {
-  const byKey = byApiKey(secrets, namespace);
+export function besideApiKeys(authenticate: Authenticate, terms: KeyTerms): Authenticate {
+  const byKey = byApiKey(terms);
   return async (request) => {
     const caller = await authenticate(request);
     return caller ?? byKey(request);
@@ -45,7 +52,7 @@ export async function authorize(
       isGiven ? "the API key does not count here" : "this request needs an API key",
       {
         hint: isGiven
-          ? "It may be expired, damaged, of another namespace, or signed with another secret. Make a new one with `npx layover keys`."
+          ? "It may be expired, damaged, of another namespace or environment, or signed with another secret. Make a new one with `npx layover keys`."
           : "Send it as `Authorization: Bearer lok_…`. Make one with `npx layover keys`.",
       },
     );

@@ -1,13 +1,14 @@
 /**
  * API keys verify themselves: what a key may do stands in it, under a MAC. A wrong one is refused before any SQL.
  *
- *     lok_<base64url of {"v":1,"id","name","ns","scopes","exp"?}>.<MAC>
+ *     lok_<base64url of {"v":1,"id","name","ns","env"?,"scopes","exp"?}>.<MAC>
  *
- * A key counts in its own namespace. Its scopes are all that it may do: `admin` does not include the others.
+ * A key counts in its own namespace, and in its own environment where it names one. Its scopes are all that it may do:
+ * `admin` does not include the others.
  */
 import { v7 } from "uuid";
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
-import { checkName } from "../core/names.ts";
+import { checkName, defaultEnvironment } from "../core/names.ts";
 import type { Secrets } from "./secrets.ts";
 
 export const scopes = ["start", "read", "signal", "admin"] as const;
@@ -16,6 +17,8 @@ export type Scope = (typeof scopes)[number];
 export interface ApiKey {
   readonly keyId: string;
   readonly namespace: string;
+  /** Undefined: it counts in every environment. */
+  readonly environment: string | undefined;
   /** Whose key it is. */
   readonly name: string;
   readonly scopes: readonly Scope[];
@@ -25,6 +28,8 @@ export interface ApiKey {
 export interface ApiKeyOptions {
   readonly name: string;
   readonly namespace: string;
+  /** Where it is to count alone. Default, and where nobody named the environment: in every one. */
+  readonly environment?: string | undefined;
   readonly scopes: readonly Scope[];
   /** Default: never. */
   readonly expiresAt?: Date | undefined;
@@ -36,6 +41,8 @@ interface Payload {
   readonly id: string;
   readonly name: string;
   readonly ns: string;
+  /** An earlier release does not look at it. */
+  readonly env?: string;
   readonly scopes: readonly Scope[];
   /** Epoch milliseconds. */
   readonly exp?: number;
@@ -45,12 +52,14 @@ const prefix = "lok_";
 const keyVersion = 1;
 
 /** A new key. It is shown once and kept nowhere. */
-export function createApiKey(secrets: Secrets, { name, namespace, scopes, expiresAt }: ApiKeyOptions): string {
+export function createApiKey(secrets: Secrets, options: ApiKeyOptions): string {
+  const { name, namespace, environment = defaultEnvironment, scopes, expiresAt } = options;
   const payload: Payload = {
     v: keyVersion,
     id: v7(),
     name: checkName(name, "the key's name"),
     ns: namespace,
+    ...(environment !== defaultEnvironment && { env: environment }),
     scopes,
     ...(expiresAt !== undefined && { exp: expiresAt.getTime() }),
   };
@@ -58,16 +67,24 @@ export function createApiKey(secrets: Secrets, { name, namespace, scopes, expire
   return `${prefix}${text}.${secrets.sign("api key", text)}`;
 }
 
+interface OpenOptions {
+  readonly namespace: string;
+  /** Of whoever is shown the key. */
+  readonly environment?: string | undefined;
+  readonly nowMs?: number;
+}
+
 /** `nowMs` is the host's: a key is judged before the database is asked anything. Undefined for a key that does not count. */
 export function openApiKey(
   secrets: Secrets,
   key: string,
-  { namespace, nowMs = Date.now() }: { namespace: string; nowMs?: number },
+  { namespace, environment = defaultEnvironment, nowMs = Date.now() }: OpenOptions,
 ): ApiKey | undefined {
   const { text, mac } = partsOf(key) ?? {};
   if (text === undefined || mac === undefined || !secrets.verify("api key", text, mac)) return undefined;
   const read = readApiKey(key);
   if (read === undefined || read.namespace !== namespace) return undefined;
+  if (read.environment !== undefined && read.environment !== environment) return undefined;
   return read.expiresAt !== undefined && read.expiresAt.getTime() <= nowMs ? undefined : read;
 }
 
@@ -76,10 +93,11 @@ export function readApiKey(key: string): ApiKey | undefined {
   const bytes = fromBase64Url(partsOf(key)?.text ?? "");
   const payload = bytes === undefined ? undefined : payloadIn(new TextDecoder().decode(bytes));
   if (payload === undefined) return undefined;
-  const { id, name, ns, scopes: granted, exp } = payload;
+  const { id, name, ns, env, scopes: granted, exp } = payload;
   return {
     keyId: id,
     namespace: ns,
+    environment: env,
     name,
     scopes: scopes.filter((scope) => granted.includes(scope)),
     expiresAt: exp === undefined ? undefined : new Date(exp),
@@ -103,7 +121,8 @@ function payloadIn(json: string): Payload | undefined {
 
 function isPayload(value: unknown): value is Payload {
   if (typeof value !== "object" || value === null) return false;
-  const { v, id, name, ns, scopes: granted, exp }: { readonly [field in keyof Payload]?: unknown } = value;
+  const { v, id, name, ns, env, scopes: granted, exp }: { readonly [field in keyof Payload]?: unknown } = value;
   const isNamed = [id, name, ns].every((text) => typeof text === "string");
+  if (env !== undefined && typeof env !== "string") return false;
   return v === keyVersion && isNamed && Array.isArray(granted) && (exp === undefined || typeof exp === "number");
 }

@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly contracts: readonly Contract[];
   readonly secrets: Secrets;
   readonly namespace: string;
+  /** In which environment a key that names one has to count. */
+  readonly environment?: string | undefined;
   /** Who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
@@ -50,9 +52,9 @@ const mostHeavy = 3;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
-  const { client, secrets, limits, isClosing = () => false, onError = (error) => console.error(error) } = options;
+  const { client, limits, isClosing = () => false, onError = (error) => console.error(error) } = options;
   const namespace = checkNamespace(options.namespace);
-  const { authenticate = byApiKey(secrets, namespace), remembered = newRemembered() } = options;
+  const { authenticate = byApiKey({ ...options, namespace }), remembered = newRemembered() } = options;
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
   const routes: readonly Route[] = [

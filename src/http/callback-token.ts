@@ -6,33 +6,45 @@
  *     <base64url of the ref>.<MAC>      about 150 characters
  *
  * The ref is packed: one byte of version, 16 of the run's id, then numbers (7 bits a byte, lowest first) and texts (their
- * length in bytes as a number, then UTF-8). Version 2 has a title and a text behind it, which may be empty.
+ * length in bytes as a number, then UTF-8). Version 2 has a title and a text behind it, which may be empty. What follows
+ * either is the environment, as a text, and the day on which the token ends, counted from 1970. An earlier release reads
+ * neither. Where they are missing or empty, the token counts in every environment, and for ever.
  */
 
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
+import { defaultEnvironment } from "../core/names.ts";
 import type { Secrets } from "./secrets.ts";
 
 const plainVersion = 1;
 const askingVersion = 2;
+const dayMs = 24 * 60 * 60 * 1_000;
+
+interface Sealing {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  /** A token that names another environment does not count. Default: none has a name. */
+  readonly environment?: string | undefined;
+}
 
 /** `publicUrl` is where the app is mounted, with its prefix: `https://example.com/layover`. */
-export function callbackSealer(options: { secrets: Secrets; namespace: string; publicUrl: string }): SealCallback {
-  const { secrets, namespace, publicUrl } = options;
+export function callbackSealer(options: Sealing & { readonly publicUrl: string }): SealCallback {
+  const { secrets, namespace, environment, publicUrl } = options;
   const base = publicUrl.replace(/\/+$/, "");
   return (ref) => {
-    const packed = toBase64Url(pack(ref));
+    const packed = toBase64Url(pack(ref, environment));
     const token = `${packed}.${secrets.sign("callback", signedText(namespace, packed))}`;
     return { token, url: `${base}/callbacks/${token}` };
   };
 }
 
-export function callbackOpener({ secrets, namespace }: { secrets: Secrets; namespace: string }): OpenCallback {
+export function callbackOpener({ secrets, namespace, environment }: Sealing): OpenCallback {
   return (token) => {
     const [packed = "", mac = "", ...rest] = token.split(".");
     if (rest.length > 0 || !secrets.verify("callback", signedText(namespace, packed), mac)) return undefined;
     const bytes = fromBase64Url(packed);
-    return bytes === undefined ? undefined : unpack(bytes);
+    const { ref, madeFor = "" } = (bytes && unpack(bytes)) ?? {};
+    return madeFor === "" || madeFor === environment ? ref : undefined;
   };
 }
 
@@ -41,8 +53,8 @@ function signedText(namespace: string, packed: string): string {
   return `${namespace}\n${packed}`;
 }
 
-function pack(ref: CallbackRef): Uint8Array {
-  const { title = "", text = "" } = ref;
+function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
+  const { title = "", text = "", endsAt = 0 } = ref;
   const isAsking = title !== "" || text !== "";
   const runId = ref.runId.replaceAll("-", "").match(/../g) ?? [];
   return Uint8Array.from([
@@ -55,6 +67,9 @@ function pack(ref: CallbackRef): Uint8Array {
     ...packText(ref.name),
     ...packText(ref.path),
     ...(isAsking ? [...packText(title), ...packText(text)] : []),
+    // A name that nobody chose tells no environment from another.
+    ...packText(environment === defaultEnvironment ? "" : (environment ?? "")),
+    ...packNumber(Math.ceil(endsAt / dayMs)),
   ]);
 }
 
@@ -68,7 +83,7 @@ function packText(text: string): number[] {
 }
 
 /** Only of bytes that were signed here. Undefined if a later version packed them. */
-function unpack(bytes: Uint8Array): CallbackRef | undefined {
+function unpack(bytes: Uint8Array): { readonly ref: CallbackRef; readonly madeFor: string } | undefined {
   let position = 17;
   const number = (): number => {
     const byte = bytes[position++] ?? 0;
@@ -91,7 +106,9 @@ function unpack(bytes: Uint8Array): CallbackRef | undefined {
     name: text(),
     path: text(),
   };
-  if (version === plainVersion) return ref;
-  const [title, body] = [text(), text()];
-  return { ...ref, ...(title !== "" && { title }), ...(body !== "" && { text: body }) };
+  const [title, body] = version === askingVersion ? [text(), text()] : ["", ""];
+  const madeFor = text();
+  const endsAt = number() * dayMs;
+  const asked = { ...(title !== "" && { title }), ...(body !== "" && { text: body }) };
+  return { ref: { ...ref, ...asked, ...(endsAt > 0 && { endsAt }) }, madeFor };
 }

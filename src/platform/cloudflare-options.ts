@@ -52,7 +52,10 @@ export interface CloudflareOptions<Env> extends Settings {
    * `const worker: CloudflareWorker<Env> = serve({ … }); export default worker;`
    */
   readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
-  /** Which deployment this is. A database belongs to one. Default: "default". */
+  /**
+   * Which deployment this is. A database belongs to one. API keys and links of callbacks that name another one do not
+   * count. Default: "default", which they do not name.
+   */
   readonly environment?: ((env: Env) => string | undefined) | undefined;
   /**
    * Which version of this Worker is deployed, so that a new one's first tick looks at all that is ready or blocked:

@@ -51,6 +51,7 @@ export interface VisitOptions {
 export interface Visit {
   readonly engine: Engine;
   readonly client: Client;
+  readonly environment: string;
   readonly dispatcher: Dispatcher;
   /** Turns of a version that is not carried here. */
   readonly elsewhere: ReadonlySet<TurnRef>;
@@ -96,7 +97,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       calls,
       dispatch,
       environment,
-      sealCallback: callbackSealer({ secrets, namespace, publicUrl }),
+      sealCallback: callbackSealer({ secrets, namespace, environment, publicUrl }),
       invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
       warmRuns: 0,
       claimBytes,
@@ -132,7 +133,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     calls,
     dispatch,
     wake: async () => void (await tick()),
-    openCallback: callbackOpener({ secrets, namespace }),
+    openCallback: callbackOpener({ secrets, namespace, environment }),
     onError: report,
   });
   const leave = async (): Promise<void> => {
@@ -161,7 +162,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
       await leave();
     }
   };
-  return { engine, client, dispatcher, elsewhere, tick, settle };
+  return { engine, client, environment, dispatcher, elsewhere, tick, settle };
 }
 
 /**

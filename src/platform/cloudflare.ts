@@ -124,12 +124,13 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     const { secrets, remembered } = isolateOf(env);
     let answeredAt: number | undefined;
     const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
-    const { client, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
+    const { client, environment, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
     const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
     const bySession = options.authenticate;
-    const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), secrets, namespace);
+    const terms = { secrets, namespace, environment };
+    const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), terms);
     const { cors } = options;
-    const known = { contracts, secrets, namespace, remembered };
+    const known = { ...terms, contracts, remembered };
     const site = createSite({ ...known, prefix, cors, client, authenticate, onError: report });
     try {
       return await site.fetch(request);

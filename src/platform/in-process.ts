@@ -102,7 +102,7 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
   const options = guardHooks(given);
   const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
   const namespace = checkNamespace(options.namespace ?? "default");
-  const { isExclusive = false } = options;
+  const { isExclusive = false, environment } = options;
   const onError = options.onError ?? (() => {});
   const alarm = new TimerAlarm(() => ticker.ring());
   const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
@@ -112,8 +112,8 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
     batch,
   });
   const canSeal = secrets !== undefined && publicUrl !== undefined;
-  const sealCallback = canSeal ? callbackSealer({ secrets, namespace, publicUrl }) : undefined;
-  const openCallback = secrets && callbackOpener({ secrets, namespace });
+  const sealCallback = canSeal ? callbackSealer({ secrets, namespace, environment, publicUrl }) : undefined;
+  const openCallback = secrets && callbackOpener({ secrets, namespace, environment });
   const { invocation = resident } = options;
   const engine = new Engine({ ...options, invocation, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
   const ticker = new Ticker({ tick: (which) => engine.tick({ ...which, isExclusive }), onError });

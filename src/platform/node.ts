@@ -91,7 +91,8 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
       onError(error, `answering ${request.method} ${shownPath(request)}`);
-    const authenticate = options.authenticate && besideApiKeys(options.authenticate, secrets, namespace);
+    const terms = { secrets, namespace, environment: options.environment };
+    const authenticate = options.authenticate && besideApiKeys(options.authenticate, terms);
     const { cors } = options;
     const isClosing = () => resident.isClosing;
     const siteOptions = {
@@ -99,8 +100,7 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
       cors,
       client,
       contracts,
-      secrets,
-      namespace,
+      ...terms,
       authenticate,
       isClosing,
       onError: report,

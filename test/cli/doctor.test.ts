@@ -142,6 +142,10 @@ describe("layover doctor", () => {
         'problem: The key "ops" is for the namespace "shop", and LAYOVER_NAMESPACE says "default".',
       ],
       [
+        { LAYOVER_KEY: keyOf({ environment: "staging" }) },
+        'problem: The key "ops" is for the environment "staging", and LAYOVER_ENVIRONMENT says "default".',
+      ],
+      [
         { LAYOVER_KEY: revoked },
         'problem: The key "lost" was revoked. → Make a new one: layover keys create NAME --scopes …',
       ],

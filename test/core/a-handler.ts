@@ -9,6 +9,8 @@ import { digestOf } from "../../src/engine/digest.ts";
 
 export interface Handled {
   readonly execution: Execution;
+  /** Of each callback's token the place, and when it ends. */
+  readonly sealed: readonly { readonly path: string; readonly endsAt: number }[];
   /** Where the handler waits. */
   readonly places: () => readonly string[];
   readonly find: (place: string) => Demand;
@@ -20,10 +22,14 @@ export interface Handled {
 export async function aHandler(handle: (step: Step) => Promise<unknown>): Promise<Handled> {
   const atRest = () => new Promise<void>((resolve) => void setImmediate(resolve));
   const execution = new Execution({ atRest, createdAt: Date.UTC(2026, 0, 1) });
+  const sealed: { path: string; endsAt: number }[] = [];
   const step = makeStep({
     execution,
     seed: () => new Uint8Array(32),
-    sealCallback: ({ path }) => ({ url: `https://example.com/${path}`, token: path }),
+    sealCallback: ({ path, endsAt }) => {
+      sealed.push({ path, endsAt });
+      return { url: `https://example.com/${path}`, token: path };
+    },
     stepTimeoutMs: 60_000,
     digest: digestOf,
     signals: ["go", "item"],
@@ -37,6 +43,7 @@ export async function aHandler(handle: (step: Step) => Promise<unknown>): Promis
   };
   return {
     execution,
+    sealed,
     find,
     places: () => execution.pending.map(placeName),
     hand: async (place, value, more = {}) => {

@@ -46,7 +46,7 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
   [
     "an option that waitForCallback does not have",
     (step) => step.waitForCallback("approval", idle, anything({ attempts: 1 })),
-    'invalid_request: callback "approval" has no option "attempts". Its options are "timeout", "onTimeout", "retry". Write { retry: { maxAttempts: 3 } }.',
+    'invalid_request: callback "approval" has no option "attempts". Its options are "timeout", "onTimeout", "retry", "title", "text". Write { retry: { maxAttempts: 3 } }.',
   ],
   [
     "an option that map does not have",

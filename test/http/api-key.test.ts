@@ -35,6 +35,30 @@ describe("an API key", () => {
     expect(openApiKey(secrets, `lok_${payload}.${secrets.sign("callback", payload)}`, { namespace })).toBeUndefined();
   });
 
+  it("names its environment, and counts in no other", () => {
+    const keyOf = (environment: string | undefined) =>
+      createApiKey(secrets, { name: "web shop", namespace, environment, scopes: ["start"] });
+    const countsIn = (key: string, environment: string | undefined) =>
+      openApiKey(secrets, key, { namespace, environment }) !== undefined;
+    const key = keyOf("production");
+    expect(openApiKey(secrets, key, { namespace, environment: "production" })?.environment).toBe("production");
+    for (const other of ["staging", "default", undefined]) expect(countsIn(key, other)).toBe(false);
+    for (const nameless of ["default", undefined]) {
+      for (const every of ["production", "default", undefined]) expect(countsIn(keyOf(nameless), every)).toBe(true);
+    }
+  });
+
+  it("of an earlier release counts in every environment", () => {
+    const key =
+      "lok_eyJ2IjoxLCJpZCI6IjAxYTIwMmFjLTI2NzUtNzZmNi1hMjk0LTMxNWVmYjBmNGI5YSIsIm5hbWUiOiJ3ZWIgc2hvcCIsIm5zIjoic2hvcCIsInNjb3BlcyI6WyJzdGFydCJdfQ.r_h1mPZ8-dqs7J-uZ9zPcgkaa4IYD56E9WpYpItyN6U";
+    for (const environment of ["production", "default"]) {
+      expect(openApiKey(secrets, key, { namespace, environment })).toMatchObject({
+        name: "web shop",
+        scopes: ["start"],
+      });
+    }
+  });
+
   it("does not count when anything in it was changed", () => {
     const key = createApiKey(secrets, { name: "web shop", namespace, scopes: ["start"] });
     fc.assert(

@@ -46,6 +46,49 @@ describe("a callback's token", () => {
     expect(seal({ ...ref, title: "t".repeat(200), text: "t".repeat(1_000) }).url.length).toBeLessThan(2_000);
   });
 
+  it("names its environment, and opens in no other", () => {
+    const sealIn = (environment: string | undefined) =>
+      callbackSealer({ secrets, namespace: "shop", environment, publicUrl: "https://example.com" });
+    const openIn = (environment: string | undefined) => callbackOpener({ secrets, namespace: "shop", environment });
+    for (const each of [ref, { ...ref, title: "Refund Ada?" }]) {
+      const { token } = sealIn("production")(each);
+      expect(openIn("production")(token)).toEqual(each);
+      for (const other of ["staging", "default", undefined]) expect(openIn(other)(token)).toBeUndefined();
+      for (const nameless of ["default", undefined]) {
+        const { token: anywhere } = sealIn(nameless)(each);
+        for (const every of ["production", "default", undefined]) expect(openIn(every)(anywhere)).toEqual(each);
+      }
+    }
+  });
+
+  it("says on which day it ends, at the end of that day", () => {
+    const noon = Date.UTC(2027, 4, 1, 12);
+    expect(open(seal({ ...ref, endsAt: noon }).token)?.endsAt).toBe(Date.UTC(2027, 4, 2));
+    expect(open(seal({ ...ref, title: "Refund Ada?", endsAt: noon }).token)?.endsAt).toBe(Date.UTC(2027, 4, 2));
+    expect(seal({ ...ref, endsAt: noon })).toEqual(seal({ ...ref, endsAt: noon + 1 }));
+  });
+
+  it("of an earlier release opens everywhere and for ever", () => {
+    const plain =
+      "AQGQobLD1H5fipsMHS4_SlsAAQIFb3JkZXIIYXBwcm92YWwQc2hpcFszXS9hcHByb3ZhbA.ZIUj7TltE9pJFytSffstkG3nPnpYeqiXvtJTLl-xjtA";
+    const asking =
+      "AgGQobLD1H5fipsMHS4_SlsAAQIFb3JkZXIIYXBwcm92YWwQc2hpcFszXS9hcHByb3ZhbAtSZWZ1bmQgQWRhPxNTaGUgaGFzIHBhaWQgdHdpY2Uu.Go2uRTCGQRWlUU9ARJq7po-rzdGtYy1gg14UpF2j_R4";
+    for (const environment of ["production", undefined]) {
+      const opened = callbackOpener({ secrets, namespace: "shop", environment });
+      expect(opened(plain)).toEqual(ref);
+      expect(opened(asking)).toEqual({ ...ref, title: "Refund Ada?", text: "She has paid twice." });
+    }
+  });
+
+  it("is read by an earlier release, to which what is new in it is behind the end", () => {
+    const partsOf = (token: string) => Buffer.from(token.split(".")[0] ?? "", "base64url");
+    const before = partsOf(
+      "AQGQobLD1H5fipsMHS4_SlsAAQIFb3JkZXIIYXBwcm92YWwQc2hpcFszXS9hcHByb3ZhbA.ZIUj7TltE9pJFytSffstkG3nPnpYeqiXvtJTLl-xjtA",
+    );
+    const now = partsOf(seal({ ...ref, endsAt: Date.UTC(2027, 4, 1) }).token);
+    expect(now.subarray(0, before.length)).toEqual(before);
+  });
+
   it("is always the same for the same wait, and another for every other", () => {
     expect(seal(ref)).toEqual(seal({ ...ref }));
     const others = [

@@ -32,6 +32,26 @@ describe("a callback's URL", () => {
   const database = testDatabase();
   const answers = async () => (await database.pool.query("select outcome, value from layover.callback")).rows;
 
+  it("is over once its token has ended, at no statement", async () => {
+    const test = anApp(database.query);
+    const { runId } = await test.client.start(order, { id: "1" });
+    const ref = { runId, epoch: 0, path: "x", occurrence: 0, workflow: "order", version: 1, name: "approval" };
+    const path = `/callbacks/${sealCallback({ ...ref, endsAt: Date.now() - 2 * 86_400_000 }).token}`;
+    const before = test.statements.length;
+    for (const request of [{ headers: program }, json({ ok: true }, program)]) {
+      const response = await test.app.request(path, request);
+      expect(response.status).toBe(410);
+      expect(await response.json()).toMatchObject({
+        code: "callback_expired",
+        detail: 'the link to the callback "approval" has ended',
+      });
+    }
+    expect(test.statements.length).toBe(before);
+    const standing = `/callbacks/${sealCallback({ ...ref, endsAt: Date.now() + 86_400_000 }).token}`;
+    const view = await (await test.app.request(standing, { headers: program })).json();
+    expect(view).toEqual({ workflow: "order", version: 1, name: "approval", status: "open" });
+  });
+
   it("shows a page that asks, and resolves nothing, however often it is opened", async () => {
     const test = anApp(database.query);
     const { path } = await aCallback(test, { until: Date.UTC(2030, 0, 2, 3, 4) });

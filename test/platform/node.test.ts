@@ -3,8 +3,10 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
+import { callbackTokenIn } from "../../src/client/callback-token.ts";
 import { workflow } from "../../src/core/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { callbackOpener } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -54,6 +56,35 @@ const askWorkflow = ask.handler(async ({ input, step, log }) => {
 });
 
 describeEachDatabase("a server of Node's", (database) => {
+  test("lets the keys and callback links of its own environment in alone", async () => {
+    const namespace = "named"; // a namespace is one environment's, and the other tests' is another's
+    const server = await aServer({ database: database(), namespace, environment: "production" });
+    const keyOf = (environment: string) =>
+      createApiKey(new Secrets([secret]), { name: "test", namespace, environment, scopes });
+    const ask = async (path: string, key: string, init: RequestInit = {}) =>
+      await fetch(`${server.url}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      });
+    for (const [environment, status] of [
+      ["production", 200],
+      ["default", 200],
+      ["staging", 401],
+    ] as const) {
+      expect((await ask("/v1/runs", keyOf(environment))).status).toBe(status);
+    }
+    const body = JSON.stringify({ input: "who?" });
+    const started = await ask("/v1/workflows/ask/runs", keyOf("production"), { method: "POST", body });
+    await expect.poll(() => logged.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const link = /https?:[^"]+/.exec(logged.at(-1) ?? "")?.[0] ?? "";
+    const staging = callbackOpener({ secrets: new Secrets([secret]), namespace, environment: "staging" });
+    expect(staging(callbackTokenIn(link))).toBeUndefined();
+    expect((await call({ url: link }, "POST", "", "Ada")).status).toBe(200);
+    const { runId } = Started.parse(await started.json());
+    const ended = await ask(`/v1/runs/${runId}/result?wait=20s`, keyOf("production"));
+    expect(await ended.json()).toMatchObject({ result: "who? Ada" });
+  });
+
   test("asks the user's own session who calls, and then for an API key", async () => {
     const server = await aServer({
       database: database(),
