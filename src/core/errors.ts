@@ -31,6 +31,8 @@ export const errorCodes = {
   body_too_large: 413,
   too_many_fields: 413,
   unsupported_media_type: 415,
+  /** What is meant for one process was led to another one. */
+  misdirected: 421,
   invalid_input: 422,
   invalid_payload: 422,
   invalid_name: 422,
@@ -68,6 +70,8 @@ export const errorCodes = {
   /** What answered the client is not layover, or a version of it that says what this one does not know. */
   unexpected_answer: 502,
   too_late: 503,
+  /** This process is about to end. */
+  closing: 503,
   /** What was asked of the platform, or a pass of the scheduler, had no end within its time limit. */
   no_answer: 503,
   database_unavailable: 503,

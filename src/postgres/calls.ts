@@ -144,6 +144,11 @@ export class Calls {
     return this.#call("note_deployment", { ...call, endpoint: this.endpoint });
   }
 
+  /** A process lists itself, and is told of the others. */
+  noteProcess(call: wire.ProcessCall): Promise<wire.ProcessAnswer> {
+    return this.#call("note_process", { ...call, endpoint: this.endpoint });
+  }
+
   pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{
     readonly pruned: number;
   }> {

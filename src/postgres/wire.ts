@@ -274,6 +274,21 @@ export interface DueAnswer {
   readonly runs: readonly DueRun[];
   readonly nextDueAt: number | null;
 }
+export interface ProcessCall {
+  readonly environment: string;
+  readonly id: string;
+  readonly door: string;
+  readonly versions: ClaimCall["versions"];
+  readonly isLeaving?: boolean;
+  /** Other processes that were not reached for minutes. */
+  readonly gone: readonly string[];
+  /** Of these only who has not written its row for so long is struck. */
+  readonly silentMs: number;
+}
+export interface ProcessAnswer {
+  readonly now: number;
+  readonly others: readonly Pick<ProcessCall, "id" | "door" | "versions">[];
+}
 export interface NoteCall {
   readonly environment: string;
   readonly deployment: string;

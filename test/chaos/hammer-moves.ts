@@ -78,12 +78,20 @@ export const moves: Readonly<Record<string, Move>> = {
     const { environment, endpoint } = terms;
     return call(session, "note_deployment", { environment, endpoint, deployment: randomUUID() });
   },
+  note_process: async (session) => {
+    const { environment, endpoint, versions } = terms;
+    const [id = "", ...gone] = shuffled(processIds);
+    const isLeaving = Math.random() < 0.2;
+    const self = { id, door: "http://10.0.0.7:3000", versions, isLeaving };
+    await session.call("note_process", { environment, endpoint, ...self, gone, silentMs: pick([-1_000, 1_000]) });
+  },
   adopt_environment: (session) => session.call("adopt_environment", terms),
   create_key: (session) => session.call("create_key", { keyId: randomUUID(), name: pick(keyNames), scopes: ["read"] }),
   revoke_key: (session) => call(session, "revoke_key", { name: pick(keyNames) }),
 };
 
 const keyNames = ["ada", "bob"];
+const processIds = [randomUUID(), randomUUID(), randomUUID()];
 let count = 0;
 
 async function runsOf({ stage }: Ground): Promise<readonly Row[]> {

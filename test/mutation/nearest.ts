@@ -8,6 +8,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(create_key|revoke_key|list_keys|check_key)$/,
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
+  [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses"],
@@ -81,7 +82,7 @@ export function nearestTo(name: string): readonly string[] {
 
 /** Functions of which the model plays nothing. */
 export function isModelled(name: string): boolean {
-  return !/^(create_key|revoke_key|list_keys|check_key|diagnose|describe|get_run|list_runs|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
+  return !/^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
     name,
   );
 }

@@ -24,6 +24,19 @@ const calls: Readonly<Record<string, Call>> = {
     arrange: (stage) => stage.onlooker.call("adopt_environment", place),
     make: (session, notAfter) => session.call("note_deployment", { ...place, deployment: "d1", notAfter }),
   },
+  "the listing of a process": {
+    arrange: (stage) => stage.onlooker.call("adopt_environment", place),
+    make: (session, notAfter) =>
+      session.call("note_process", {
+        ...place,
+        id: keyId,
+        door: "http://a",
+        versions: {},
+        gone: [],
+        silentMs: 0,
+        notAfter,
+      }),
+  },
   "the end of all leases": {
     arrange: (stage) => aRunAtWork(stage),
     make: (session, notAfter) => session.call("void_leases", { notAfter }),
@@ -51,7 +64,7 @@ describeEachPostgres(
     const stage = stageOn(database);
     const notAfter = noon + minute / 2;
     const all = async () => {
-      const tables = ["environment", "api_key", "run_state"];
+      const tables = ["environment", "api_key", "process", "run_state"];
       const parts = tables.map((table) => `(select json_agg(t) from layover.${table} t) as ${table}`);
       return (await stage.look(`select ${parts.join(", ")}`))[0];
     };

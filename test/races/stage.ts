@@ -32,6 +32,7 @@ export interface Answers {
   create_key: { readonly outcome: "created" | "taken" };
   revoke_key: verbs.RevokeAnswer;
   note_deployment: { readonly outcome: "noted" };
+  note_process: wire.ProcessAnswer;
 }
 
 export type Row = Readonly<Record<string, unknown>>;

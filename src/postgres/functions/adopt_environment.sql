@@ -21,6 +21,8 @@ begin
       on conflict (namespace) do update
         set name = excluded.name, endpoint = excluded.endpoint, other_endpoints = '{}', identity = excluded.identity,
           adopted_at = excluded.adopted_at, deployment = null, tried_through = null;
+    -- Those of the database that this one was copied from are none of ours. Those of this one list themselves again.
+    delete from layover.process c where c.namespace = p->>'namespace';
   end if;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();

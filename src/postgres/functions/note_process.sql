@@ -1,0 +1,41 @@
+-- A process lists itself, or takes itself off the list (`isLeaving`), and is told of the other processes of its environment.
+--
+-- `gone`: processes that it has not reached for minutes. They are struck, unless they have written their row within the
+-- last `silentMs`: who lives and cannot reach another process either writes its row each minute.
+--
+-- Its own row is locked before those of others, and theirs are not waited for: two processes may strike each other.
+create or replace function layover.note_process(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now  constant timestamptz := layover.now();
+  v_self constant uuid := (p->>'id')::uuid;
+begin
+  if layover.find_mismatch(p) is not null then -- a copy's processes would call those of the original
+    return json_build_object('now', layover.to_ms(v_now), 'others', '[]'::json);
+  end if;
+  if coalesce((p->>'isLeaving')::boolean, false) then
+    delete from layover.process c where c.namespace = p->>'namespace' and c.id = v_self;
+  else
+    insert into layover.process (namespace, id, environment, door, versions, seen_at)
+      values (p->>'namespace', v_self, p->>'environment', p->>'door', (p->'versions')::json, v_now)
+      on conflict (namespace, id) do update
+        set environment = excluded.environment, door = excluded.door, versions = excluded.versions,
+          seen_at = excluded.seen_at;
+  end if;
+  delete from layover.process c
+   using (
+     select g.id from layover.process g
+      where g.namespace = p->>'namespace'
+        and g.id in (select e.id::uuid from jsonb_array_elements_text(p->'gone') as e (id))
+        and g.seen_at < v_now - (p->>'silentMs')::integer * interval '1 millisecond'
+      for update skip locked
+   ) as s
+   where c.namespace = p->>'namespace' and c.id = s.id;
+  if layover.is_too_late(p) then
+    perform layover.refuse_too_late();
+  end if;
+  return json_build_object('now', layover.to_ms(v_now), 'others', coalesce((
+    select json_agg(json_build_object('id', c.id, 'door', c.door, 'versions', c.versions) order by c.id)
+      from layover.process c
+     where c.namespace = p->>'namespace' and c.environment = p->>'environment' and c.id <> v_self), '[]'));
+end $$;
