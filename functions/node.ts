@@ -18,6 +18,7 @@ const server = await serveNode({
   environment: env["LAYOVER_ENVIRONMENT"],
   publicUrl: env["PUBLIC_URL"],
   port: env["PORT"],
+  processes: { door: env["LAYOVER_DOOR"] },
   secrets: [env["LAYOVER_SECRET"], env["LAYOVER_SECRET_OLD"]],
 });
 console.log(`layover listens on ${server.url}`);

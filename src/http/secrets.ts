@@ -14,7 +14,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { toBase64Url } from "../core/base64.ts";
 import { LayoverError } from "../core/errors.ts";
 
-export type Purpose = "callback" | "api key" | "internal";
+export type Purpose = "callback" | "api key" | "internal" | "arm";
 
 const leastBytes = 32;
 const leastDifferentCharacters = 12;

@@ -7,7 +7,7 @@
  * Within the window the same request may come again, from whoever saw it: so it must be a hint, which does nothing twice.
  */
 import { LayoverError } from "../core/errors.ts";
-import type { Secrets } from "./secrets.ts";
+import type { Purpose, Secrets } from "./secrets.ts";
 
 export const signatureHeader = "layover-signature";
 
@@ -22,12 +22,18 @@ export interface Signing {
   readonly namespace: string;
   /** The host's. */
   readonly nowMs?: number;
+  /** Whose key signs. Default: "internal". */
+  readonly purpose?: Purpose;
 }
 
 /** The value of the header. `path` is without any prefix: a proxy or a router may take it away, or add one. */
-export function sign(path: string, body: string, { secrets, namespace, nowMs = Date.now() }: Signing): string {
+export function sign(
+  path: string,
+  body: string,
+  { secrets, namespace, nowMs = Date.now(), purpose = "internal" }: Signing,
+): string {
   const seconds = Math.floor(nowMs / 1_000);
-  return `t=${seconds},v1=${secrets.sign("internal", signedText(path, body, namespace, seconds))}`;
+  return `t=${seconds},v1=${secrets.sign(purpose, signedText(path, body, namespace, seconds))}`;
 }
 
 /**
@@ -38,14 +44,14 @@ export function sign(path: string, body: string, { secrets, namespace, nowMs = D
 export async function verified(
   path: string,
   { headers, readBody }: { readonly headers: Headers; readonly readBody: () => Promise<string> },
-  { secrets, namespace, nowMs = Date.now() }: Signing,
+  { secrets, namespace, nowMs = Date.now(), purpose = "internal" }: Signing,
 ): Promise<string> {
   const [, time = "", mac = ""] = headerForm.exec(headers.get(signatureHeader) ?? "") ?? [];
   if (mac === "") throw unauthorized("this request needs a signature");
   const seconds = Number(time);
   if (Math.abs(nowMs / 1_000 - seconds) > windowSeconds) throw unauthorized("the signature is not of now");
   const body = await readBody();
-  if (secrets.verify("internal", signedText(path, body, namespace, seconds), mac)) return body;
+  if (secrets.verify(purpose, signedText(path, body, namespace, seconds), mac)) return body;
   throw unauthorized("the signature does not count here");
 }
 

@@ -16,12 +16,15 @@ import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import { guardHooks } from "../engine/hooks.ts";
-import type { EngineOptions } from "../engine/options.ts";
+import { defaults, type EngineOptions } from "../engine/options.ts";
+import { Registry } from "../engine/registry.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import type { Secrets } from "../http/secrets.ts";
 import { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
+import { callDoor } from "./door.ts";
 import { InProcessDispatch } from "./in-process-dispatch.ts";
+import { Neighbours } from "./neighbours.ts";
 import { Ticker } from "./ticker.ts";
 import { TimerAlarm } from "./timer-alarm.ts";
 
@@ -97,15 +100,26 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
   return process;
 }
 
-/** @internal Everything but the beginning, so that a server answers before that. */
-export function prepareInProcess(given: InProcessOptions): InProcess & { readonly begin: () => Promise<void> } {
+/** A process that has not begun yet. */
+interface Prepared extends InProcess {
+  readonly begin: () => Promise<void>;
+  /** Where there is a door, what is done with the messages that come there. */
+  readonly neighbours: Neighbours | undefined;
+}
+
+/**
+ * @internal Everything but the beginning, so that a server answers before that. `door`: where other processes on this database
+ * reach this one.
+ */
+export function prepareInProcess(given: InProcessOptions & { readonly door?: string | undefined }): Prepared {
   const options = guardHooks(given);
   const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
   const namespace = checkNamespace(options.namespace ?? "default");
   const { isExclusive = false, environment } = options;
   const onError = options.onError ?? (() => {});
   const alarm = new TimerAlarm(() => ticker.ring());
-  const calls = new Calls({ query: database, namespace, alarm: alarm.arm });
+  const neighbours = withNeighbours();
+  const calls = new Calls({ query: database, namespace, alarm: neighbours?.arm ?? alarm.arm });
   const dispatch = new InProcessDispatch({
     carryOut: async (turns, onEnd) => ticker.noteWork(await engine.carryOut(turns, onEnd)),
     concurrency,
@@ -116,7 +130,13 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
   const openCallback = secrets && callbackOpener({ secrets, namespace, environment });
   const { invocation = resident } = options;
   const engine = new Engine({ ...options, invocation, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
-  const ticker = new Ticker({ tick: (which) => engine.tick({ ...which, isExclusive }), onError });
+  const ticker = new Ticker({
+    tick: async (which) => {
+      await neighbours?.refresh();
+      return await engine.tick({ ...which, isExclusive });
+    },
+    onError,
+  });
   const client = new Client({
     calls,
     dispatch: dispatch.dispatch,
@@ -124,6 +144,20 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
     openCallback,
     onError: (error) => onError(error, "dispatching"),
   });
+  function withNeighbours(): Neighbours | undefined {
+    const { door, environment = defaults.environment } = options;
+    if (door === undefined || secrets === undefined) return undefined;
+    const self = { id: crypto.randomUUID(), door, versions: new Registry(workflows).versions };
+    return new Neighbours({
+      self,
+      alarm: alarm.arm,
+      send: (to, message) => callDoor(to, message, { secrets, namespace }),
+      list: (call) => calls.noteProcess({ ...call, ...self, environment }),
+      ring: () => ticker.ring(),
+      lookAhead: () => ticker.lookAhead(),
+      onError,
+    });
+  }
   const begin = async (): Promise<void> => {
     try {
       await translated(async () => void (await (isExclusive ? calls.voidLeases() : calls.now())));
@@ -135,6 +169,7 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
       }
       onError(error, "beginning");
     }
+    neighbours?.begin();
     ticker.ring();
   };
   let closing: Promise<void> | undefined;
@@ -144,12 +179,15 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
   };
   const end = async (graceMs: number): Promise<void> => {
     engine.close();
+    const handedOver = neighbours?.handOver();
     await ticker.close();
     const isOver = await isSettledWithin(graceMs, dispatch.close());
     if (!isOver) {
       engine.abandon();
       await engine.giveBack();
     }
+    await handedOver;
+    await neighbours?.leave();
     alarm.close();
   };
   return {
@@ -162,6 +200,7 @@ export function prepareInProcess(given: InProcessOptions): InProcess & { readonl
     },
     begin,
     close,
+    neighbours,
   };
 }
 

@@ -6,21 +6,23 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { Hono } from "hono";
 import type { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
 import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { type Authenticate, besideApiKeys } from "../http/access.ts";
+import { armPath } from "../http/arm.ts";
 import { problem } from "../http/problem.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type CorsOptions, createSite } from "../http/site.ts";
+import { answerDoor, doorOf, inUrl, isAnyAddress, type ProcessesOptions } from "./door.ts";
 import { type CloseOptions, type InProcessOptions, prepareInProcess } from "./in-process.ts";
 import { errorLines, foldEqual, logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
 export type { CorsOptions } from "../http/site.ts";
+export type { ProcessesOptions } from "./door.ts";
 export type { CloseOptions } from "./in-process.ts";
 export { requireDatabase } from "./require-database.ts";
 
@@ -42,6 +44,11 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly cors?: CorsOptions | undefined;
   /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
   readonly publicUrl?: string | undefined;
+  /**
+   * For several processes on one database: each has a door, and wakes what another one was to wake that has died. Without
+   * doors a process that dies takes its alarms with it, so have a cron call `POST /v1/wake` each minute. Default: no door.
+   */
+  readonly processes?: ProcessesOptions | undefined;
 }
 
 export interface NodeServer {
@@ -73,8 +80,8 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printing() });
   const secrets = new Secrets(options.secrets);
   const prefix = prefixOf(options.prefix);
-  const app = Promise.withResolvers<Hono>();
-  const fetch = async (request: Request): Promise<Response> => await (await app.promise).fetch(request);
+  const app = Promise.withResolvers<(request: Request) => Response | Promise<Response>>();
+  const fetch = async (request: Request): Promise<Response> => await (await app.promise)(request);
   const listener = getRequestListener(fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => {
     if (isMalformed(request)) return refuse(response);
@@ -83,11 +90,12 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
     void listener(request, response);
   });
   const port = await listen(server, portOf(options.port), hostname);
-  const url = `http://${hostIn(hostname)}:${port}${prefix}`;
+  const url = `http://${isAnyAddress(hostname) ? "localhost" : inUrl(hostname)}:${port}${prefix}`;
   try {
     const publicUrl = options.publicUrl ?? url;
-    const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, onLog, onError });
-    const { client } = resident;
+    const door = options.processes && doorOf(options.processes, { hostname, port, prefix });
+    const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, door, onLog, onError });
+    const { client, neighbours } = resident;
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
       onError(error, `answering ${request.method} ${shownPath(request)}`);
@@ -105,7 +113,14 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
       isClosing,
       onError: report,
     };
-    app.resolve(createSite(siteOptions));
+    const site = createSite(siteOptions);
+    const isForDoor = ({ method, url }: Request) =>
+      method === "POST" && new URL(url).pathname === `${prefix}${armPath}`;
+    app.resolve((request) =>
+      neighbours !== undefined && isForDoor(request)
+        ? answerDoor(request, neighbours, { secrets, namespace })
+        : site.fetch(request),
+    );
     await resident.begin();
     return {
       url,
@@ -165,12 +180,6 @@ function portOf(port: number | string = 3000): number {
     hint: "Use a whole number from 0 to 65535.",
     details: { field: "port" },
   });
-}
-
-/** An address to be reached at: nobody can call "all of this machine". */
-function hostIn(hostname: string | undefined): string {
-  if (hostname === undefined || hostname === "0.0.0.0" || hostname === "::") return "localhost";
-  return hostname.includes(":") ? `[${hostname}]` : hostname;
 }
 
 function printLog(entry: LogEntry): void {

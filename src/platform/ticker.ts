@@ -60,6 +60,12 @@ export class Ticker {
     });
   };
 
+  /** Has a tick happen that also looks for what somebody else was to dispatch soon, who is dead or has ended. */
+  readonly lookAhead = (): void => {
+    this.#looksAhead = true;
+    this.ring();
+  };
+
   /**
    * Is told whether the database let this process carry out what it was asked to. Where it did not, a tick looks for all of
    * it again.

@@ -1,0 +1,248 @@
+/**
+ * Several processes on one database. A timer is gone with its process, so whatever one of them arms rings in another one
+ * too, and who has a copy looks whether the other one is still there: each 20 seconds, over HTTP. When it is not, the copies
+ * get another place, and a tick looks for what the dead process was to do soon.
+ *
+ * The processes find each other by a table: a row is written when a process begins. Nothing asks the database while all of
+ * them answer. One that is listed and does not answer may live and be as blind as this one: then either looks into the
+ * database each minute, until the other one answers or is struck from the list.
+ */
+import { LayoverError } from "../core/errors.ts";
+import type { Alarm } from "../core/ports.ts";
+import { type ArmMessage, type Instant, mostInstants, type Peer } from "../http/arm.ts";
+import { type HostClock, hostClock, within } from "../postgres/clock.ts";
+import type { ProcessAnswer, ProcessCall } from "../postgres/wire.ts";
+import { Copies, type Copy, copyOf, distances } from "./copies.ts";
+import { Peers } from "./peers.ts";
+
+export interface NeighboursOptions {
+  readonly self: Peer;
+  /** The timers of this process. */
+  readonly alarm: Alarm;
+  /** Rejects where the other process does not take it. */
+  readonly send: (to: Peer, message: ArmMessage) => Promise<void>;
+  readonly list: (call: Pick<ProcessCall, "gone" | "silentMs" | "isLeaving">) => Promise<ProcessAnswer>;
+  /** Has a tick happen. */
+  readonly ring: () => void;
+  /** Has a tick happen that also looks for what will be ready soon. */
+  readonly lookAhead: () => void;
+  readonly onError: (error: unknown, doing: string) => void;
+  readonly host?: HostClock | undefined;
+}
+
+const pingMs = 20_000;
+/** How many processes are asked to take an instant before this one goes on alone. */
+const mostTries = 3;
+const lookMs = 60_000;
+const listMs = 3_600_000;
+/** Who was not reached for so long may be struck, if it has not written its row for nearly as long. */
+const goneMs = 180_000;
+const silentMs = 150_000;
+/** How long a process that ends takes to say so. */
+const leaveMs = 5_000;
+
+export class Neighbours {
+  readonly #options: NeighboursOptions;
+  readonly #host: HostClock;
+  readonly #peers: Peers;
+  readonly #copies = new Copies();
+  #listedAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #stopPinging: (() => void) | undefined;
+  #refreshing: Promise<void> = Promise.resolve();
+  #isLeaving = false;
+
+  constructor(options: NeighboursOptions) {
+    this.#options = options;
+    this.#host = options.host ?? hostClock;
+    this.#peers = new Peers(options.self);
+  }
+
+  begin(): void {
+    this.#stopPinging = this.#host.after(pingMs, () => {
+      this.begin();
+      void this.#ping();
+    });
+  }
+
+  /** Writes down this process, and learns of others; where that is not known already. To be called before each tick. */
+  async refresh(): Promise<void> {
+    this.#refreshing = this.#refresh();
+    await this.#refreshing;
+  }
+
+  async #refresh(): Promise<void> {
+    const now = this.#host.monotonic();
+    const hasLost = this.#peers.lostFor(0, now).length > 0;
+    // Ticks that others ask for come as well, so each look of the minute is a little early.
+    if (this.#isLeaving || now - this.#listedAt < (hasLost ? lookMs - 5_000 : listMs)) return;
+    const gone = this.#peers.lostFor(goneMs, now);
+    const { others } = await this.#options.list({ gone, silentMs });
+    this.#listedAt = now;
+    const listed = new Set(others.map(({ id }) => id));
+    for (const id of this.#peers.lostFor(0, now)) if (!listed.has(id)) this.#peers.forget(id);
+    // Nobody waits: who does not answer must not hold up the tick.
+    for (const peer of others) if (this.#peers.learn(peer)) void this.#ask(peer);
+  }
+
+  /** Resolves when it is certain to ring here and in another process, or as certain as it can be. */
+  readonly arm: Alarm = async (instants) => {
+    const { alarm } = this.#options;
+    const toCome = instants.filter(({ inMs }) => inMs > 0).map(copyOf);
+    await Promise.all([this.#isLeaving ? undefined : alarm(instants), this.#copy(toCome)]);
+  };
+
+  /** @throws LayoverError `misdirected`, `closing` */
+  async receive({ to, from, instants, beside, isLeaving = false, isLast = false }: ArmMessage): Promise<void> {
+    if (to !== this.#options.self.id) throw misdirected();
+    if (this.#isLeaving) throw closing();
+    const known = this.#peers.get(from.id);
+    if (isLeaving) this.#peers.forget(from.id);
+    const isNew = [...(isLeaving ? [] : [from]), ...(beside === undefined ? [] : [beside])].filter((peer) =>
+      this.#peers.learn(peer),
+    );
+    const other = beside?.id ?? (isLeaving ? undefined : from.id);
+    await this.#options.alarm(instants);
+    const { known: earlier } = this.#copies.add(instants, this.#host.monotonic(), other);
+    for (const copy of earlier) if (!this.#peers.counts(copy.beside)) copy.beside = other;
+    if (isLast) this.#options.lookAhead();
+    if (isLeaving || isNew.length > 0) void this.#repair();
+    else if (known !== undefined && this.#peers.suspects().includes(known)) void this.#ask(known);
+  }
+
+  /** Before this process ends: all that is to ring here rings in two others, as far as there are any. */
+  async handOver(): Promise<void> {
+    this.#stopPinging?.();
+    this.#isLeaving = true;
+    await this.#farewell("handing alarms over", async () => {
+      const tell = async () => {
+        await Promise.all(this.#peers.all().map((peer) => this.#send(peer, { instants: [] })));
+      };
+      await this.#place(this.#copies.standing(this.#host.monotonic()));
+      await Promise.all([tell(), this.#takeOff()]);
+    });
+  }
+
+  /** When nothing goes on here any more: another process looks for what is left. */
+  async leave(): Promise<void> {
+    await this.#farewell("taking leave", async () => {
+      for (const peer of this.#peers.places()) if (await this.#send(peer, { instants: [], isLast: true })) return;
+    });
+  }
+
+  /** Takes this process off the list. */
+  async #takeOff(): Promise<void> {
+    await this.#refreshing.catch(() => {}); // it may write this process down
+    if (Number.isFinite(this.#listedAt)) await this.#options.list({ gone: [], silentMs, isLeaving: true });
+  }
+
+  async #farewell(doing: string, work: () => Promise<void>): Promise<void> {
+    const late = () =>
+      new LayoverError("no_answer", `${doing} took longer than ${leaveMs / 1_000} seconds`, {
+        hint: "The other processes find out by themselves within a minute.",
+      });
+    await within(this.#host, leaveMs, work(), late).catch((error: unknown) => this.#options.onError(error, doing));
+  }
+
+  async #copy(instants: readonly Instant[]): Promise<void> {
+    const { added, known } = this.#copies.add(instants, this.#host.monotonic());
+    const lacking = known.filter((copy) => copy.placing === undefined && !this.#peers.counts(copy.beside));
+    await Promise.all([this.#place([...added, ...lacking]), ...known.map(({ placing }) => placing)]);
+  }
+
+  /** Each copy that has no other place gets one. */
+  async #repair(): Promise<void> {
+    if (this.#isLeaving || this.#peers.places().length === 0) return;
+    const copies = this.#copies.standing(this.#host.monotonic());
+    await this.#place(copies.filter((copy) => copy.placing === undefined && !this.#peers.counts(copy.beside)));
+  }
+
+  #place(copies: readonly Copy[]): Promise<void> {
+    if (copies.length === 0) return Promise.resolve();
+    const placing = this.#findPlace(copies).finally(() => {
+      for (const copy of copies) if (copy.placing === placing) copy.placing = undefined;
+    });
+    for (const copy of copies) copy.placing = placing;
+    return placing;
+  }
+
+  /** In one other process, or in two where this one does not count as it is about to end. */
+  async #findPlace(copies: readonly Copy[]): Promise<void> {
+    const places = this.#peers.places().slice(0, mostTries);
+    let takers = 0;
+    for (const peer of places) {
+      const beside = this.#isLeaving ? places.find(({ id }) => id !== peer.id) : undefined;
+      const isTaken = await this.#send(peer, { instants: distances(copies, this.#host.monotonic()), beside });
+      if (!isTaken) continue;
+      for (const copy of copies) copy.beside = peer.id;
+      takers += 1;
+      if (!this.#isLeaving || takers === 2) return;
+    }
+  }
+
+  async #ping(): Promise<void> {
+    const now = this.#host.monotonic();
+    const peers = new Set(this.#peers.all().slice(0, 1));
+    for (const { beside = "" } of this.#copies.standing(now)) {
+      const peer = this.#peers.get(beside);
+      if (peer !== undefined) peers.add(peer);
+    }
+    for (const peer of this.#peers.suspects()) peers.add(peer);
+    await Promise.all([...peers].map((peer) => this.#ask(peer)));
+    await this.#repair();
+    const isLookDue = this.#host.monotonic() - this.#lookedAt >= lookMs;
+    if (this.#isLeaving || !isLookDue || this.#peers.lostFor(0, now).length === 0) return;
+    this.#lookedAt = now;
+    this.#options.ring();
+  }
+
+  /** Asks whether it is there. */
+  async #ask(peer: Peer): Promise<void> {
+    try {
+      await this.#options.send(peer, { to: peer.id, from: this.#options.self, instants: [] });
+      this.#peers.noteAnswer(peer);
+    } catch (error) {
+      const now = this.#host.monotonic();
+      if (this.#isLeaving || !this.#peers.noteMiss(peer, now)) return;
+      this.#options.onError(unreached(peer, error), "asking another process");
+      this.#lookedAt = now;
+      this.#options.lookAhead();
+    }
+  }
+
+  /** Answers whether it was taken. */
+  async #send(peer: Peer, what: Pick<ArmMessage, "instants" | "beside" | "isLast">): Promise<boolean> {
+    const { instants } = what;
+    const isLeaving = this.#isLeaving || undefined;
+    try {
+      for (let from = 0; from === 0 || from < instants.length; from += mostInstants) {
+        const some = instants.slice(from, from + mostInstants);
+        await this.#options.send(peer, { ...what, to: peer.id, from: this.#options.self, instants: some, isLeaving });
+      }
+      return true;
+    } catch {
+      this.#peers.suspect(peer); // the next ping tells
+      return false;
+    }
+  }
+}
+
+function misdirected(): LayoverError {
+  return new LayoverError("misdirected", "this is another process than the one that the message is for", {
+    hint: "The door of a process must lead to that process alone, not to a load balancer.",
+  });
+}
+
+function closing(): LayoverError {
+  return new LayoverError("closing", "this process is about to end, so nothing may be armed here", {
+    hint: "Ask another process.",
+  });
+}
+
+function unreached({ id, door }: Peer, cause: unknown): LayoverError {
+  const why = cause instanceof Error ? `: ${cause.message}` : "";
+  return new LayoverError("unreachable", `the process ${id} at ${door} has not answered twice${why}`, {
+    hint: "If it has ended, nothing is to be done. If it lives, look at its `processes.door` and at the network between the processes.",
+    cause,
+  });
+}
