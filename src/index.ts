@@ -64,3 +64,4 @@ export {
   StepError,
   TimeoutError,
 } from "./core/user-errors.ts";
+export type { LayoverEvent } from "./engine/events.ts";

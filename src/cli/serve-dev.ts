@@ -3,9 +3,11 @@
  * folder it goes on.
  */
 import { styleText } from "node:util";
+import { reportTo } from "../engine/events.ts";
 import type { LogEntry } from "../engine/options.ts";
-import { errorLines, foldEqual, logLine } from "../platform/log-line.ts";
+import { logLine } from "../platform/log-line.ts";
 import { type NodeServer, serveNode } from "../platform/node.ts";
+import { printingEvents } from "../platform/print-events.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";
@@ -29,7 +31,7 @@ export async function serveDev(module: string | undefined, options: DevOptions):
   const folder = await openDataFolder(options.data, { namespace });
   const server = await serve(loaded, folder, options);
   // A promise that one handler forgot to await is not to end everybody's runs.
-  process.on("unhandledRejection", (error) => printError(error, "a promise that nobody awaits"));
+  process.on("unhandledRejection", (error) => reportTo(printEvent)(error, "settling a promise that nobody awaits"));
   print(greeting(server, loaded, folder, options));
   await interrupted();
   await stop(server, folder);
@@ -47,7 +49,7 @@ async function serve({ workflows }: Loaded, folder: DataFolder, { port }: DevOpt
       port,
       hostname: "127.0.0.1",
       onLog: printLog,
-      onError: printError,
+      onEvent: printEvent,
     });
   } catch (error) {
     await embedded.close();
@@ -114,9 +116,7 @@ function printLog(entry: LogEntry): void {
   print(level === "warn" || level === "error" ? styleText(level === "warn" ? "yellow" : "red", line) : line);
 }
 
-const printError = foldEqual((error, doing, more) => {
-  note(`${timeOfDay()} error, ${doing}: ${errorLines(error)}${more}`);
-});
+const printEvent = printingEvents((level, line) => note(`${timeOfDay()} ${level} ${line}`));
 
 function timeOfDay(): string {
   return new Date().toTimeString().slice(0, 8);

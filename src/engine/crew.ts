@@ -1,5 +1,6 @@
 /** What the invocations and ticks of one engine share. */
 import type { Bodies } from "./bodies.ts";
+import type { Report, Tell } from "./events.ts";
 import type { Gate } from "./gate.ts";
 import type { KeptFinishes } from "./kept-finishes.ts";
 import type { Lease } from "./leases.ts";
@@ -9,6 +10,8 @@ import type { Warm } from "./warm.ts";
 
 export interface Crew {
   readonly options: EngineOptions;
+  readonly tell: Tell;
+  readonly report: Report;
   readonly registry: Registry;
   readonly warm: Warm;
   readonly bodies: Bodies;

@@ -4,6 +4,7 @@ import { hostClock, pause } from "../postgres/clock.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { Bodies } from "./bodies.ts";
 import type { Crew } from "./crew.ts";
+import { reportTo } from "./events.ts";
 import { Gate } from "./gate.ts";
 import { guardHooks } from "./hooks.ts";
 import { carryOut } from "./invocation.ts";
@@ -31,6 +32,8 @@ export class Engine {
     const gate = new Gate();
     this.#crew = {
       options,
+      tell: options.onEvent,
+      report: reportTo(options.onEvent),
       registry: new Registry(options.workflows),
       warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
@@ -75,7 +78,7 @@ export class Engine {
    * given back is claimed when its lease is over.
    */
   async giveBack(): Promise<void> {
-    const { calls, host = hostClock, onError } = this.#crew.options;
+    const { calls, host = hostClock } = this.#crew.options;
     const unfinished = [...this.#crew.leases].filter((lease) => !lease.isFinishSent);
     for (const lease of unfinished) {
       lease.isGivenBack = true;
@@ -84,7 +87,9 @@ export class Engine {
     if (unfinished.length === 0) return;
     const turns = unfinished.map(({ turn: { beginnings: _, ...turn } }) => turn);
     const limit = new TimeLimit({ host, ms: giveBackMs, what: "giving leases back" });
-    await limit.wait(() => calls.returnLeases(turns)).catch((error: unknown) => onError?.(error, "giving leases back"));
+    await limit
+      .wait(() => calls.returnLeases(turns))
+      .catch((error: unknown) => this.#crew.report(error, "giving leases back"));
   }
 
   /**

@@ -12,9 +12,13 @@ import { type Refusal, refusalBy, refusalIn } from "./refusal.ts";
 
 type Taken = Exclude<FinishAnswer, { readonly outcome: "raised" }>;
 
+/** Is told what the database has answered to what was sent, which may be less than what was handed in. */
+type OnAnswer = (finish: Finish, answer: Taken) => void;
+
 interface Waiting {
   readonly finish: Finish;
   readonly deadlines: readonly number[];
+  readonly onAnswer: OnAnswer;
   readonly resolve: (answer: Taken) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -49,9 +53,9 @@ export class Finishes {
    *
    * @throws what the database refused it for, once nobody is to send it again
    */
-  async send(finish: Finish, deadlines: readonly number[]): Promise<Taken> {
+  async send(finish: Finish, deadlines: readonly number[], onAnswer: OnAnswer): Promise<Taken> {
     const answer = new Promise<Taken>((resolve, reject) => {
-      this.#waiting.push({ finish, deadlines, resolve, reject });
+      this.#waiting.push({ finish, deadlines, onAnswer, resolve, reject });
     });
     this.#atWork -= 1;
     this.#consider();
@@ -99,9 +103,10 @@ export class Finishes {
         sent.flatMap(({ deadlines }) => deadlines),
         sent.some(({ finish }) => "claim" in finish) ? claim : undefined,
       );
-      return sent.map(({ resolve }, index) => {
+      return sent.map(({ finish, onAnswer, resolve }, index) => {
         const answer: FinishAnswer = turns[index] ?? { outcome: "unknown" };
         if (answer.outcome === "raised") return refusalIn(answer);
+        onAnswer(finish, answer);
         resolve(answer);
         return undefined;
       });
@@ -137,13 +142,13 @@ export class Finishes {
 }
 
 /** A run that goes on from less is to be replayed: what its handler has in memory is ahead of the history. */
-function lesserOf({ finish, deadlines, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
+function lesserOf({ finish, deadlines, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
   return lesserFinishes(finish, reason).map((lesser) => {
     const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;
     const told = (answer: Taken): Taken => {
       if (answer.outcome !== "finished" || !("next" in lesser || isBlocked)) return answer;
       return isBlocked ? { outcome: "superseded" } : { ...answer, outcome: "deferred" };
     };
-    return { finish: lesser, deadlines, resolve: (answer: Taken) => resolve(told(answer)), reject };
+    return { finish: lesser, deadlines, onAnswer, resolve: (answer: Taken) => resolve(told(answer)), reject };
   });
 }

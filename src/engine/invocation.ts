@@ -16,9 +16,11 @@ import { branchResult } from "./branch-result.ts";
 import { claimInParts } from "./claim-in-parts.ts";
 import type { Crew } from "./crew.ts";
 import { failed, timedOut } from "./ending.ts";
+import { finishEvents, lossEvent } from "./finish-events.ts";
 import { Finishes } from "./finishes.ts";
 import { type Flight, takeOff } from "./flight.ts";
 import { type Lease, Leases } from "./leases.ts";
+import type { Finish } from "./lesser-finishes.ts";
 import { branchRefs, Onward } from "./onward.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
@@ -63,10 +65,11 @@ class Invocation {
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
     };
-    const onError = this.#report;
+    const onError = crew.report;
     this.#onward = new Onward(options, onError);
     const host = this.#host;
-    this.#leases = new Leases({ calls, host, leaseMs, gate, random, onError });
+    const onLost = (lease: Lease) => this.#tellLoss(lease);
+    this.#leases = new Leases({ calls, host, leaseMs, gate, random, onError, onLost });
     const endsAt = host.monotonic() + resendMs;
     this.#finishes = new Finishes({ calls, host, claim: this.#terms, turns, kept, endsAt, onError });
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
@@ -150,8 +153,9 @@ class Invocation {
 
   async #carryOutRun(turn: ClaimTurn, first: ClaimedRun, held: Flight | undefined, lease: Lease): Promise<void> {
     const { calls, warm } = { ...this.#options, ...this.#crew };
-    const flight = first.have === null ? await this.#takeOff(turn, first) : held;
+    const flight = first.have === null ? await this.#takeOff(turn, first, lease) : held;
     if (flight === undefined) return;
+    lease.contract = flight.workflow.contract;
     let claimed = first;
     let claim = turn;
     for (let steps = 1; ; steps += 1) {
@@ -204,23 +208,24 @@ class Invocation {
     held: Flight | undefined,
     lease: Lease,
   ): Promise<void> {
-    const flight = await this.#flightAt(turn, claimed, held);
+    const flight = await this.#flightAt(turn, claimed, held, lease);
     if (flight === undefined) return;
     const { execution } = flight;
+    lease.contract = flight.workflow.contract;
     const demand = execution.find(branch.path, branch.occurrence);
     const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
     if (demand?.wanted.kind !== "step") {
       if (execution.losers.includes(placeName(branch))) return;
       const blocked =
         execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
-      await this.#finishes.send({ ...finish, blocked }, []);
+      await this.#finish(lease, { ...finish, blocked }, []);
       return;
     }
     const number = claimed.attempts + 1;
     const result = await this.#attempt(flight, demand, number, claimed, lease);
     if (result.kind === "failed" && execution.divergence !== undefined) {
       this.#crew.warm.forget(turn.runId);
-      await this.#finishes.send({ ...finish, blocked: execution.divergence }, []);
+      await this.#finish(lease, { ...finish, blocked: execution.divergence }, []);
       return;
     }
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
@@ -245,14 +250,35 @@ class Invocation {
   }
 
   /** What was given back is somebody else's by now. */
-  async #finish(lease: Lease, ...sent: Parameters<Finishes["send"]>): ReturnType<Finishes["send"]> {
+  async #finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return { outcome: "superseded" };
     lease.isFinishSent = true;
-    return await this.#finishes.send(...sent);
+    return await this.#finishes.send(finish, deadlines, (taken, { outcome }) => {
+      if (outcome === "superseded" && !lease.isGivenBack) this.#tellLoss(lease);
+      const { contract } = lease;
+      if (outcome !== "finished" || contract === undefined) return;
+      const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
+      for (const event of finishEvents(taken, about)) this.#crew.tell(event);
+    });
+  }
+
+  #tellLoss(lease: Lease): void {
+    if (lease.isLossTold) return;
+    lease.isLossTold = true;
+    this.#crew.tell(lossEvent(lease, this.#at()));
+  }
+
+  #at(): Date {
+    return new Date(this.#options.calls.clock.now());
   }
 
   /** A flight that stands where the branch was demanded; one replay serves all of them. */
-  async #flightAt(turn: ClaimTurn, claimed: ClaimedBranch, held: Flight | undefined): Promise<Flight | undefined> {
+  async #flightAt(
+    turn: ClaimTurn,
+    claimed: ClaimedBranch,
+    held: Flight | undefined,
+    lease: Lease,
+  ): Promise<Flight | undefined> {
     const { warm } = this.#crew;
     const { epoch, position } = claimed;
     if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position)
@@ -264,9 +290,9 @@ class Invocation {
       const { have: _, ...whole } = turn;
       const { turns } = await this.#options.calls.claimTurns({ ...this.#terms, turns: [whole] });
       const again = turns[0];
-      return again?.outcome === "claimed" ? this.#flightAt(whole, again as ClaimedBranch, undefined) : undefined;
+      return again?.outcome === "claimed" ? this.#flightAt(whole, again as ClaimedBranch, undefined, lease) : undefined;
     }
-    const flight = await this.#takeOff(turn, claimed);
+    const flight = await this.#takeOff(turn, claimed, lease);
     if (flight === undefined) return undefined;
     await flight.replay(claimed.records ?? [], this.#patience);
     if (flight.execution.isAdrift) await flight.execution.drift(this.#patience());
@@ -275,11 +301,12 @@ class Invocation {
   }
 
   /** Begins the handler; a run whose input its schema refuses fails at once. */
-  async #takeOff(turn: ClaimTurn, claimed: Claimed): Promise<Flight | undefined> {
+  async #takeOff(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<Flight | undefined> {
     const { run } = claimed;
     const workflow = run == null ? undefined : this.#crew.registry.find(run.workflow, run.version);
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
+    lease.contract = workflow.contract;
     try {
       return await takeOff(this.#options, workflow, {
         runId: turn.runId,
@@ -292,7 +319,7 @@ class Invocation {
       if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
       const ending =
         error.code === "invalid_input" ? failed(error) : { next: "blocked" as const, value: error.message };
-      await this.#finishes.send({ runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
+      await this.#finish(lease, { runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
       return undefined;
     }
   }
@@ -352,7 +379,7 @@ class Invocation {
   }
 
   readonly #report = (error: unknown, doing: string): void => {
-    this.#options.onError?.(error, doing);
+    this.#crew.report(error, doing);
   };
 }
 

@@ -1,4 +1,5 @@
 /** The leases of an invocation: renewed at half-time, while bodies take theirs, and when what goes alone begins. */
+import type { Contract } from "../core/contract.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
 import type { RenewTurn } from "../postgres/wire.ts";
@@ -9,10 +10,14 @@ export class Lease {
   /** Who holds it; the next turn of the same run goes on with a token of its own. */
   turn: RenewTurn;
   isLost = false;
+  /** The contract of its run, once that is known. */
+  contract: Pick<Contract, "name" | "version"> | undefined;
   /** Its finish was sent, and may have been taken, whatever is known of that. */
   isFinishSent = false;
   /** Somebody else may have it: nothing is sent for it any more. */
   isGivenBack = false;
+  /** Its loss was told. */
+  isLossTold = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(turn: RenewTurn) {
@@ -40,6 +45,8 @@ export interface LeasesOptions {
   readonly gate: Gate;
   readonly random: () => number;
   readonly onError: (error: unknown, doing: string) => void;
+  /** Is told of a lease that somebody else has, while its turn is still at work. */
+  readonly onLost: (lease: Lease) => void;
 }
 
 const shortestPauseMs = 1_000;
@@ -52,6 +59,7 @@ export class Leases {
   readonly #gate: Gate;
   readonly #random: () => number;
   readonly #onError: (error: unknown, doing: string) => void;
+  readonly #onLost: (lease: Lease) => void;
   readonly #held = new Set<Lease>();
   #cancelTimer: (() => void) | undefined;
   /** How many renewals in a row have failed. */
@@ -64,6 +72,7 @@ export class Leases {
     this.#gate = options.gate;
     this.#random = options.random;
     this.#onError = options.onError;
+    this.#onLost = options.onLost;
   }
 
   /** Keeps the lease of `turn` until it is released. */
@@ -103,12 +112,18 @@ export class Leases {
       const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(({ turn }) => turn) });
       for (const [index, { lease, turn }] of held.entries()) {
         const isSuperseded = turns[index]?.outcome === "superseded";
-        if (isSuperseded && lease.turn === turn) lease.lose(); // unless it goes on under a new token by now
+        if (isSuperseded && lease.turn === turn) this.#lose(lease); // unless it goes on under a new token by now
       }
       this.#succeed();
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  /** A finish that was sent may have been taken before the renewal. Then its answer tells whether the lease was lost. */
+  #lose(lease: Lease): void {
+    lease.lose();
+    if (!lease.isFinishSent && !lease.isGivenBack) this.#onLost(lease);
   }
 
   #succeed(): void {

@@ -6,6 +6,7 @@ import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
+import type { LayoverEvent } from "./events.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
@@ -47,7 +48,9 @@ export interface EngineOptions {
   readonly onMistake?: ((mistake: Mistake) => void) | undefined;
   /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
   readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
-  /** Gets what went wrong in the engine itself; a lost call, a broken connection. Nothing is lost by it. */
+  /** Is told what happens: runs that end, steps that fail, leases that are lost, errors. For logs and counters. */
+  readonly onEvent?: ((event: LayoverEvent) => void) | undefined;
+  /** Is told of the events that are errors: a lost call, a broken connection. Nothing is lost by them. */
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;
   /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;

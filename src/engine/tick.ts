@@ -9,6 +9,7 @@ import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
 import type { DueAnswer, DueCall, DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./crew.ts";
+import { lookEvents } from "./look-events.ts";
 import { defaults } from "./options.ts";
 import { prune } from "./prune.ts";
 import type { TimeLimit } from "./time-limit.ts";
@@ -60,12 +61,12 @@ const unlimited: Room = { turns: Number.POSITIVE_INFINITY, groups: Number.POSITI
 
 /** Each call has to end within `limit`, which begins anew with each page. */
 export async function tick(
-  { options, registry }: Crew,
+  { options, registry, tell, report }: Crew,
   limit: TimeLimit,
   wishes: TickOptions = {},
 ): Promise<TickAnswer> {
   const { deployment, isExclusive = false, looksAhead = false, most = unlimited } = wishes;
-  const { calls, dispatch, onError, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
+  const { calls, dispatch, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { host = hostClock } = options;
   const { environment = defaults.environment } = options;
   const { versions } = registry;
@@ -87,7 +88,7 @@ export async function tick(
         await limit.wait(() => dispatch(refs, delayMs));
         dispatched += refs.length;
       } catch (error) {
-        onError?.(error, "dispatching"); // the alarm stands
+        report(error, "dispatching"); // the alarm stands
       }
     }
   };
@@ -127,7 +128,7 @@ export async function tick(
     };
     const page = await limit.wait(() => calls.listDue(call));
     if (!page.isOurs) {
-      onError?.(wrongEnvironment(environment), "looking for what is due");
+      report(wrongEnvironment(environment), "looking for what is due");
       await limit.wait(() => calls.alarms.arm([page.now + longestBackoffMs])); // somebody may have adopted it by then
       return { isOurs: false, due: 0, dispatched: 0, isNew: false };
     }
@@ -143,6 +144,7 @@ export async function tick(
     const glances: Wish[] = [];
     for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {
       seen.add(run.runId);
+      for (const event of lookEvents(run, page.now)) tell(event);
       if (looksAhead && !takesOver && isAhead(run, page)) {
         glances.push(...glance(run, page.now));
         continue;

@@ -8,7 +8,7 @@ import type { CorsOptions } from "../http/site.ts";
 import type { QueuedMessage } from "./queue-delivery.ts";
 import type { QueueProducer } from "./queue-dispatch.ts";
 
-type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onError">;
+type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onEvent" | "onError">;
 
 export interface CloudflareOptions<Env> extends Settings {
   readonly workflows: readonly Workflow[];

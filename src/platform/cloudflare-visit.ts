@@ -5,7 +5,8 @@
 import { Client } from "../client/client.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
-import { defaults, type EngineOptions } from "../engine/options.ts";
+import type { Report, Tell } from "../engine/events.ts";
+import { defaults } from "../engine/options.ts";
 import { lookAgain, type TickAnswer } from "../engine/tick.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Calls } from "../postgres/calls.ts";
@@ -31,7 +32,8 @@ const claimBytes = 8 * 1024 * 1024;
 export interface VisitSettings<Env> extends CloudflareOptions<Env> {
   readonly isolate: Isolate;
   readonly namespace: string;
-  readonly onError: NonNullable<EngineOptions["onError"]>;
+  readonly onEvent: Tell;
+  readonly report: Report;
 }
 
 export interface VisitOptions {
@@ -65,7 +67,7 @@ export interface Visit {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options: VisitOptions): Visit {
-  const { namespace, isolate, onError, invocation } = settings;
+  const { namespace, isolate, report: onError, invocation } = settings;
   const { secrets, publicUrl, clock, deployment } = isolate;
   const { until, turns = 1, isDelivery = false, requestId } = options;
   const { maxSteps, budgetMs } = { ...carrying, ...invocation };

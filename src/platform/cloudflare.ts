@@ -2,7 +2,8 @@
  * layover on Cloudflare Workers: the HTTP face, turns that a queue delivers, and an alarm in a Durable Object, so that
  * nobody asks the database while nothing is due.
  *
- *   export { LayoverAlarm } from "layover/cloudflare";
+ *   export { printEvent } from "./cloudflare-events.ts";
+export { LayoverAlarm } from "layover/cloudflare";
  *   export default serve<Env>({ workflows: [orderWorkflow], database: (env) => neon(env.DATABASE_URL),
  *     publicUrl: (env) => env.PUBLIC_URL, secrets: (env) => [env.LAYOVER_SECRET],
  *     queue: (env) => env.QUEUE, alarm: (env) => env.ALARM });
@@ -19,6 +20,7 @@
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
+import { exceptErrors, reportTo } from "../engine/events.ts";
 import { guardHooks } from "../engine/hooks.ts";
 import { checkLeaseMs, type LogEntry } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
@@ -27,6 +29,7 @@ import { readTurns, turnsPath } from "../http/internal.ts";
 import { problem, shownError, statusOf } from "../http/problem.ts";
 import { createSite } from "../http/site.ts";
 import { alarmsOf } from "./cloudflare-bindings.ts";
+import { printEvent } from "./cloudflare-events.ts";
 import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./cloudflare-options.ts";
 import { beginVisit, type Visit, type VisitOptions, type VisitSettings } from "./cloudflare-visit.ts";
 import { isOfDeadLetters, tellDeadLetters } from "./dead-letters.ts";
@@ -38,6 +41,7 @@ import { watch } from "./watch.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
 export type { CorsOptions } from "../http/site.ts";
+export { printEvent } from "./cloudflare-events.ts";
 export type {
   AlarmNamespace,
   CloudflareOptions,
@@ -62,7 +66,8 @@ export interface CloudflareWorker<Env> {
 }
 
 /**
- * What handlers log and what goes wrong goes to the console, unless you take it by `onLog` and `onError`.
+ * What handlers log goes to the console, unless you take it by `onLog`. So do the events that an operator must see, one JSON
+ * object each, unless you take all events by `onEvent`, or the errors among them by `onError`.
  *
  * @throws LayoverError when it is deployed: `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for
  *   `sweep`, `invalid_request` for `alarmShards`
@@ -70,7 +75,11 @@ export interface CloudflareWorker<Env> {
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
   const { workflows } = options;
-  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printError });
+  const { onLog: log = printLog, onError: hook } = options;
+  const { onEvent = hook === undefined ? printEvent : exceptErrors(printEvent) } = options;
+  const hooks = guardHooks({ onLog: log, onError: hook, onEvent });
+  const { onLog, onEvent: tell } = hooks;
+  const onError = reportTo(tell);
   // A Worker's module is run before it is deployed, its requests are not.
   const { versions } = new Registry(workflows);
   const namespace = checkNamespace(options.namespace ?? "default");
@@ -90,8 +99,9 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   const settingsOf = (env: Env): VisitSettings<Env> => ({
     ...options,
     namespace,
-    onLog,
-    onError,
+    ...hooks,
+    onEvent: tell,
+    report: onError,
     isolate: isolateOf(env),
   });
   const begin = (env: Env, visit: VisitOptions): Visit => beginVisit(settingsOf(env), env, visit);
@@ -170,7 +180,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       try {
         const shards = alarmsOf(settingsOf(env), env);
         const tick = () => tickAll(env);
-        const watching = shards && { shards, deployment: deploymentOf(env), sweepMs, tick, onError };
+        const watching = shards && { shards, deployment: deploymentOf(env), sweepMs, tick, tell };
         await (watching ? watch(watching) : tickAt(env));
       } catch (error) {
         onError(error, "ticking");
@@ -221,8 +231,4 @@ function notCarriedOut(code: "too_late" | "database_unavailable", message: strin
 /** As one object, whose fields Workers Logs can search by. */
 function printLog({ level, message, workflow, runId, fields }: LogEntry): void {
   console[level]({ message, workflow, runId, fields });
-}
-
-function printError(error: unknown, doing: string): void {
-  console.error(`error while ${doing}:`, error);
 }

@@ -15,6 +15,7 @@ import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
+import { reportTo } from "../engine/events.ts";
 import { guardHooks } from "../engine/hooks.ts";
 import { defaults, type EngineOptions } from "../engine/options.ts";
 import { Registry } from "../engine/registry.ts";
@@ -47,6 +48,7 @@ type Settings = Pick<
   | "keepFailedMs"
   | "onLog"
   | "onError"
+  | "onEvent"
 >;
 
 export interface InProcessOptions extends Settings {
@@ -115,8 +117,8 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
   const options = guardHooks(given);
   const { workflows, database, publicUrl, secrets, concurrency = 64, batch = 100 } = options;
   const namespace = checkNamespace(options.namespace ?? "default");
-  const { isExclusive = false, environment } = options;
-  const onError = options.onError ?? (() => {});
+  const { isExclusive = false, environment, onEvent: tell } = options;
+  const report = reportTo(tell);
   const alarm = new TimerAlarm(() => ticker.ring());
   const neighbours = withNeighbours();
   const calls = new Calls({ query: database, namespace, alarm: neighbours?.arm ?? alarm.arm });
@@ -135,14 +137,14 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
       await neighbours?.refresh();
       return await engine.tick({ ...which, isExclusive });
     },
-    onError,
+    tell,
   });
   const client = new Client({
     calls,
     dispatch: dispatch.dispatch,
     wake: async () => void (await ticker.tick()),
     openCallback,
-    onError: (error) => onError(error, "dispatching"),
+    onError: (error) => report(error, "dispatching"),
   });
   function withNeighbours(): Neighbours | undefined {
     const { door, environment = defaults.environment } = options;
@@ -155,7 +157,7 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
       list: (call) => calls.noteProcess({ ...call, ...self, environment }),
       ring: () => ticker.ring(),
       lookAhead: () => ticker.lookAhead(),
-      onError,
+      onError: report,
     });
   }
   const begin = async (): Promise<void> => {
@@ -167,7 +169,7 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
         await close();
         throw error;
       }
-      onError(error, "beginning");
+      report(error, "beginning");
     }
     neighbours?.begin();
     ticker.ring();

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { getRequestListener } from "@hono/node-server";
 import type { Client } from "../client/client.ts";
 import { LayoverError } from "../core/errors.ts";
+import { exceptErrors, type LayoverEvent, reportTo } from "../engine/events.ts";
 import { guardHooks } from "../engine/hooks.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { type Authenticate, besideApiKeys } from "../http/access.ts";
@@ -17,8 +18,9 @@ import { Secrets } from "../http/secrets.ts";
 import { type CorsOptions, createSite } from "../http/site.ts";
 import { answerDoor, doorOf, inUrl, isAnyAddress, type ProcessesOptions } from "./door.ts";
 import { type CloseOptions, type InProcessOptions, prepareInProcess } from "./in-process.ts";
-import { errorLines, foldEqual, logLine } from "./log-line.ts";
+import { logLine } from "./log-line.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
+import { printingEvents } from "./print-events.ts";
 
 export type { Authenticate, Caller } from "../http/access.ts";
 export type { CorsOptions } from "../http/site.ts";
@@ -69,7 +71,8 @@ const answeringMs = 1_000;
 /**
  * Serves workflows until it is closed. Listens first, so that a second server on the same port carries out nothing.
  *
- * What handlers log goes to stdout and errors to stderr, unless you take them by `onLog` and `onError`.
+ * What handlers log goes to stdout, unless you take it by `onLog`. The events that an operator must see go to stderr, unless
+ * you take all events by `onEvent`, or the errors among them by `onError`.
  *
  * @throws LayoverError `invalid_secret`, `invalid_name`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
  *   errors where it cannot listen
@@ -77,7 +80,13 @@ const answeringMs = 1_000;
  */
 export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   const { workflows, namespace = "default", hostname } = options;
-  const { onLog, onError } = guardHooks({ onLog: options.onLog ?? printLog, onError: options.onError ?? printing() });
+  const {
+    onLog = printLog,
+    onError,
+    onEvent = onError === undefined ? printEvent : exceptErrors(printEvent),
+  } = options;
+  const hooks = guardHooks({ onLog, onError, onEvent });
+  const tellError = reportTo(hooks.onEvent);
   const secrets = new Secrets(options.secrets);
   const prefix = prefixOf(options.prefix);
   const app = Promise.withResolvers<(request: Request) => Response | Promise<Response>>();
@@ -94,11 +103,11 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   try {
     const publicUrl = options.publicUrl ?? url;
     const door = options.processes && doorOf(options.processes, { hostname, port, prefix });
-    const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, door, onLog, onError });
+    const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, door, ...hooks });
     const { client, neighbours } = resident;
     const contracts = workflows.map(({ contract }) => contract);
     const report = (error: unknown, request: Request) =>
-      onError(error, `answering ${request.method} ${shownPath(request)}`);
+      tellError(error, `answering ${request.method} ${shownPath(request)}`);
     const terms = { secrets, namespace, environment: options.environment };
     const authenticate = options.authenticate && besideApiKeys(options.authenticate, terms);
     const { cors } = options;
@@ -186,8 +195,14 @@ function printLog(entry: LogEntry): void {
   console.log(`${new Date().toISOString()} ${entry.level} ${logLine(entry)}`);
 }
 
-function printing(): NonNullable<NodeOptions["onError"]> {
-  return foldEqual((error, doing, more) => {
-    console.error(`${new Date().toISOString()} error while ${doing}: ${errorLines(error)}${more}`);
-  });
+const print = printingEvents((level, line) => console.error(`${new Date().toISOString()} ${level} ${line}`));
+
+/**
+ * Writes a line to stderr for an event that an operator must see, and for equal ones only how many they were, once a
+ * minute. A server does this of itself where it has no `onEvent`.
+ *
+ * @example onEvent: (event) => { counters[event.kind] += 1; printEvent(event); }
+ */
+export function printEvent(event: LayoverEvent): void {
+  print(event);
 }

@@ -4,6 +4,7 @@
  * everything waits for it.
  */
 import { QueryError } from "../core/ports.ts";
+import { type Report, reportTo, type Tell } from "../engine/events.ts";
 import type { TickAnswer } from "../engine/tick.ts";
 
 export interface WhichTick {
@@ -15,7 +16,7 @@ export interface WhichTick {
 
 export interface TickerOptions {
   readonly tick: (which: WhichTick) => Promise<TickAnswer>;
-  readonly onError: (error: unknown, doing: string) => void;
+  readonly tell: Tell;
   /** In [0, 1), for jitter. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -28,6 +29,7 @@ const longestPauseMs = { lost: 5_000, answered: 60_000 };
 
 export class Ticker {
   readonly #options: TickerOptions;
+  readonly #report: Report;
   readonly #sweeps: NodeJS.Timeout;
   #last: Promise<unknown> = Promise.resolve();
   #next: Promise<TickAnswer> | undefined;
@@ -43,6 +45,7 @@ export class Ticker {
 
   constructor(options: TickerOptions) {
     this.#options = options;
+    this.#report = reportTo(options.tell);
     this.#sweeps = setInterval(() => void this.#sweep(), sweepMs);
     this.#sweeps.unref();
   }
@@ -56,7 +59,7 @@ export class Ticker {
   /** Has a tick happen, and reports if it fails. */
   readonly ring = (): void => {
     this.tick().catch((error: unknown) => {
-      if (!this.#isClosed) this.#options.onError(error, "ticking");
+      if (!this.#isClosed) this.#report(error, "ticking");
     });
   };
 
@@ -131,14 +134,14 @@ export class Ticker {
   }
 
   async #sweep(): Promise<void> {
-    const { onError } = this.#options;
     const isAwaited = this.#next !== undefined;
     const ringsBefore = this.#rings;
     try {
       const { due } = await this.#tickNext();
-      if (due > 0 && !isAwaited && this.#rings === ringsBefore) onError(new Error(unarmed(due)), "sweeping");
+      if (due > 0 && !isAwaited && this.#rings === ringsBefore)
+        this.#options.tell({ kind: "sweep_found", due, message: unarmed(due) });
     } catch (error) {
-      onError(error, "sweeping");
+      this.#report(error, "sweeping");
     }
   }
 }

@@ -3,6 +3,7 @@
  * is wanted that no alarm brings: for a minute that should have rung a while ago, for a deployment that is new, and rarely
  * for nothing (a sweep, which reports loudly when it finds anything). So an idle minute sends no SQL.
  */
+import type { Tell } from "../engine/events.ts";
 import type { AlarmShards } from "./alarm-shards.ts";
 
 export interface WatchOptions {
@@ -12,10 +13,10 @@ export interface WatchOptions {
   readonly sweepMs: number | undefined;
   /** `isWhole`: whatever it has found was dispatched. Rejects where it has not ended well. */
   readonly tick: () => Promise<{ readonly due: number; readonly isWhole: boolean }>;
-  readonly onError: (error: unknown, doing: string) => void;
+  readonly tell: Tell;
 }
 
-export async function watch({ shards, deployment, sweepMs, tick, onError }: WatchOptions): Promise<void> {
+export async function watch({ shards, deployment, sweepMs, tick, tell }: WatchOptions): Promise<void> {
   const looks = await shards.looks();
   // Each is told, since each may ring with the code of before.
   const isNew = looks.some((look) => look.deployment !== deployment);
@@ -25,7 +26,7 @@ export async function watch({ shards, deployment, sweepMs, tick, onError }: Watc
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
   if (!isNew && !isSweep && !looks.some(({ isOverdue }) => isOverdue)) return;
   const { due, isWhole } = await tick();
-  if (isSweep && !isNew && due > 0) onError(unarmed(due), "sweeping");
+  if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
   for (const [shard, look] of looks.entries()) {
     const isNoted = look.deployment === deployment || !isWhole;
     const note = {
@@ -37,7 +38,7 @@ export async function watch({ shards, deployment, sweepMs, tick, onError }: Watc
   }
 }
 
-function unarmed(due: number): Error {
+function unarmed(due: number): string {
   const runs = due === 1 ? "1 run was" : `${due} runs were`;
-  return new Error(`${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`);
+  return `${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`;
 }

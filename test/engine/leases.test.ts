@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Gate } from "../../src/engine/gate.ts";
-import { Leases } from "../../src/engine/leases.ts";
+import { type Lease, Leases } from "../../src/engine/leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { Timers } from "./timers.ts";
@@ -26,12 +26,15 @@ function aHolder() {
   const calls = new Calls({ query, namespace: "default", alarm: async () => {}, host: timers });
   const gate = new Gate();
   const onError = (error: unknown) => void errors.push(error);
-  const leases = new Leases({ calls, host: timers, leaseMs, gate, random: () => 0, onError });
+  const lost: Lease[] = [];
+  const onLost = (lease: Lease) => void lost.push(lease);
+  const leases = new Leases({ calls, host: timers, leaseMs, gate, random: () => 0, onError, onLost });
   const rest = () => new Promise((resolve) => setImmediate(resolve));
   return {
     leases,
     gate,
     errors,
+    lost,
     asked,
     async pass(ms: number) {
       time += ms;
@@ -68,7 +71,7 @@ describe("a lease", () => {
   });
 
   test("that is superseded is lost, and its holder told", async () => {
-    const { leases, pass, tell } = aHolder();
+    const { leases, lost, pass, tell } = aHolder();
     const lease = leases.hold({ runId: "r", token: "t" });
     let told = 0;
     lease.whenLost(() => {
@@ -78,6 +81,17 @@ describe("a lease", () => {
     await tell("superseded");
     expect(lease.isLost).toBe(true);
     expect(told).toBe(1);
+    expect(lost).toEqual([lease]);
+  });
+
+  test("that is superseded once its finish was sent is not told of: the finish may have been taken", async () => {
+    const { leases, lost, pass, tell } = aHolder();
+    const lease = leases.hold({ runId: "r", token: "t" });
+    lease.isFinishSent = true;
+    await pass(leaseMs / 2);
+    await tell("superseded");
+    expect(lease.isLost).toBe(true);
+    expect(lost).toEqual([]);
   });
 
   test("that went on under a token of its own is not lost when the old one is superseded", async () => {

@@ -52,6 +52,7 @@ export interface ProcessOptions
     | "environment"
     | "onLog"
     | "onError"
+    | "onEvent"
     | "leaseMs"
     | "keepMs"
     | "keepFailedMs"

@@ -17,6 +17,7 @@ import type { StartArguments, StartOptions } from "../../src/client/starting.ts"
 import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
 import type { InferInput } from "../../src/core/schema.ts";
+import type { LayoverEvent } from "../../src/engine/events.ts";
 import type { LogEntry } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
@@ -46,6 +47,8 @@ export class World {
   readonly calls: PortCall[] = [];
   /** What handlers logged. */
   readonly logs: LogEntry[] = [];
+  /** What the engine told of its runs. */
+  readonly events: LayoverEvent[] = [];
   /** What the engine reported as going wrong. */
   readonly errors: { readonly error: unknown; readonly doing: string }[] = [];
   /** How many invocations were begun. */
@@ -407,6 +410,7 @@ export class World {
       random: this.chance.next,
       newToken: this.chance.uuid,
       onLog: (entry) => this.logs.push(entry),
+      onEvent: (event) => this.events.push(event),
       onError: (error, doing) => this.errors.push({ error, doing }),
     });
   }

@@ -220,7 +220,7 @@ export const orderings: readonly Ordering[] = [
     name: "a dispatch that fails ends the tick",
     file: tick,
     why: "One that cannot be delivered would hold up all behind it.",
-    find: `        onError?.(error, "dispatching"); // the alarm stands
+    find: `        report(error, "dispatching"); // the alarm stands
       }
     }
   };`,
@@ -431,15 +431,15 @@ export const orderings: readonly Ordering[] = [
     name: "nobody is told that its lease is lost",
     file: "src/engine/leases.ts",
     why: "A body would go on though nothing that it does is recorded.",
-    find: "if (isSuperseded && lease.turn === turn) lease.lose();",
-    replace: "if (isSuperseded && lease.turn !== turn) lease.lose();",
+    find: "if (isSuperseded && lease.turn === turn) this.#lose(lease);",
+    replace: "if (isSuperseded && lease.turn !== turn) this.#lose(lease);",
   },
   {
     name: "a lease that was passed on counts as lost",
     file: "src/engine/leases.ts",
     why: "The next step's body would be aborted, because the renewal named the token of the last one.",
-    find: "if (isSuperseded && lease.turn === turn) lease.lose();",
-    replace: "if (isSuperseded) lease.lose();",
+    find: "if (isSuperseded && lease.turn === turn) this.#lose(lease);",
+    replace: "if (isSuperseded) this.#lose(lease);",
   },
   {
     name: "a plan does not arm the run's timeout",

@@ -54,6 +54,8 @@ async function bundle(entry: string, settings: Settings): Promise<string> {
 export interface Settings {
   readonly invocation?: { readonly maxSteps: number };
   readonly alarmShards?: number;
+  /** Logs every error, where `serve` by itself folds equal ones. */
+  readonly tellsEach?: true;
 }
 
 export interface WorkerOptions {

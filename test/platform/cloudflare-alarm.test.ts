@@ -118,7 +118,7 @@ test("an object that hangs is given up, whatever the runtime would wait for", as
 });
 
 test("a database that refuses six ticks in a row is ticked again, and the run goes on", async () => {
-  const { worker, pass } = await begin();
+  const { worker, pass } = await begin({}, { tellsEach: true });
   const runId = await asleep(worker);
   await settledIn(worker, pass);
   stage.endpoint.next(...Array.from({ length: 7 }, () => denied));

@@ -64,7 +64,7 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
       }),
   );
   const cron = (deployment: keyof typeof deployments) =>
-    watch({ shards: shards(), deployment, sweepMs: undefined, tick: code(deployment).tick, onError: () => {} });
+    watch({ shards: shards(), deployment, sweepMs: undefined, tick: code(deployment).tick, tell: () => {} });
 
   await cron("old");
   await pass(60_000);

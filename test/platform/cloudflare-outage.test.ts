@@ -36,7 +36,7 @@ const byItself = (): Partial<WorkerOptions> => ({
 /** Time passes, and whatever ticks has ticked. */
 async function begin(options: Partial<WorkerOptions>) {
   const clock = await database.turnClock();
-  const worker = await stage.begin({ self: null, ...options });
+  const worker = await stage.begin({ self: null, ...options }, { tellsEach: true });
   let aheadMs = 0;
   const over = async () => (await worker.minutes()).reduce((sum, [, over]) => sum + over, 0);
   const pass = async (ms: number): Promise<void> => {

@@ -135,7 +135,7 @@ class Story {
         if (!(await this.#tick())) throw new Error("no database");
         return { due: 0, isWhole: true };
       },
-      onError: () => {},
+      tell: () => {},
     });
   }
 }

@@ -123,7 +123,7 @@ describe("a development server", { timeout: 60_000 }, () => {
     expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
 
     expect(await resultOf(server, await start(server, "careless"))).toBe("careless, time 1");
-    await server.untilSaid(/error, a promise that nobody awaits: Error: forgotten/);
+    await server.untilSaid(/error while settling a promise that nobody awaits: Error: forgotten/);
     expect(await server.kill("SIGTERM")).toBe(0);
   });
 });

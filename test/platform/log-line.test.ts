@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LayoverError } from "../../src/core/errors.ts";
 import { QueryError } from "../../src/core/ports.ts";
-import { errorLines, foldEqual, logLine } from "../../src/platform/log-line.ts";
+import { errorLines, logLine } from "../../src/platform/log-line.ts";
 
 const entry = {
   level: "info",
@@ -45,25 +45,4 @@ test("a database that is away is one line", () => {
   expect(errorLines(cause)).toBe("connect ECONNREFUSED 127.0.0.1:5432: nested");
   const error = new LayoverError("database_unavailable", "the database could not be reached", { hint: "Wait.", cause });
   expect(errorLines(error)).toBe("the database could not be reached: connect ECONNREFUSED 127.0.0.1:5432: nested");
-});
-
-test("equal errors are printed once a minute, with how many there were", () => {
-  const printed: string[] = [];
-  let now = 0;
-  const print = foldEqual(
-    (error, doing, more) => printed.push(`${doing}: ${String(error)}${more}`),
-    () => now,
-  );
-  for (let time = 0; time < 5; time += 1) print(new Error("no database"), `claiming ${time}`);
-  print(new Error("another one"), "ticking");
-  now = 60_000;
-  print(new Error("no database"), "claiming");
-  now = 120_000;
-  print(new Error("no database"), "claiming");
-  expect(printed).toEqual([
-    "claiming 0: Error: no database",
-    "ticking: Error: another one",
-    "claiming: Error: no database (and 4 more like it before)",
-    "claiming: Error: no database",
-  ]);
 });

@@ -1,10 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import * as z from "zod";
 import { callbackTokenIn } from "../../src/client/callback-token.ts";
+import { RunFailedError } from "../../src/client/run-failed-error.ts";
 import { workflow } from "../../src/core/contract.ts";
+import { QueryError } from "../../src/core/ports.ts";
+import { NonRetryableError } from "../../src/core/user-errors.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { callbackOpener } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
@@ -166,6 +169,52 @@ describe("a server of Node's", () => {
     await expect(aServer({ database: database.query, secrets: [undefined] })).rejects.toMatchObject({
       code: "invalid_secret",
     });
+  });
+});
+
+describe("what a server of Node's tells", () => {
+  const database = testDatabase();
+  const refuse = workflow({ name: "refuse", version: 1 });
+  const refuseWorkflow = refuse.handler(async ({ step }) => {
+    await step.run("charge", () => {
+      throw new NonRetryableError("card \u001b[2Jdeclined");
+    });
+  });
+  const failOnce = async (options: Partial<NodeOptions>) => {
+    const server = await aServer({ database: database.query, workflows: [refuseWorkflow], ...options });
+    const run = await server.client.start(refuse);
+    await expect(run.result({ wait: "10s" })).rejects.toThrow(RunFailedError);
+    return run.runId.slice(-8);
+  };
+  const printed = () => vi.spyOn(console, "error").mockImplementation(() => {});
+
+  test("is one line for what failed, which does nothing to the terminal, and none for what went well", async () => {
+    using spy = printed();
+    const id = await failOnce({});
+    const lines = spy.mock.calls.map(([line]) => String(line).replace(/^\S+Z /, ""));
+    expect(lines).toEqual([
+      `warn refuse ${id}  step charge failed for good, at attempt 1: NonRetryableError: card \\u001b[2Jdeclined`,
+      expect.stringContaining(`error refuse ${id}  the run failed: StepError: `),
+    ]);
+  });
+
+  test("goes to onEvent alone, where there is one", async () => {
+    using spy = printed();
+    const kinds: string[] = [];
+    await failOnce({ namespace: "told", onEvent: ({ kind }) => kinds.push(kind) });
+    expect(kinds).toEqual(["step_exhausted", "run_failed"]);
+    expect(spy).not.toHaveBeenCalled();
+  });
+
+  test("leaves out errors where onError takes them", async () => {
+    using spy = printed();
+    const errors: string[] = [];
+    const broken = Object.assign(async () => Promise.reject(new QueryError("no way", { isRolledBack: true })), {
+      endpoint: "none",
+    });
+    await aServer({ database: broken, onError: (error, doing) => errors.push(`${doing}: ${String(error)}`) });
+    expect(errors).toEqual([expect.stringMatching(/^beginning: /)]);
+    expect(spy).not.toHaveBeenCalled();
   });
 });
 

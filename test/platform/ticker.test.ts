@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { QueryError } from "../../src/core/ports.ts";
 import type { TickAnswer } from "../../src/engine/tick.ts";
+import { messageOf } from "../../src/platform/event-text.ts";
 import { Ticker } from "../../src/platform/ticker.ts";
 
 interface Tick {
@@ -35,7 +36,7 @@ beforeEach(() => {
       return promise;
     },
     random: () => 0,
-    onError: (error, doing) => reports.push(`${doing}: ${String(error)}`),
+    tell: (event) => reports.push(messageOf(event)),
   });
 });
 afterEach(() => {
@@ -81,7 +82,7 @@ describe("ticks", () => {
   test("that fail are reported", async () => {
     await ring();
     await ticks[0]?.fail();
-    expect(reports).toEqual(["ticking: QueryError: no database"]);
+    expect(reports).toEqual(["error while ticking: no database"]);
   });
 
   /** Fails each tick, and answers how long after it the next one came. */
@@ -173,7 +174,7 @@ describe("a sweep", () => {
     await vi.advanceTimersByTimeAsync(sixHoursMs);
     await ticks[0]?.end({ due: 3 });
     expect(reports).toHaveLength(1);
-    expect(reports[0]).toContain("sweeping: Error: 3 runs were due, and no alarm of this process rang");
+    expect(reports[0]).toContain("3 runs were due, and no alarm of this process rang");
   });
 
   test("says nothing of what an alarm rang for just now", async () => {

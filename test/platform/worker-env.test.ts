@@ -28,7 +28,7 @@ test.each<[string, Record<string, string | undefined>, string]>([
   expect(answer).toMatchObject({ status: 500, body: { code: "internal", detail: "something went wrong inside" } });
   expect(JSON.stringify(answer)).not.toContain("serve");
   expect(await worker.ring()).toBe("exception");
-  const [logged = ""] = worker.logged;
+  const [logged = ""] = worker.logged.map(unquoted);
   expect(logged).toContain(`serve's option ${message}`);
   expect(logged).toContain("wrangler secret put");
   expect(logged).not.toContain("hidden");
@@ -53,14 +53,19 @@ test.each<[string, Record<string, string | undefined>, string]>([
     expect(answer).toMatchObject({ status: 500, body: { code: "internal", detail: "something went wrong inside" } });
     expect(JSON.stringify(answer)).not.toContain("serve");
     expect(await worker.ring()).toBe("exception");
-    for (const logged of worker.logged) {
+    for (const logged of worker.logged.map(unquoted)) {
       expect(logged).toContain(`serve's option ${message}`);
       expect(logged).toContain("wrangler secret put");
       expect(logged).not.toContain("hidden");
     }
-    expect(worker.logged).toHaveLength(2);
+    expect(worker.logged).toHaveLength(1); // the second one is equal
   },
 );
+
+/** The text of an object's field, where the log shows the object as code. */
+function unquoted(logged: string): string {
+  return logged.replaceAll("\\'", "'");
+}
 
 const twice = workflow({ name: "twice", version: 1 }).handler(async () => {});
 

@@ -6,7 +6,11 @@ import { turning } from "./turning.ts";
 import { isolate, workflows } from "./workflows.ts";
 
 /** Put in when it is bundled. */
-declare const settings: { readonly invocation?: { readonly maxSteps: number }; readonly alarmShards?: number };
+declare const settings: {
+  readonly invocation?: { readonly maxSteps: number };
+  readonly alarmShards?: number;
+  readonly tellsEach?: true;
+};
 
 export { LayoverAlarm } from "./turning.ts";
 
@@ -25,6 +29,9 @@ interface Env {
   readonly SESSION?: string;
 }
 
+const { tellsEach, ...given } = settings;
+const onError = (error: unknown, doing: string) => console.error(`error while ${doing}: ${String(error)}`);
+
 const worker = serve<Env>({
   workflows,
   database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
@@ -38,7 +45,8 @@ const worker = serve<Env>({
   self: (env) => env.SELF,
   queue: ({ QUEUE, QUEUE_URL }) => (QUEUE_URL === undefined ? QUEUE : playedQueue(QUEUE_URL)),
   alarm: (env) => env.ALARM,
-  ...settings,
+  ...(tellsEach && { onError }),
+  ...given,
 });
 
 /** Each batch is sent to the test, which takes it or not. */

@@ -231,7 +231,7 @@ export class Cloudflare implements Outside {
     const shards = this.#isolates.get(process.timers)?.shards;
     if (shards === undefined || below(20) === 0) return; // nobody came
     const tick = () => this.#tick(process);
-    watch({ shards, deployment: deployment(), sweepMs, tick, onError: () => {} }).catch(() => {});
+    watch({ shards, deployment: deployment(), sweepMs, tick, tell: () => {} }).catch(() => {});
   }
 
   /** As a visit does it: what the queue refuses is looked at again, and a first tick is one that was taken as a whole. */

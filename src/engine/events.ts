@@ -1,0 +1,85 @@
+/**
+ * What an engine tells of its runs while it works: once for each thing that happened, by the process that saw it, and after
+ * the database has recorded it. A process that dies in between tells nothing, so count by events, but decide nothing by them.
+ */
+import type { ErrorValue } from "../core/error-value.ts";
+import { isLayoverError } from "../core/errors.ts";
+import { QueryError } from "../core/ports.ts";
+
+interface OfRun {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  /** The database's time. */
+  readonly at: Date;
+}
+
+interface OfAttempt extends OfRun {
+  /** The step's path, such as `ship[3]/send`. */
+  readonly step: string;
+  /** The number of the attempt, counted from 1. */
+  readonly attempt: number;
+  readonly beganAt: Date;
+}
+
+interface OfLooks {
+  readonly runId: string;
+  readonly step?: string | undefined;
+  readonly workflow?: string | undefined;
+  readonly version?: number | undefined;
+  readonly at: Date;
+}
+
+/** One thing that happened. `code` is the error's own code, where it has one. */
+export type LayoverEvent =
+  | ({ readonly kind: "run_completed" | "run_cancelled" } & OfRun)
+  | ({ readonly kind: "run_failed"; readonly error: ErrorValue; readonly code: string | undefined } & OfRun)
+  /** Code and history do not fit, or the run ended its process again and again: it stands still. */
+  | ({ readonly kind: "run_blocked"; readonly reason: string } & OfRun)
+  | ({ readonly kind: "step_completed" } & OfAttempt)
+  /** An attempt failed, and another one follows at `retryAt`. */
+  | ({
+      readonly kind: "attempt_failed";
+      readonly error: ErrorValue;
+      readonly code: string | undefined;
+      readonly retryAt: Date;
+    } & OfAttempt)
+  /** The last attempt of a step failed. The handler may catch that, and the run go on. */
+  | ({ readonly kind: "step_exhausted"; readonly error: ErrorValue; readonly code: string | undefined } & OfAttempt)
+  /** A turn ended without a finish: its process died, or was so slow that another one claimed the turn. */
+  | ({ readonly kind: "lease_lost" } & OfLooks)
+  /** The scheduler has dispatched it `dispatches` times, and nobody has claimed it. */
+  | ({ readonly kind: "run_unclaimed"; readonly dispatches: number } & OfLooks)
+  /** A look that nobody armed found runs that were due: an alarm was lost. */
+  | { readonly kind: "sweep_found"; readonly due: number; readonly message: string }
+  /** Something went wrong in the engine itself. Nothing is lost by it. */
+  | { readonly kind: "error"; readonly error: unknown; readonly doing: string; readonly code: string | undefined };
+
+/** Is told of an event. */
+export type Tell = (event: LayoverEvent) => void;
+
+/** Is told of what went wrong in the engine itself. */
+export type Report = (error: unknown, doing: string) => void;
+
+/** Makes events of errors. */
+export function reportTo(tell: Tell): Report {
+  return (error, doing) => tell({ kind: "error", error, doing, code: codeOf(error) });
+}
+
+/** The error of an event that `onError` is told of, too, and what was being done. */
+export function errorIn(event: LayoverEvent): readonly [error: unknown, doing: string] | undefined {
+  if (event.kind === "error") return [event.error, event.doing];
+  return event.kind === "sweep_found" ? [new Error(event.message), "sweeping"] : undefined;
+}
+
+/** Leaves out the events that `onError` is told of. */
+export function exceptErrors(tell: Tell): Tell {
+  return (event) => {
+    if (errorIn(event) === undefined) tell(event);
+  };
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (isLayoverError(error)) return error.code;
+  return error instanceof QueryError ? error.sqlState : undefined;
+}

@@ -1,0 +1,65 @@
+/** What a finish that the database has taken tells of its run. */
+import { decode } from "../core/codec.ts";
+import { placeName } from "../core/demand.ts";
+import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import type { FinishBranch, FinishRun, Place } from "../postgres/wire.ts";
+import type { LayoverEvent } from "./events.ts";
+import type { Lease } from "./leases.ts";
+import type { Finish } from "./lesser-finishes.ts";
+
+/** Of which run, and when. */
+export interface About {
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  readonly at: Date;
+}
+
+export function finishEvents(finish: Finish, about: About): readonly LayoverEvent[] {
+  return "next" in finish ? ofRun(finish, about) : ofBranch(finish, about);
+}
+
+/** Of a turn whose holder is alive, and learns that somebody else has claimed it. */
+export function lossEvent({ contract, turn }: Lease, at: Date): LayoverEvent {
+  const { runId, path, occurrence = 1 } = turn;
+  const step = path === undefined ? undefined : placeName({ path, occurrence });
+  return { kind: "lease_lost", runId, step, workflow: contract?.name, version: contract?.version, at };
+}
+
+function ofRun(finish: Omit<FinishRun, "armed">, about: About): readonly LayoverEvent[] {
+  const { next, value = "", records = [], attempt } = finish;
+  const events: LayoverEvent[] = [];
+  for (const { kind, path, occurrence, isFailure, attempts = 1, at, beganAt = at } of records) {
+    if (kind !== "step" || isFailure === true) continue;
+    const step = placeName({ path, occurrence });
+    events.push({ kind: "step_completed", ...about, step, attempt: attempts, beganAt: new Date(beganAt) });
+  }
+  if (attempt !== undefined) events.push(attemptEvent(attempt, attempt, about));
+  if (next === "completed" || next === "cancelled") events.push({ kind: `run_${next}`, ...about });
+  else if (next === "blocked") events.push({ kind: "run_blocked", ...about, reason: value });
+  else if (next === "failed") events.push({ kind: "run_failed", ...about, ...failure(value) });
+  return events;
+}
+
+function ofBranch(finish: Omit<FinishBranch, "armed">, about: About): readonly LayoverEvent[] {
+  const { record, attempt, blocked } = finish;
+  if (blocked !== undefined) return [{ kind: "run_blocked", ...about, reason: blocked }];
+  if (attempt !== undefined) return [attemptEvent(attempt, finish, about)];
+  if (record === undefined) return [];
+  const { attempts, beganAt } = record;
+  const step = placeName(finish);
+  return [{ kind: "step_completed", ...about, step, attempt: attempts, beganAt: new Date(beganAt) }];
+}
+
+function attemptEvent(attempt: NonNullable<FinishBranch["attempt"]>, place: Place, about: About): LayoverEvent {
+  const { number, beganAt, endedAt, error, retryInMs } = attempt;
+  const of = { ...about, step: placeName(place), attempt: number, beganAt: new Date(beganAt), ...failure(error) };
+  if (retryInMs === undefined) return { kind: "step_exhausted", ...of };
+  return { kind: "attempt_failed", ...of, retryAt: new Date(endedAt + retryInMs) };
+}
+
+/** `text`: the codec's, of an ErrorValue. */
+function failure(text: string): { readonly error: ErrorValue; readonly code: string | undefined } {
+  const error = toErrorValue(decode(text));
+  return { error, code: error.code };
+}

@@ -1,0 +1,48 @@
+/** Keeps a log readable while one cause brings about the same line thousands of times. */
+
+export interface FoldOptions<Told> {
+  readonly keyOf: (told: Told) => string;
+  /** Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+  /**
+   * Calls `act` later, so that a count is told though nothing follows. Left out, where nothing may go on after a request:
+   * then the next call tells it.
+   */
+  readonly after?: ((ms: number, act: () => void) => void) | undefined;
+}
+
+interface Known<Told> {
+  since: number;
+  folded: number;
+  last: Told;
+}
+
+const foldMs = 60_000;
+
+/** Prints the first of equal ones at once, and of those that follow within a minute only how many they were: `more`. */
+export function foldEqual<Told>(
+  print: (told: Told, more: string) => void,
+  { keyOf, now = Date.now, after }: FoldOptions<Told>,
+): (told: Told) => void {
+  const known = new Map<string, Known<Told>>();
+  const forget = (except?: string): void => {
+    for (const [key, each] of known) {
+      if (key === except || now() < each.since + foldMs) continue;
+      known.delete(key);
+      if (each.folded > 0) print(each.last, each.folded === 1 ? "" : ` (the last of ${each.folded} like it)`);
+    }
+  };
+  return (told) => {
+    const key = keyOf(told);
+    forget(key);
+    const same = known.get(key);
+    if (same !== undefined && now() < same.since + foldMs) {
+      if (same.folded === 0) after?.(same.since + foldMs - now(), forget);
+      same.folded += 1;
+      same.last = told;
+      return;
+    }
+    known.set(key, { since: now(), folded: 0, last: told });
+    print(told, same === undefined || same.folded === 0 ? "" : ` (and ${same.folded} more like it before)`);
+  };
+}

@@ -1,0 +1,28 @@
+/** Lines for people of the events that an operator must see, on Node. */
+import type { LayoverEvent, Tell } from "../engine/events.ts";
+import { keyOf, levelOf, messageOf } from "./event-text.ts";
+import { foldEqual } from "./fold-equal.ts";
+import { errorLines, indented } from "./log-line.ts";
+import { printable } from "./printable.ts";
+
+type Write = (level: "error" | "warn", line: string) => void;
+
+/** Writes of equal events the first one in a minute, and how many there were. Others than those are not written. */
+export function printingEvents(write: Write): Tell {
+  const print = (event: LayoverEvent, more: string): void => {
+    const level = levelOf(event);
+    if (level !== undefined) write(level, `${eventLine(event)}${more}`);
+  };
+  const after = (ms: number, act: () => void) => void setTimeout(act, ms).unref();
+  const printFolded = foldEqual(print, { keyOf, after });
+  return (event) => {
+    if (levelOf(event) !== undefined) printFolded(event);
+  };
+}
+
+/** `order 5f0a1c2e  the run failed: …`: the workflow, the end of the run's id, and what happened. */
+function eventLine(event: LayoverEvent): string {
+  if (event.kind === "error") return `while ${event.doing}: ${errorLines(event.error)}`;
+  if (!("runId" in event)) return indented(messageOf(event));
+  return `${printable(event.workflow ?? "a run,")} ${event.runId.slice(-8)}  ${indented(messageOf(event))}`;
+}
