@@ -10,7 +10,7 @@
  * cannot be reached is a LayoverError `database_unavailable`.
  */
 import { v7 } from "uuid";
-import type { CallbackRef, OpenCallback } from "../core/callback.ts";
+import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
 import type { Contract, SignalsOf } from "../core/contract.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
@@ -53,6 +53,8 @@ export interface ClientOptions {
   readonly wake: () => Promise<void>;
   /** Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;
+  /** Without it this client makes no links to callbacks. */
+  readonly sealCallback?: SealCallback | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly host?: HostClock | undefined;
   /** Told of what was lost without harm: a dispatch that failed. */
@@ -195,6 +197,20 @@ export class Client implements ClientVerbs {
     return ref;
   }
 
+  /** A token of that wait, and the URL that answers it. @throws LayoverError `callbacks_unavailable` */
+  sealCallback(ref: CallbackRef): ReturnType<SealCallback> {
+    const { sealCallback } = this.#options;
+    if (sealCallback !== undefined) return sealCallback(ref);
+    throw new LayoverError("callbacks_unavailable", "this client has no public URL or no secret to make links with", {
+      hint: "Set publicUrl and secrets where the workflows are served.",
+    });
+  }
+
+  /** The database's time, in epoch milliseconds. */
+  now(): Promise<number> {
+    return translated(() => this.#calls.now());
+  }
+
   async callback(token: string): Promise<CallbackView> {
     const { runId, epoch, path, occurrence, endsAt: _, ...asked } = this.openCallback(token);
     const { outcome, until } = await translated(() => this.#calls.readCallback({ runId, epoch, path, occurrence }));
@@ -238,7 +254,7 @@ export class Client implements ClientVerbs {
   }
 
   #startCall(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
-    const terms = { maxBytes: this.#limits.valueBytes, now: () => translated(() => this.#calls.now()) };
+    const terms = { maxBytes: this.#limits.valueBytes, now: () => this.now() };
     return startCall(contract, input, options, terms);
   }
 

@@ -21,6 +21,7 @@ import { Lane } from "./lane.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
 import type { Route } from "./route.ts";
+import { runCallbackRoutes } from "./run-callbacks.ts";
 import { runRoutes } from "./runs.ts";
 import type { Secrets } from "./secrets.ts";
 import { signalRoutes } from "./signals.ts";
@@ -60,6 +61,7 @@ export function createApp(options: AppOptions): Hono {
   const routes: readonly Route[] = [
     ...runRoutes(contracts, maxBytes),
     ...signalRoutes(contracts, maxBytes),
+    ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
     {
       method: "POST",

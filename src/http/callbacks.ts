@@ -131,7 +131,7 @@ const longestEscape = 3;
 const noReason = "rejected without a reason";
 
 /** The fields of an ErrorValue. What the optional ones hold is looked at where it is made one. */
-function givenReason(given: unknown): Rejection {
+export function givenReason(given: unknown): Rejection {
   const body = objectBody(given, ["name", "message", "data", "code", "cause", "stack"]);
   const name = optionalText(body, "name");
   const message = optionalText(body, "message");

@@ -93,13 +93,14 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   const alarm = alarms?.alarm ?? (async () => {});
   const calls = new Calls({ query: database, namespace, alarm, isBeat: alarms === undefined, clock });
   const elsewhere = new Set<TurnRef>();
+  const sealCallback = callbackSealer({ secrets, namespace, environment, publicUrl });
   const engineOf = (most: number) =>
     new Engine({
       ...settings,
       calls,
       dispatch,
       environment,
-      sealCallback: callbackSealer({ secrets, namespace, environment, publicUrl }),
+      sealCallback,
       invocation: { maxSteps: most, budgetMs: Math.min(budgetMs, until() - Date.now()) },
       warmRuns: 0,
       claimBytes,
@@ -136,6 +137,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     dispatch,
     wake: async () => void (await tick()),
     openCallback: callbackOpener({ secrets, namespace, environment }),
+    sealCallback,
     onError: report,
   });
   const leave = async (): Promise<void> => {

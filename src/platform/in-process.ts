@@ -144,6 +144,7 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
     dispatch: dispatch.dispatch,
     wake: async () => void (await ticker.tick()),
     openCallback,
+    sealCallback,
     onError: (error) => report(error, "dispatching"),
   });
   function withNeighbours(): Neighbours | undefined {

@@ -128,7 +128,7 @@ describe("layover keys", () => {
       ],
       [
         ["create", "x", "--scopes", "read,write"],
-        '"write" is no scope.\nThe scopes are start, read, signal, admin: --scopes start,read\n',
+        '"write" is no scope.\nThe scopes are start, read, signal, callbacks, admin: --scopes start,read\n',
       ],
       [
         ["create", "x"],

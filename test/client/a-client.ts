@@ -54,7 +54,7 @@ export function aClient(query: Query, { wrapQuery = (same) => same, ...options }
   const calls = new Calls({ query: counting, namespace, alarm, host: options.host });
   const openCallback = callbackOpener({ secrets, namespace });
   return {
-    client: new Client({ calls, dispatch, wake, openCallback, ...options }),
+    client: new Client({ calls, dispatch, wake, openCallback, sealCallback, ...options }),
     calls,
     dispatches,
     armed,

@@ -1,0 +1,112 @@
+/**
+ * The callbacks of a run, for whoever operates it: where one is answered, what became of it, and the answer itself. A
+ * callback is named as in the contract, or by its place (`ship[3]/approval`) where a run waits for several of that name.
+ */
+
+import type { CallbackView } from "../client/answering.ts";
+import type { Client } from "../client/client.ts";
+import type { PendingView } from "../client/history-view.ts";
+import { endOfToken } from "../core/callback.ts";
+import { placeName } from "../core/demand.ts";
+import { LayoverError } from "../core/errors.ts";
+import { answerTo } from "./answer.ts";
+import { readValue } from "./body.ts";
+import { givenReason } from "./callbacks.ts";
+import type { Contracts } from "./contracts.ts";
+import { invalidField, shorten } from "./fields.ts";
+import type { Route, Visit } from "./route.ts";
+
+export function runCallbackRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
+  const path = "/v1/runs/:id/callbacks/:name";
+  const scope = "callbacks";
+  return [
+    {
+      method: "GET",
+      path,
+      scope,
+      answer: async (visit) => {
+        const { token: _, ...callback } = await callbackOf(visit);
+        return answerTo(visit.request, callback);
+      },
+    },
+    {
+      method: "POST",
+      path: `${path}/resolve`,
+      scope,
+      answer: async (visit) => {
+        const { client, request } = visit;
+        const { token, workflow, version } = await callbackOf(visit);
+        const contract = contracts.closest(workflow, version);
+        await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
+        return answerTo(request, { outcome: "resolved" });
+      },
+    },
+    {
+      method: "POST",
+      path: `${path}/reject`,
+      scope,
+      answer: async (visit) => {
+        const { client, request } = visit;
+        const { token } = await callbackOf(visit);
+        await client.rejectCallback(token, givenReason(await readValue(request, maxBytes)));
+        return answerTo(request, { outcome: "rejected" });
+      },
+    },
+  ];
+}
+
+interface FoundCallback extends CallbackView {
+  readonly runId: string;
+  readonly path: string;
+  readonly occurrence: number;
+  /** A link of its own: what the workflow sent may end on another day, and has its title and text. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/** @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`, `callbacks_unavailable` */
+async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
+  const { runId, workflow, version, epoch } = await client.get(param("id"));
+  const waits = await waitsOf(client, runId);
+  const given = param("name");
+  const wait = waitNamed(given, waits);
+  const { path, occurrence } = wait ?? placeIn(given);
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  const endsAt = endOfToken(await client.now(), wait?.until?.getTime());
+  const { token, url } = client.sealCallback({ runId, epoch, path, occurrence, workflow, version, name, endsAt });
+  const callback = await client.callback(token);
+  if (wait === undefined && callback.status === "open") throw notWaitedFor(given, waits);
+  return { runId, path, occurrence, ...callback, url, token };
+}
+
+async function waitsOf(client: Client, runId: string): Promise<readonly PendingView[]> {
+  const { pending } = await client.history(runId, { limit: 1 });
+  return pending.filter(({ kind }) => kind === "callback");
+}
+
+function waitNamed(given: string, waits: readonly PendingView[]): PendingView | undefined {
+  const atPlace = waits.find((wait) => placeName(wait) === given);
+  if (atPlace !== undefined) return atPlace;
+  const [first, ...others] = waits.filter(({ path }) => path.split("/").at(-1) === given);
+  if (others.length === 0) return first;
+  throw invalidField("the callback's name", `fits ${others.length + 1} waits of this run`, placesOf(waits));
+}
+
+/** `ship[3]/approval#2`: the second one of that path. No name has these signs. */
+function placeIn(given: string): { readonly path: string; readonly occurrence: number } {
+  const [, path = given, occurrence = "1"] = /^(.*)#(\d{1,9})$/.exec(given) ?? [];
+  return { path, occurrence: Number(occurrence) };
+}
+
+function notWaitedFor(given: string, waits: readonly PendingView[]): LayoverError {
+  const what = `the run does not wait for a callback ${JSON.stringify(shorten(given))}`;
+  return new LayoverError("unknown_callback", what, { hint: placesOf(waits) });
+}
+
+const mostShown = 20;
+
+function placesOf(waits: readonly PendingView[]): string {
+  if (waits.length === 0) return "It waits for no callback. Its history tells what it did, and what it waits for.";
+  const places = waits.slice(0, mostShown).map((wait) => JSON.stringify(placeName(wait)));
+  return `Name one by its place. The run waits at ${places.join(", ")}.`;
+}
