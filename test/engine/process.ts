@@ -8,10 +8,18 @@ import type { Workflow } from "layover";
 import { Client } from "layover";
 import type { CallbackRef, SealCallback } from "../../src/core/callback.ts";
 import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
-import type { Alarm, Dispatch, Parameter, Query, TurnRef } from "../../src/core/ports.ts";
+import {
+  type Alarm,
+  type Dispatch,
+  type Parameter,
+  type Query,
+  QueryError,
+  type TurnRef,
+} from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";
+import { within } from "../../src/postgres/clock.ts";
 import { Timers } from "./timers.ts";
 
 export type Port = "query" | "dispatch" | "alarm";
@@ -65,6 +73,8 @@ export interface ProcessOptions
   readonly hasNoAddress?: boolean | undefined;
   readonly namespace: string;
   readonly query: Query;
+  /** How long the driver waits for a statement's answer, in milliseconds. Default: for ever. */
+  readonly answersWithinMs?: number | undefined;
   readonly ports: (within: Within) => Ports;
   readonly time: () => number;
   /** How far its own clock is off, in milliseconds. */
@@ -96,14 +106,17 @@ export class Process {
 
   constructor(options: ProcessOptions) {
     const { workflows, namespace, query, ports, time, skewMs, ...others } = options;
-    const { random, newToken, onError, hasNoAddress, name = "the process", ...engine } = others;
+    const { random, newToken, onError, hasNoAddress, name = "the process", answersWithinMs, ...engine } = others;
     this.name = name;
     const gone = Promise.withResolvers<void>();
     this.gone = gone.promise;
     this.#goes = gone.resolve;
     this.timers = new Timers(time, skewMs);
-    const ported: (...statement: Parameters<Query>) => ReturnType<Query> = (text, parameters) =>
-      this.#pass("query", functionIn(text), (via = query) => via(text, parameters), parameters?.[0]);
+    const ported: (...statement: Parameters<Query>) => ReturnType<Query> = (text, parameters) => {
+      const send = (via = query) => via(text, parameters);
+      const answer = this.#pass("query", functionIn(text), send, parameters?.[0]);
+      return answersWithinMs === undefined ? answer : within(this.timers, answersWithinMs, answer, unanswered);
+    };
     const { dispatch, alarm, isBeat } = ports({
       timers: this.timers,
       ask: (port, what, outside) => this.#pass(port, what, outside),
@@ -208,6 +221,10 @@ export function describeTurn(ref: TurnRef): string {
   const size = groupSizeOf(ref);
   const group = size === undefined ? "" : size === 1 ? " alone" : ` in a group of ${size}`;
   return `${branch === undefined ? "run" : `${branch.path}#${branch.occurrence}`}@${turn}${group}`;
+}
+
+function unanswered(): QueryError {
+  return new QueryError("Postgres did not answer in time", { isRolledBack: false });
 }
 
 function functionIn(text: string): string {

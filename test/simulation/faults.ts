@@ -9,6 +9,7 @@ import type { Waiting } from "../engine/process.ts";
  * - `comes twice`: a copy of it is carried out later.
  * - `is held`: between its execution and its COMMIT others run; then it commits.
  * - `is cut`: held, and then rolled back.
+ * - `hangs before`, `hangs after`: it is never answered; it takes no effect, or does. Only a time limit ends it.
  */
 export type Fate =
   | "passes"
@@ -19,7 +20,9 @@ export type Fate =
   | "comes late"
   | "comes twice"
   | "is held"
-  | "is cut";
+  | "is cut"
+  | "hangs before"
+  | "hangs after";
 
 /** How many in a thousand calls meet this fate. */
 export type Chances = Readonly<Record<Exclude<Fate, "passes">, number>>;
@@ -33,10 +36,16 @@ export const fates = [
   "comes twice",
   "is held",
   "is cut",
+  "hangs before",
+  "hangs after",
 ] as const satisfies readonly (keyof Chances)[];
 
-/** That only a query may meet, in a database that is not the process's own. */
+/** What only a query may meet. */
 const ofQueries: ReadonlySet<Fate> = new Set(["comes late", "is held", "is cut"]);
+/** What no query to a database in the process itself may meet. */
+const notEmbedded: ReadonlySet<Fate> = new Set(["comes late", "is held", "is cut", "hangs before", "hangs after"]);
+/** What a dispatch or an alarm in memory may meet: that its process dies. */
+const inProcess: ReadonlySet<Fate> = new Set(["dies before", "dies after"]);
 
 /** What can go wrong with one kind of call alone, and so much more often. */
 export const focuses = [
@@ -62,6 +71,8 @@ export function noneMet(): Record<keyof Chances, number> {
     "comes twice": 0,
     "is held": 0,
     "is cut": 0,
+    "hangs before": 0,
+    "hangs after": 0,
   };
 }
 
@@ -71,12 +82,12 @@ export class Faults {
   readonly #chance: Chance;
   #troubles: number;
 
-  readonly #isOwnDatabase: boolean;
+  readonly #platform: string;
   readonly #focus: string | undefined;
 
   constructor({ chances, troubles, platform, focus }: Terms, chance: Chance) {
     this.#focus = focus;
-    this.#isOwnDatabase = platform === "embedded";
+    this.#platform = platform;
     this.#chances = chances;
     this.#troubles = troubles;
     this.#chance = chance;
@@ -89,11 +100,17 @@ export class Faults {
     for (const fate of fates) {
       drawn -= this.#chances[fate];
       if (drawn >= 0) continue;
-      if (ofQueries.has(fate) && (port !== "query" || this.#isOwnDatabase)) return "passes";
+      if (port !== "query" && (ofQueries.has(fate) || (this.#isInMemory && !inProcess.has(fate)))) return "passes";
+      if (port === "query" && this.#platform === "embedded" && notEmbedded.has(fate)) return "passes";
       if (fate !== "is held") this.#troubles -= 1;
       this.met[fate] += 1;
       return fate;
     }
     return "passes";
+  }
+
+  /** Whether dispatches and alarms are. */
+  get #isInMemory(): boolean {
+    return this.#platform === "node" || this.#platform === "embedded";
   }
 }

@@ -27,6 +27,8 @@ export interface FleetOptions {
 
 const namespace = "simulation";
 const environment = "default";
+/** As pg.ts has it. */
+const answersWithinMs = 15_000;
 
 export class Fleet implements Source {
   readonly #options: FleetOptions;
@@ -35,12 +37,16 @@ export class Fleet implements Source {
   #deployments = 0;
   #born = 0;
   deaths = 0;
+  /** When a process died or a deployment came; the world's time. */
+  changedAt = 0;
+  /** Those of which the next tick looks at what others may have missed. */
+  readonly #looking = new Set<Process>();
   /** No tick of the deployment has succeeded yet. */
   isNew = true;
   /** When one did; the world's time. */
   settledAt = 0;
-  /** The successor of a process that took its alarms with it has not ticked yet. */
-  isBeginning = false;
+  /** The places of processes that took their alarms with them, and whose successors have not ticked yet. */
+  readonly #unticked = new Set<number>();
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -53,6 +59,11 @@ export class Fleet implements Source {
   /** Those that take something now. */
   get takers(): readonly Process[] {
     return this.#processes.filter(({ isDead, isBeginning }) => !isDead && !isBeginning);
+  }
+
+  /** Some process took its alarms with it, and its successor has not ticked yet. */
+  get isBeginning(): boolean {
+    return this.#unticked.size > 0;
   }
 
   get isAtRest(): boolean {
@@ -83,10 +94,11 @@ export class Fleet implements Source {
   crash(process: Process): void {
     if (process.isDead) return;
     this.deaths += 1;
+    this.changedAt = this.#options.time();
     this.#options.note(() => `… ${process.name} dies`);
     process.die();
     this.#options.outside().lose(process);
-    this.isBeginning ||= this.#isOne;
+    if (this.#isInMemory) this.#unticked.add(this.#processes.indexOf(process));
   }
 
   revive(): void {
@@ -98,7 +110,7 @@ export class Fleet implements Source {
    * was dispatched is sent, and answers whether it was taken.
    */
   async tick(process: Process, settle: (moves: readonly Move[]) => Promise<boolean>): Promise<number> {
-    if (this.#isOne) return (await process.engine.tick()).due;
+    if (this.#isInMemory) return await this.#tickAhead(process);
     const { deployment } = this;
     const moved: Move[] = [];
     const onMoved = (moves: readonly Move[]) => void moved.push(...moves);
@@ -108,6 +120,10 @@ export class Fleet implements Source {
       await process.calls.noteDeployment({ environment, deployment, triedThrough });
     this.#settle(deployment);
     return due;
+  }
+
+  looksAhead(process: Process): void {
+    this.#looking.add(process);
   }
 
   /** What the live deployment is called. */
@@ -125,23 +141,40 @@ export class Fleet implements Source {
     return this.#options.scenario.deployments[this.#deployments];
   }
 
-  get #isOne(): boolean {
+  /** Alarms and dispatches are lost with the process. */
+  get #isInMemory(): boolean {
     const { platform } = this.#options.scenario;
     return platform === "node" || platform === "embedded";
   }
 
+  /** As a process of its own does it (ticker.ts): after a tick that failed it looks at what others may have missed. */
+  async #tickAhead(process: Process): Promise<number> {
+    const looksAhead = this.#looking.delete(process);
+    try {
+      return (await process.engine.tick({ looksAhead })).due;
+    } catch (error) {
+      this.looksAhead(process);
+      throw error;
+    }
+  }
+
   #deploy(): void {
     this.#deployments += 1;
+    this.changedAt = this.#options.time();
     this.isNew = true;
     const old = this.#processes;
-    const count = this.#isOne ? 1 : this.#options.scenario.processes;
+    const { platform, processes } = this.#options.scenario;
+    const count = platform === "embedded" ? 1 : processes;
     this.#processes = [];
     for (const process of old) {
       process.die();
       this.#options.outside().lose(process);
     }
-    this.isBeginning ||= this.#isOne;
-    this.#processes = Array.from({ length: count }, (_, index) => this.#beget(index));
+    this.#unticked.clear();
+    this.#processes = Array.from({ length: count }, (_, index) => {
+      if (this.#isInMemory) this.#unticked.add(index);
+      return this.#beget(index);
+    });
     this.#options.outside().deployed();
   }
 
@@ -162,6 +195,7 @@ export class Fleet implements Source {
       }),
       namespace,
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
+      answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
       ports: outside().ports,
       time,
       skewMs: scenario.skewsMs[index],
@@ -172,12 +206,12 @@ export class Fleet implements Source {
       onError: (error, doing) =>
         this.#options.note(() => `… ${process.name} reports, while ${doing}: ${String(error)}`),
     });
-    if (this.#isOne) this.#begin(process);
+    if (this.#isInMemory) this.#begin(process, index);
     return process;
   }
 
   /** What died with the last process is armed and dispatched anew. */
-  #begin(process: Process): void {
+  #begin(process: Process, index: number): void {
     const isExclusive = this.#options.scenario.platform === "embedded";
     const { deployment } = this;
     process.isBeginning = true;
@@ -190,7 +224,7 @@ export class Fleet implements Source {
       void tick().then(
         () => {
           if (process.isDead) return;
-          this.isBeginning = false;
+          this.#unticked.delete(index);
           this.#settle(deployment);
         },
         () => process.timers.after(1_000, again),

@@ -77,6 +77,8 @@ export class Passage implements Source {
   #first: { readonly flight: Flight<unknown>; readonly goOn: () => Promise<void> } | undefined;
   /** Those that would wait beside it: taken back, and sent anew in an order that the seed says. */
   #behind: (() => Promise<void>)[] = [];
+  /** When something went wrong the last time; the world's. */
+  troubledAt = 0;
   statements = 0;
   /** How many statements waited for a lock. */
   waits = 0;
@@ -158,9 +160,13 @@ export class Passage implements Source {
     const { faults, crash, note, chance, course, onCall } = this.#options;
     onCall(call);
     const fate = faults.fateOf(call);
-    if (fate !== "passes") note(() => `… which ${fate}`);
+    if (fate !== "passes") {
+      note(() => `… which ${fate}`);
+      this.troubledAt = course().time;
+    }
     if (fate === "dies before") return crash(owner);
     if (fate === "fails before") return call.reject(broken(true));
+    if (fate === "hangs before") return;
     if (fate === "comes late" || fate === "comes twice")
       this.#strays.push({ call, at: course().time + chance.below(latestMs) });
     // Who asks again gets it done; whoever dies leaves it to come late.
@@ -234,6 +240,7 @@ export class Passage implements Source {
   }
 
   async #release(held: Held): Promise<void> {
+    this.troubledAt = this.#options.course().time;
     this.#held = this.#held.filter((other) => other !== held);
     await held.release();
     await this.#freed();
@@ -279,6 +286,7 @@ export class Passage implements Source {
   }
 
   async #arrive(stray: Stray): Promise<void> {
+    this.troubledAt = this.#options.course().time;
     this.#strays = this.#strays.filter((other) => other !== stray);
     const { call } = stray;
     if (call.port !== "query") return void (await call.act());
@@ -301,6 +309,7 @@ export class Passage implements Source {
   #tell(owner: Process, call: Waiting, fate: Fate, tell: () => void): void {
     if (fate === "dies after") this.#options.crash(owner);
     else if (fate === "fails after") call.reject(broken(false));
+    else if (fate === "hangs after") return;
     else tell();
   }
 }

@@ -13,6 +13,9 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   readonly isTakenOver: boolean;
   /** W is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
   readonly isBeginning: boolean;
+  /** Since when nothing has gone wrong. */
+  readonly calmAt: number;
+  readonly longestWaitMs: (dispatches: number) => number;
 }
 
 export class Rules {
@@ -31,6 +34,8 @@ export class Rules {
     for (const run of runs) {
       const before = this.#before.get(run.runId);
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
+      const stall = before && this.#stall(before, prospect);
+      if (stall !== undefined) wrong.push(stall);
       if (before === undefined || before.turn !== run.turn || before.token !== run.token)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
@@ -41,6 +46,15 @@ export class Rules {
     const gone = [...this.#before.keys()].filter((runId) => !runs.some((run) => run.runId === runId));
     found.push(...gone.map((runId) => `${runId} is gone`));
     return found;
+  }
+
+  /** Why it was left alone for too long. `run`: as it stood until now. */
+  #stall(run: RunRows, { now, calmAt, carries, longestWaitMs }: Prospect): string | undefined {
+    if (isOver(run) || run.isStopped || run.need === null || !carries(run)) return undefined;
+    const from = Math.max(run.need, calmAt, this.#movedAt.get(run.runId) ?? 0);
+    const waitedMs = now - from;
+    if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0)) return undefined;
+    return `it could be claimed, nothing went wrong any more, and nobody did so for ${waitedMs / 1_000} s`;
   }
 
   #wrongAlarms(run: RunRows, prospect: Prospect): string | undefined {

@@ -18,6 +18,8 @@ export interface Scenario {
   /** How far the clocks of the hosts are off, one after the other. */
   readonly skewsMs: readonly number[];
   readonly runs: readonly PlannedRun[];
+  /** The database's clock is set, back or forward, one after the other. */
+  readonly clockSteps: readonly ClockStep[];
   /** New processes, at these times; the first ones at 0. */
   readonly deployments: readonly Deployment[];
   readonly chances: Chances;
@@ -50,6 +52,11 @@ export interface Letter {
   readonly isTwice: boolean;
   /** Whoever sends it asks again until it is answered. */
   readonly insists: boolean;
+}
+
+export interface ClockStep {
+  readonly atMs: number;
+  readonly byMs: number;
 }
 
 export interface Deployment {
@@ -98,13 +105,29 @@ const run: fc.Arbitrary<PlannedRun> = fc.record({
 
 const skewMs = fc.integer({ min: -600_000, max: 600_000 });
 
+const clockSteps: fc.Arbitrary<readonly ClockStep[]> = fc.oneof(
+  { weight: 4, arbitrary: fc.constant([]) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .array(
+        fc.record({
+          atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+          byMs: fc.integer({ min: -300, max: 300 }).map((seconds) => seconds * 1_000),
+        }),
+        { minLength: 1, maxLength: 2 },
+      )
+      .map((steps) => steps.toSorted((one, other) => one.atMs - other.atMs)),
+  },
+);
+
 const chances: fc.Arbitrary<Chances> = fc
   .tuple(...fates.map((fate) => (fate === "is held" ? fc.constantFrom(0, 50, 400) : fc.constantFrom(0, 0, 5, 20, 60))))
   .map((drawn) => Object.fromEntries(fates.map((fate, index) => [fate, drawn[index] ?? 0])) as Chances);
 
 export const scenario: fc.Arbitrary<Scenario> = fc.record({
   platform: fc.constantFrom(...platforms),
-  processes: fc.constantFrom(1, 2, 3),
+  processes: fc.constantFrom(2, 2, 1, 3),
   maxSteps: fc.constantFrom(1, 1, 4),
   warmRuns: fc.constantFrom(0, 10),
   skewsMs: fc.tuple(skewMs, skewMs, skewMs),
@@ -115,6 +138,7 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
       fc.array(fc.tuple(minutes(20), fc.constantFrom(undefined, 0)), { maxLength: 2 }),
     )
     .map(([without, later]) => deploymentsOf(without, later)),
+  clockSteps,
   chances,
   focus: fc.option(fc.constantFrom(...focuses), { nil: undefined, freq: 2 }),
   troubles: fc.integer({ min: 0, max: 12 }),

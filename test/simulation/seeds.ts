@@ -58,10 +58,19 @@ export async function playSeedTwice(site: Site, seed: number, options: SeedOptio
 
 /** Undefined: it does not fail any more, so it is not always the same. */
 export async function shrinkSeed(site: Site, seed: number, options: SeedOptions = {}): Promise<Failure | undefined> {
-  const { counterexample } = await fc.check(
-    fc.asyncProperty(scenarioWith(options), async (drawn) => (await simulate(site, drawn)).wrongs.length === 0),
-    { seed, numRuns: 1, interruptAfterTimeLimit: longestShrinkMs, markInterruptAsFailure: false },
-  );
+  // What is interrupted goes on, and a second world beside it would share its database.
+  let underWay: Promise<Report> | undefined;
+  const holds = async (drawn: Scenario): Promise<boolean> => {
+    underWay = simulate(site, drawn);
+    return (await underWay).wrongs.length === 0;
+  };
+  const { counterexample } = await fc.check(fc.asyncProperty(scenarioWith(options), holds), {
+    seed,
+    numRuns: 1,
+    interruptAfterTimeLimit: longestShrinkMs,
+    markInterruptAsFailure: false,
+  });
+  await underWay;
   const smallest = counterexample?.[0];
   if (smallest === undefined) return undefined;
   const lines: string[] = [];
@@ -70,10 +79,11 @@ export async function shrinkSeed(site: Site, seed: number, options: SeedOptions 
 }
 
 export function describeScenario({ runs, ...rest }: Scenario): string {
-  const { platform, processes, maxSteps, warmRuns, deployments, chances, focus, troubles } = rest;
+  const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, chances, focus, troubles } = rest;
   const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
+    ...clockSteps.map(({ atMs, byMs }) => `At ${seconds(atMs)} the database's clock is set by ${seconds(byMs)}.`),
     ...deployments.map(
       ({ atMs, without }) =>
         `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}.`,

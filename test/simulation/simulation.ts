@@ -8,10 +8,10 @@
  */
 import { beginningsIn } from "../engine/beginnings.ts";
 import { Chance } from "../engine/chance.ts";
-import { Course, earliest } from "../engine/course.ts";
+import { Course, earliest, type Source } from "../engine/course.ts";
 import { atWork } from "../engine/process.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
-import { type Fate, Faults } from "./faults.ts";
+import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
 import type { Outside } from "./outside/outside.ts";
 import { outsideOf } from "./outside/platforms.ts";
@@ -19,6 +19,7 @@ import { Passage } from "./passage.ts";
 import { People } from "./people.ts";
 import { programOf } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
+import { type Drain, drainObjection, isSteady, longestWaitMs } from "./recovery.ts";
 import { Rules } from "./rules.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Site } from "./site.ts";
@@ -36,6 +37,7 @@ export interface Report {
   readonly deaths: number;
   /** How long it took in the world, in milliseconds. */
   readonly time: number;
+  readonly drain: Drain;
 }
 
 export interface SimulateOptions {
@@ -48,6 +50,14 @@ const mostEvents = 30_000;
 const longestMs = 60 * 86_400_000;
 
 export async function simulate(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
+  const report = await play(site, scenario, options);
+  if (report.wrongs.length > 0 || report.drain.calmAt === 0 || !isSteady(scenario)) return report;
+  const calm = await play(site, { ...scenario, chances: noneMet(), clockSteps: [] });
+  const wrong = drainObjection(report.drain, calm.drain, scenario);
+  return wrong === undefined ? report : { ...report, wrongs: [wrong] };
+}
+
+async function play(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
   await site.clear();
   await site.clock.set(beginning);
   return await new Simulation(site, scenario, options).play();
@@ -69,6 +79,12 @@ class Simulation {
   readonly #bodies = new Map<string, Set<string>>();
   /** The leases of turns that were about to begin alone, by run. */
   readonly #beginnings = new Map<string, Set<string>>();
+  /** How far the database's clock is ahead of the world's, and how much it was set in all. */
+  #offMs = 0;
+  #steppedMs = 0;
+  #steppedAt = 0;
+  /** When a run moved the last time; the world's. */
+  #movedAt = 0;
   #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [] };
   #wrongs: string[] = [];
 
@@ -97,6 +113,7 @@ class Simulation {
       below: (bound) => chance.below(bound),
       processes: () => this.#fleet.takers,
       tick: (process, settle = async () => true) => this.#fleet.tick(process, settle),
+      looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
       deployment: () => this.#fleet.deployment,
     });
@@ -126,9 +143,9 @@ class Simulation {
       note,
     });
     this.#course = new Course({
-      sources: [this.#fleet, this.#passage, this.#outside, this.#people],
+      sources: [this.#fleet, this.#passage, this.#outside, this.#people, this.#clockSteps()],
       isAtRest: () => this.#fleet.isAtRest,
-      turnTo: () => site.clock.set(this.#now),
+      turnTo: () => this.#turnClock(),
       look: async () => this.#check(),
       pick: (happenings) => chance.pick(happenings),
       mostEvents,
@@ -153,7 +170,8 @@ class Simulation {
     const { statements, waits } = this.#passage;
     const { events, time } = this.#course;
     const { deaths } = this.#fleet;
-    return { wrongs: this.#wrongs, events, statements, waits, faults: this.#faults.met, deaths, time };
+    const drain = { calmAt: this.#calmAt, movedAt: this.#movedAt };
+    return { wrongs: this.#wrongs, events, statements, waits, faults: this.#faults.met, deaths, time, drain };
   }
 
   /** Nothing is left to happen. */
@@ -182,6 +200,12 @@ class Simulation {
     }
   }
 
+  /** When the last fault was over. */
+  get #calmAt(): number {
+    const refusedAt = (this.#outside.refusedAt ?? beginning) - beginning;
+    return Math.max(this.#passage.troubledAt, this.#fleet.changedAt, this.#steppedAt, refusedAt);
+  }
+
   get #now(): number {
     return beginning + this.#course.time;
   }
@@ -190,6 +214,36 @@ class Simulation {
     const contract = this.#contracts[index];
     if (contract === undefined) throw new Error(`there is no run ${index}`);
     return contract;
+  }
+
+  /** What the database's clock shows. */
+  get #databaseNow(): number {
+    return this.#now + this.#offMs;
+  }
+
+  #turnClock(): Promise<void> {
+    return this.#site.clock.set(this.#databaseNow);
+  }
+
+  /** The database's clock is set, as a failover to a server with another clock does it. */
+  #clockSteps(): Source {
+    const left = [...this.#scenario.clockSteps];
+    const set = async (): Promise<void> => {
+      const step = left.shift();
+      if (step === undefined) return;
+      this.#offMs += step.byMs;
+      this.#steppedMs += Math.abs(step.byMs);
+      this.#steppedAt = this.#course.time;
+      await this.#turnClock();
+    };
+    return {
+      happenings: () => {
+        const [step] = left;
+        if (step === undefined || step.atMs > this.#course.time) return [];
+        return [{ what: () => `the database's clock is set by ${step.byMs / 1_000} s`, act: set }];
+      },
+      next: () => left[0]?.atMs,
+    };
   }
 
   /** What bodies ask of it. */
@@ -214,13 +268,14 @@ class Simulation {
   #dueAt(): number | undefined {
     if (this.#fleet.isNew) return beginning;
     const carried = this.#snapshot.runs.filter(({ version }) => this.#fleet.carries(version));
-    return earliest(carried.map(({ due }) => due ?? undefined));
+    return earliest(carried.map(({ due }) => (due === null ? undefined : due - this.#offMs)));
   }
 
   /** Something may have changed the rows. */
   async #look(): Promise<void> {
     const before = this.#snapshot;
     this.#snapshot = await takeSnapshot(this.#site.pool);
+    if (positionsIn(before) !== positionsIn(this.#snapshot)) this.#movedAt = this.#course.time;
     if (this.#onLine !== undefined) this.#noteChanges(before);
     this.#check();
   }
@@ -235,18 +290,23 @@ class Simulation {
 
   #check(): void {
     const { isNew, settledAt, isBeginning } = this.#fleet;
-    const now = this.#now;
+    const now = this.#databaseNow;
     const { platform } = this.#scenario;
+    const [offMs, steppedMs] = [this.#offMs, this.#steppedMs];
+    const alarms = this.#outside.standing();
     this.#wrongs.push(
       ...this.#rules.check(this.#snapshot, {
-        alarms: this.#outside.standing(),
-        isExact: this.#outside.isExact,
-        graceMs: this.#outside.graceMs,
-        since: isNew ? now : beginning + settledAt,
+        alarms: alarms.map((alarm) => ({ ...alarm, at: alarm.at + offMs, ringsAt: alarm.ringsAt + offMs })),
+        // Until a process learns of it by an answer, alarms ring so much too early or too late.
+        isExact: this.#outside.isExact && steppedMs === 0,
+        graceMs: this.#outside.graceMs + steppedMs,
+        since: isNew ? now : beginning + settledAt + Math.max(0, offMs),
         now,
         carries: ({ version }) => this.#fleet.carries(version),
         isTakenOver: platform === "embedded",
         isBeginning,
+        calmAt: beginning + this.#calmAt + offMs,
+        longestWaitMs: (dispatches) => longestWaitMs(this.#scenario, dispatches),
       }),
     );
   }
@@ -255,6 +315,11 @@ class Simulation {
     if (this.#onLine === undefined) return;
     this.#onLine(`${new Date(this.#now).toISOString().slice(5, 23).replace("T", " ")}  ${named(line())}`);
   }
+}
+
+/** How far each run has come. */
+function positionsIn({ runs }: Snapshot): string {
+  return runs.map(({ runId, status, turn, lastPosition }) => `${runId} ${status} ${turn} ${lastPosition}`).join();
 }
 
 /** Runs by their numbers. */

@@ -2,7 +2,7 @@
 import { fates, noneMet } from "./faults.ts";
 import type { Report } from "./simulation.ts";
 
-export type Tally = Omit<Report, "wrongs"> & { readonly seeds: number; readonly failed: number };
+export type Tally = Omit<Report, "wrongs" | "drain"> & { readonly seeds: number; readonly failed: number };
 
 export const nothing: Tally = {
   seeds: 0,
@@ -15,7 +15,7 @@ export const nothing: Tally = {
   faults: noneMet(),
 };
 
-export function tallied({ wrongs, ...report }: Report): Tally {
+export function tallied({ wrongs, drain: _, ...report }: Report): Tally {
   return { ...report, seeds: 1, failed: wrongs.length === 0 ? 0 : 1 };
 }
 

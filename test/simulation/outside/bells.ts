@@ -12,8 +12,10 @@ export interface BellRules {
   /** Instants are rounded up to this. */
   readonly roundMs: number;
   readonly lateMs: number;
-  /** When an alarm rings again whose tick failed or died. After the last one it is given up. */
+  /** When an alarm rings again whose tick failed or died. */
   readonly againMs: readonly number[];
+  /** After the last one it is given up. Otherwise it rings on at that pace. */
+  readonly areGivenUp: boolean;
   /** One-shots have names: an alarm that rings keeps its name, so that instant takes the next one. */
   readonly isNamed: boolean;
   /** They die with the process that armed them, whose successor begins with a tick. */
@@ -44,8 +46,11 @@ export class Bells implements Source {
 
   readonly alarm: Alarm = async (instants) => {
     const { roundMs, isNamed } = this.#rules;
-    for (const { at } of instants) {
-      let minute = Math.ceil(at / roundMs) * roundMs;
+    const now = this.#ground.now();
+    for (const { at, inMs } of instants) {
+      // What the database's clock is off, as far as the process knows; news of the time is late by less than a second.
+      const offMs = Math.round((at - inMs - now) / 1_000) * 1_000;
+      let minute = Math.ceil((at - offMs) / roundMs) * roundMs;
       const holder = this.#bells.find((bell) => bell.at === minute && bell.isUnarmed !== true);
       if (holder !== undefined && !holder.isRinging) continue;
       if (holder !== undefined && isNamed) minute += roundMs;
@@ -84,6 +89,13 @@ export class Bells implements Source {
     this.#hang(this.#ground.now(), this.#ground.now(), true);
   }
 
+  /** A tick that nobody armed, in a while, unless one is to come. */
+  ringIn(ms: number): void {
+    if (this.#bells.some(({ isUnarmed }) => isUnarmed)) return;
+    const at = this.#ground.now() + ms;
+    this.#hang(at, at, true);
+  }
+
   #hang(at: number, ringsAt: number, isUnarmed = false): void {
     this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, ...(isUnarmed && { isUnarmed }) });
   }
@@ -111,8 +123,8 @@ export class Bells implements Source {
   #again(bell: Bell): void {
     this.#ringing.delete(bell);
     bell.isRinging = false;
-    const { againMs, sweepMs } = this.#rules;
-    const pauseMs = againMs[bell.tries];
+    const { againMs, areGivenUp, sweepMs } = this.#rules;
+    const pauseMs = againMs[bell.tries] ?? (areGivenUp ? undefined : againMs.at(-1));
     bell.tries += 1;
     if (pauseMs !== undefined) {
       bell.ringsAt = this.#ground.now() + pauseMs;

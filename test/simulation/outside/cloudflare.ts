@@ -10,6 +10,7 @@ import { type AlarmMessage, ringsAt } from "../../../src/platform/minutes.ts";
 import { deliver } from "../../../src/platform/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/queue-dispatch.ts";
 import { watch } from "../../../src/platform/watch.ts";
+import { within } from "../../../src/postgres/clock.ts";
 import type { Move } from "../../../src/postgres/wire.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
@@ -49,6 +50,8 @@ const mostAheadMs = 2_000;
 const refusesWithinMs = 600_000;
 const longestRefusalMs = 2 * 3_600_000;
 const stepsHere = 10;
+/** How long an object is waited for, as askAlarm has it. */
+const askMs = 4_000;
 
 export class Cloudflare implements Outside {
   readonly isExact = true;
@@ -57,6 +60,7 @@ export class Cloudflare implements Outside {
    * database's time is late by how long its last answer was under way, up to the 30 s that a COMMIT may take.
    */
   readonly graceMs = 36_000;
+  refusedAt: number | undefined;
   readonly #ground: Ground;
   readonly #refusesFrom: number;
   readonly #refusesUntil: number;
@@ -81,7 +85,10 @@ export class Cloudflare implements Outside {
       sendBatch: (messages: Iterable<QueueMessage>) => {
         const sent = [...messages];
         return ask("dispatch", sent.map(({ body }) => describeTurn(body)).join(), async () => {
-          if (this.#isRefusing) throw new Error("the queue takes nothing");
+          if (this.#isRefusing) {
+            this.refusedAt = this.#ground.now();
+            throw new Error("the queue takes nothing");
+          }
           this.#send(sent);
         });
       },
@@ -95,8 +102,11 @@ export class Cloudflare implements Outside {
         onError: () => {},
       });
     const shards = new AlarmShards({
-      ask: (shard, message) =>
-        ask("alarm", describeMessage(message), async () => (await this.#objects[shard]?.answer(message)) ?? null),
+      ask: (shard, message) => {
+        const object = this.#objects[shard];
+        const answer = ask("alarm", describeMessage(message), async () => (await object?.answer(message)) ?? null);
+        return within(timers, askMs, answer, () => new Error("the Durable Object does not answer"));
+      },
       shards: this.#objects.length,
       armed: new Set(),
       now: () => this.#ground.now() - this.#ground.timeOf(this.#ground.now()) + timers.monotonic(),

@@ -14,6 +14,8 @@ export interface DeliveryRules {
   readonly lateMs: number;
   /** When what failed, or whose process died, comes again. After the last one it is a dead letter. */
   readonly againMs: readonly number[];
+  /** Is told of a process that could not carry out what was delivered to it. */
+  readonly onFailed?: (process: Process) => void;
 }
 
 interface Message {
@@ -81,6 +83,7 @@ export class Deliveries implements Source {
     for (const each of taken) this.#underWay.set(each, process);
     const turns = taken.flatMap((each) => each.turns);
     void process.carryOut(turns).then((couldClaim) => {
+      if (!couldClaim) this.#rules.onFailed?.(process);
       for (const each of taken) {
         this.#underWay.delete(each);
         if (!couldClaim) this.#again(each);

@@ -11,6 +11,8 @@ export interface Outside extends Source {
   readonly isExact: boolean;
   /** How much later than two minutes after its instant an alarm may ring, where clocks are off. */
   readonly graceMs: number;
+  /** When the platform refused something of itself the last time. Undefined: never. */
+  readonly refusedAt?: number | undefined;
   /** The alarms that W may count on. */
   standing(): readonly StandingAlarm[];
   /** A process died: what becomes of what it was about. */
@@ -32,8 +34,10 @@ export interface Ground {
    * all that was dispatched is sent, and answers whether it was taken. Default: it was.
    */
   readonly tick: (process: Process, settle?: (moves: readonly Move[]) => Promise<boolean>) => Promise<number>;
+  /** The next tick of this process looks at what others may have missed. */
+  readonly looksAhead: (process: Process) => void;
   /** What the live deployment is called. */
   readonly deployment: () => string;
-  /** The earliest instant at which a scheduler would find anything. */
+  /** The earliest instant at which a scheduler would find anything, by the world's clock. */
   readonly dueAt: () => number | undefined;
 }

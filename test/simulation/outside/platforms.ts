@@ -1,5 +1,6 @@
 /** The delivery rules of each platform, as its documents state them (links beside each). */
 import { bare, type Process } from "../../engine/process.ts";
+import { Apart } from "./apart.ts";
 import { type BellRules, Bells } from "./bells.ts";
 import { Cloudflare } from "./cloudflare.ts";
 import { Cron } from "./cron.ts";
@@ -29,6 +30,7 @@ const oneShots: BellRules = {
   roundMs: minuteMs,
   lateMs: minuteMs,
   againMs: [minuteMs, 2 * minuteMs],
+  areGivenUp: true,
   isNamed: true,
   areInMemory: false,
   sweepMs: sixHoursMs,
@@ -36,7 +38,9 @@ const oneShots: BellRules = {
 const timers: BellRules = {
   roundMs: 1,
   lateMs: 0,
-  againMs: [1_000, 10_000, minuteMs, minuteMs, minuteMs, minuteMs],
+  // As Ticker has it.
+  againMs: [1_000, 2_000, 4_000, 5_000],
+  areGivenUp: false,
   isNamed: false,
   areInMemory: true,
   sweepMs: sixHoursMs,
@@ -51,9 +55,19 @@ export function outsideOf(platform: PlatformName, ground: Ground): Outside {
     case "cron":
       return new RuledOutside(new Deliveries(request, ground), new Cron(ground));
     case "node":
+      return new Apart(ground, (own) => inMemory(own));
     case "embedded":
-      return new RuledOutside(new Deliveries(inProcess, ground), new Bells(timers, ground));
+      return inMemory(ground);
   }
+}
+
+function inMemory(ground: Ground): RuledOutside {
+  const bells = new Bells(timers, ground);
+  const onFailed = (process: Process): void => {
+    ground.looksAhead(process);
+    bells.ringIn(1_000);
+  };
+  return new RuledOutside(new Deliveries({ ...inProcess, onFailed }, ground), bells);
 }
 
 /** Dispatches and alarms of one platform. */

@@ -1,5 +1,6 @@
 /** `step.run`: a body that succeeds, at once or after attempts in trouble, or fails for good. */
 import fc from "fast-check";
+import type { StepContext } from "layover";
 import { caught } from "./caught.ts";
 import { crashed } from "./crashed.ts";
 import { markOf, type Program, type Verb } from "./part.ts";
@@ -24,11 +25,12 @@ export function aStep(spec: StepSpec): Program {
     kind: "step",
     parts: [],
     play: ({ step, runId, at, world }) => {
-      const body = ({ attempt, idempotencyKey }: { attempt: number; idempotencyKey: string }): unknown => {
+      const body = ({ attempt, idempotencyKey, abortSignal }: StepContext): unknown => {
         world.onBody(runId, idempotencyKey);
         const mark = markOf(name, at);
         const trouble = tries[attempt - 1];
-        if (trouble !== undefined) return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout });
+        if (trouble !== undefined)
+          return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout, abortSignal });
         return takes === 0 ? mark : world.foreign(takes).then(() => mark);
       };
       return step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout });

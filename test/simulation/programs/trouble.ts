@@ -12,10 +12,11 @@ interface Suffering {
   readonly world: ProgramWorld;
   readonly delay: number;
   readonly timeout: number;
+  readonly abortSignal: AbortSignal;
 }
 
 /** Does it, in the body of a step. */
-export function suffer(trouble: Trouble, { says, world, delay, timeout }: Suffering): unknown {
+export function suffer(trouble: Trouble, { says, world, delay, timeout, abortSignal }: Suffering): unknown {
   switch (trouble) {
     case "throws":
       throw new Error(says);
@@ -24,12 +25,19 @@ export function suffer(trouble: Trouble, { says, world, delay, timeout }: Suffer
     case "asks for time":
       throw new RetryAfterError(says, 3 * delay);
     case "hangs":
-      return world.foreign().then(() => "never");
+      return aborted(abortSignal);
     case "is late":
       return world.foreign(timeout + 1_000).then(() => "too late");
     case "is unstorable":
       return () => says;
   }
+}
+
+/** A body that is asked to end does so: while it goes on, its process begins no other attempt. */
+function aborted(abortSignal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    abortSignal.addEventListener("abort", () => reject(abortSignal.reason));
+  });
 }
 
 /** Which attempt fails the step for good, if any does. */

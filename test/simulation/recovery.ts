@@ -1,0 +1,56 @@
+/**
+ * What must hold once nothing goes wrong any more: whatever may be claimed is claimed soon, and all of it ends in about the
+ * time that it takes without any fault.
+ */
+import { type Program, partsOf } from "./programs/program.ts";
+import type { Scenario } from "./scenario.ts";
+
+type Terms = Pick<Scenario, "platform" | "chances">;
+
+/**
+ * How long a run may wait that could be claimed. Where processes live on (`node`, `embedded`) they look again within
+ * seconds, and a minute is the promise. Where nothing lives between invocations, only the motion minute finds what a lost
+ * dispatch has left: up to two minutes ahead, armed so that it rings within two more; the platform may be late by another
+ * two. What was dispatched and not claimed is looked at after 1, 2, 4 … minutes. So is everywhere what a pooler claims in
+ * the name of somebody who is gone.
+ */
+export function longestWaitMs({ platform, chances }: Terms, dispatches: number): number {
+  const livesOn = platform === "node" || platform === "embedded";
+  if (livesOn && chances["comes late"] + chances["comes twice"] === 0) return 60_000;
+  return 6 * 60_000 + 60_000 * 2 ** dispatches;
+}
+
+/** How long a scenario took. */
+export interface Drain {
+  /** When the last fault was over, and when the last run moved, in the world's time. */
+  readonly calmAt: number;
+  readonly movedAt: number;
+}
+
+/** What the slowest chain of waits after the last fault takes, beside the work itself: see {@link drainObjection}. */
+const leaseMs = 60_000;
+const times = 3;
+
+/** What a program may do so that faults decide nothing of what it waits for. */
+const steady = new Set(["step", "sleep", "sequence", "all", "map", "caught", "finally", "loop", "scope", "plain"]);
+
+/** Whether the same programs do the same whatever goes wrong, so that their times can be compared. */
+export function isSteady({ runs }: Pick<Scenario, "runs">): boolean {
+  return runs.every(({ program }) => isSteadyProgram(program));
+}
+
+function isSteadyProgram(program: Program): boolean {
+  return partsOf(program).every(({ kind }) => steady.has(kind));
+}
+
+/**
+ * Why a scenario took too long to end. It may take three times as long as without faults, since what lost leases goes in
+ * small groups, one after the other. And a constant: a lease that was live when its holder died, and the longest wait for
+ * whoever looks next; both once more for what died with the looker.
+ */
+export function drainObjection(faulty: Drain, calm: Drain, terms: Terms): string | undefined {
+  const tookMs = faulty.movedAt - faulty.calmAt;
+  const mayTakeMs = times * calm.movedAt + 2 * (leaseMs + longestWaitMs(terms, 0));
+  if (tookMs <= mayTakeMs) return undefined;
+  return `it took ${tookMs / 1_000} s to end after the last fault, and ${calm.movedAt / 1_000} s in all without any`;
+}
