@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { noneMet } from "./faults.ts";
+import { drainObjection, longestWaitMs } from "./recovery.ts";
+import { Rules } from "./rules.ts";
+import type { RunRows } from "./snapshot.ts";
+
+const onNode = { platform: "node", chances: noneMet() } as const;
+const start = Date.UTC(2026, 0, 1, 12);
+
+function aRun(changes: Partial<RunRows>): RunRows {
+  return {
+    ...{ runId: "run 1", workflow: "program", version: 1, status: "parked", epoch: 0, isStopped: false, blocked: null },
+    ...{ turn: 1, token: null, finishedToken: null, leasedUntil: null, readyAt: start, due: start, need: start },
+    ...{ dispatches: 0, lastPosition: 0, handedPosition: 0, hasPending: false, hasMail: false, end: null, records: [] },
+    ...{ steps: 0, isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
+    ...changes,
+  };
+}
+
+/** What is wrong at the second of two looks. */
+function wrongsAfter(waitedMs: number, { calmAt = start, ...changes }: Partial<RunRows> & { calmAt?: number } = {}) {
+  const rules = new Rules();
+  const look = (now: number) =>
+    rules.check(
+      { orphans: 0, bare: 0, runs: [aRun(changes)] },
+      {
+        ...{ alarms: [], isExact: false, graceMs: 0, since: start, now, calmAt },
+        ...{ carries: () => true, isTakenOver: false, isBeginning: true },
+        longestWaitMs: (dispatches) => longestWaitMs(onNode, dispatches),
+      },
+    );
+  look(start);
+  return look(start + waitedMs);
+}
+
+test("a run that could be claimed for more than a minute, with nothing going wrong, stands still", () => {
+  expect(wrongsAfter(60_000)).toEqual([]);
+  expect(wrongsAfter(60_001)).toEqual([
+    "of run 1: it could be claimed, nothing went wrong any more, and nobody did so for 60.001 s",
+  ]);
+});
+
+test("the minute counts from the last fault, and not for who is blocked or waits for a signal", () => {
+  expect(wrongsAfter(90_000, { calmAt: start + 30_000 })).toEqual([]);
+  expect(wrongsAfter(90_000, { isStopped: true, blocked: "for a reason" })).toEqual([]);
+  expect(wrongsAfter(90_000, { need: null })).toEqual([]);
+});
+
+test("what takes three times as long as without faults, and two waits more, takes too long to end", () => {
+  const calm = { calmAt: 0, movedAt: 100_000 };
+  const mostMs = 3 * 100_000 + 2 * (60_000 + 60_000);
+  expect(drainObjection({ calmAt: 5_000, movedAt: 5_000 + mostMs }, calm, onNode)).toBeUndefined();
+  expect(drainObjection({ calmAt: 5_000, movedAt: 5_001 + mostMs }, calm, onNode)).toBe(
+    "it took 540.001 s to end after the last fault, and 100 s in all without any",
+  );
+});
