@@ -65,6 +65,7 @@ export interface ProcessOptions
     | "keepMs"
     | "keepFailedMs"
     | "requestId"
+    | "claimBytes"
   > {
   /** What people call it who read what happened. */
   readonly name?: string | undefined;

@@ -27,6 +27,8 @@ export interface FleetOptions {
 
 const namespace = "simulation";
 const environment = "default";
+/** So little that the history of one run with long results may fill it. */
+const claimBytes = 2_000_000;
 /** As pg.ts has it. */
 const answersWithinMs = 15_000;
 
@@ -200,6 +202,7 @@ export class Fleet implements Source {
       time,
       skewMs: scenario.skewsMs[index],
       warmRuns: scenario.warmRuns,
+      claimBytes,
       invocation: { maxSteps: scenario.maxSteps },
       random: chance.next,
       newToken: chance.uuid,

@@ -17,23 +17,27 @@ export interface StepSpec {
   readonly timeout?: number;
   /** How long a success takes. */
   readonly takes?: number;
+  /** How many characters its result has more than it needs. */
+  readonly padding?: number;
 }
 
 export function aStep(spec: StepSpec): Program {
-  const { name, tries = [], maxAttempts = 4, delay = 500, timeout = 5_000, takes = 0 } = spec;
+  const { name, tries = [], maxAttempts = 4, delay = 500, timeout = 5_000, takes = 0, padding = 0 } = spec;
   return {
     kind: "step",
     parts: [],
-    play: ({ step, runId, at, world }) => {
+    play: async ({ step, runId, at, world }) => {
+      const mark = markOf(name, at);
+      const result = mark.padEnd(mark.length + padding, "x");
       const body = ({ attempt, idempotencyKey, abortSignal }: StepContext): unknown => {
         world.onBody(runId, idempotencyKey);
-        const mark = markOf(name, at);
         const trouble = tries[attempt - 1];
         if (trouble !== undefined)
           return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout, abortSignal });
-        return takes === 0 ? mark : world.foreign(takes).then(() => mark);
+        return takes === 0 ? result : world.foreign(takes).then(() => result);
       };
-      return step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout });
+      const given = await step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout });
+      return given === result ? mark : given;
     },
     prospects: ({ at, facts }) => {
       const mark = markOf(name, at);
@@ -48,7 +52,7 @@ export function aStep(spec: StepSpec): Program {
       const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
       const body = tries.length === 0 ? `() => ${attempts}` : `attempts(${attempts})`;
       const terms = tries.length === 0 ? {} : { maxAttempts, delay, timeout };
-      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined })})`;
+      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined })})`;
     },
   };
 }
@@ -64,8 +68,10 @@ const terms = {
   delay: fc.constantFrom(500, 15_000),
   timeout: fc.constantFrom(5_000, 90_000),
   takes: fc.constantFrom(0, 0, 0, 200),
+  /** One in thirty is about as long as a result may be. */
+  padding: fc.integer({ min: 0, max: 29 }).map((drawn) => (drawn === 29 ? 1_000_000 : 0)),
 };
-const calm = fc.record({ name: names, takes: terms.takes }).map(aStep);
+const calm = fc.record({ name: names, takes: terms.takes, padding: terms.padding }).map(aStep);
 const passing = fc.constantFrom<Trouble>("throws", "throws", "hangs", "is late", "asks for time");
 const shaky = fc
   .record({ ...terms, tries: fc.array(passing, { minLength: 1, maxLength: 2 }), maxAttempts: fc.constantFrom(3, 4) })
