@@ -150,11 +150,20 @@ const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Di
     says: `${subject(trouble)} claimed ${trouble.claims} times in a row and not finished: the invocations die.`,
     todo: "Look at the deployment's log for what ends them: memory, a time limit, process.exit.",
   }),
+  refused: (trouble) => ({
+    level: "warning",
+    says: `${subject(trouble)} refused by the deployment ${trouble.refusedBy ?? ""}, and no other one has gone on: ${trouble.reason ?? ""}.`,
+    todo: "Another live deployment has this version and is tried each minute. If it does not come: deploy the code that fits.",
+  }),
   blocked: (trouble) => ({
-    says: `${subject(trouble)} blocked: ${trouble.reason ?? ""}.`.replace(/\.\.$/, "."),
+    says: `${subject(trouble)} blocked${byWhom(trouble)}: ${trouble.reason ?? ""}.`.replace(/\.\.$/, "."),
     todo: "Deploy the code that fits: the new deployment tries again by itself.",
   }),
 };
+
+function byWhom({ refusedBy }: Trouble): string {
+  return refusedBy === null || refusedBy === undefined ? "" : `, refused by the deployment ${refusedBy}`;
+}
 
 /** "2 runs of order@1 are" */
 function subject(trouble: Trouble): string {

@@ -83,16 +83,21 @@ function untaken([name, count]: readonly [name: string, count: number]): string 
 }
 
 /** In full: this is what people come for. */
-function reasons({ status, blocked, error }: RunView, full: boolean): readonly string[] {
+function reasons({ status, blocked, error, ...run }: RunView, full: boolean): readonly string[] {
   const told = (name: string, text: string) =>
     `${styleText("red", name.padEnd(9))}  ${wrapped(plain(text), { indent: 11 })}`;
+  // A server of an earlier release does not tell of refusals.
+  const refusals = (run.refusedBy ?? []).map(({ deployment, at, why }) =>
+    told("refused", `by the deployment ${deployment}, at ${clockTime(at)}${why === blocked ? "" : `: ${why}`}`),
+  );
   if (status === "blocked") {
     return [
       told("blocked", blocked ?? ""),
+      ...refusals,
       `${" ".repeat(11)}→ Deploy the code that fits this history: the new deployment tries again by itself.`,
     ];
   }
-  if (error === undefined) return [];
+  if (error === undefined) return refusals;
   return [told("error", describeError(error)), ...(full ? [stackOf(error)] : [])];
 }
 

@@ -19,6 +19,13 @@ export const runStatuses: readonly RunStatus[] = [
   "cancelled",
 ];
 
+export interface Refusal {
+  /** Id of the deployment. */
+  readonly deployment: string;
+  readonly at: Date;
+  readonly why: string;
+}
+
 /** A run as it was when it was asked for. */
 export interface RunView {
   readonly runId: string;
@@ -37,6 +44,8 @@ export interface RunView {
   readonly error: ErrorValue | undefined;
   /** Why it cannot go on with this code. The right code unblocks it. */
   readonly blocked: string | undefined;
+  /** Which deployments do not go on with it, as their code does not fit its history. Another one may. */
+  readonly refusedBy: readonly Refusal[];
   readonly createdAt: Date;
   readonly endedAt: Date | undefined;
   /** From when on its next turn may be carried out. */
@@ -76,6 +85,7 @@ export function runView(run: WireRunView): RunView {
     result: run.leftOut.includes("result") ? leftOut : readable(run.result),
     error: run.leftOut.includes("error") ? errorLeftOut : readableError(run.error),
     blocked: run.blocked ?? undefined,
+    refusedBy: (run.refusedBy ?? []).map((refusal) => ({ ...refusal, at: new Date(refusal.at) })),
     createdAt: new Date(run.createdAt),
     endedAt: dateOf(run.endedAt),
     readyAt: dateOf(run.readyAt),

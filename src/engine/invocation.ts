@@ -10,7 +10,7 @@ import { LayoverError } from "../core/errors.ts";
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
-import type { ClaimAnswer, ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import type { ClaimAnswer, ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn, FinishBranch } from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";
 import { branchResult } from "./branch-result.ts";
 import { claimInParts } from "./claim-in-parts.ts";
@@ -42,6 +42,8 @@ export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () =
 class Invocation {
   readonly #crew: Crew;
   readonly #options: EngineOptions;
+  /** Who speaks where code and history do not fit. */
+  readonly #refuser: { readonly deployment?: string };
   readonly #terms: Omit<ClaimCall, "turns">;
   readonly #host;
   readonly #leases: Leases;
@@ -56,10 +58,12 @@ class Invocation {
     this.#crew = crew;
     this.#options = options;
     this.#host = options.host ?? hostClock;
+    this.#refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
     this.#terms = {
       environment,
       endpoint: calls.endpoint,
       versions: registry.versions,
+      ...this.#refuser,
       leaseMs,
       maxClaims: defaults.maxClaims,
       maxBeginnings: defaults.maxBeginnings,
@@ -173,11 +177,8 @@ class Invocation {
         warn: (code, message) => flight.warn(this.#options, code, message),
       }).plan();
       const again = plan.next === "ready" && this.#maySpend(steps) ? this.#nextClaim(flight, claim, plan) : undefined;
-      const answer = await this.#finish(
-        lease,
-        { ...plan, runId: claim.runId, token: claim.token, ...(again !== undefined && { claim: again }) },
-        deadlines,
-      );
+      const more = plan.next === "blocked" ? this.#refuser : again !== undefined && { claim: again };
+      const answer = await this.#finish(lease, { ...plan, runId: claim.runId, token: claim.token, ...more }, deadlines);
       if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
       if (
         answer.outcome === "finished" &&
@@ -196,7 +197,7 @@ class Invocation {
         flight.rowsThrough = flight.execution.position;
         warm.keep(flight);
       }
-      if (plan.next === "blocked") return; // until a new deployment tries
+      if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries
       return this.#onward.next(claim.runId, answer);
     }
   }
@@ -218,15 +219,13 @@ class Invocation {
       if (execution.losers.includes(placeName(branch))) return;
       const blocked =
         execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
-      await this.#finish(lease, { ...finish, blocked }, []);
-      return;
+      return await this.#refuseBranch(lease, { ...finish, blocked });
     }
     const number = claimed.attempts + 1;
     const result = await this.#attempt(flight, demand, number, claimed, lease);
     if (result.kind === "failed" && execution.divergence !== undefined) {
       this.#crew.warm.forget(turn.runId);
-      await this.#finish(lease, { ...finish, blocked: execution.divergence }, []);
-      return;
+      return await this.#refuseBranch(lease, { ...finish, blocked: execution.divergence });
     }
     const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
     const { endedAt } = result;
@@ -253,12 +252,15 @@ class Invocation {
   async #finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return { outcome: "superseded" };
     lease.isFinishSent = true;
-    return await this.#finishes.send(finish, deadlines, (taken, { outcome }) => {
+    return await this.#finishes.send(finish, deadlines, (taken, answer) => {
+      const { outcome } = answer;
       if (outcome === "superseded" && !lease.isGivenBack) this.#tellLoss(lease);
       const { contract } = lease;
       if (outcome !== "finished" || contract === undefined) return;
       const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
-      for (const event of finishEvents(taken, about)) this.#crew.tell(event);
+      const isLeft = answer.outcome === "finished" && answer.isReady === true; // for another deployment, not blocked
+      for (const event of finishEvents(taken, about))
+        if (event.kind !== "run_blocked" || !isLeft) this.#crew.tell(event);
     });
   }
 
@@ -270,6 +272,14 @@ class Invocation {
 
   #at(): Date {
     return new Date(this.#options.calls.clock.now());
+  }
+
+  /** Code and history do not fit. Where another deployment may have the code, that one is asked. */
+  async #refuseBranch(lease: Lease, finish: Omit<FinishBranch, "armed">): Promise<void> {
+    const { runId, turn, path, occurrence } = finish;
+    const answer = await this.#finish(lease, { ...finish, ...this.#refuser }, []);
+    if (answer.outcome === "finished" && answer.isReady === true)
+      await this.#onward.send([{ runId, turn, branch: { path, occurrence } }]);
   }
 
   /** A flight that stands where the branch was demanded; one replay serves all of them. */
@@ -318,7 +328,9 @@ class Invocation {
       if (!(error instanceof LayoverError)) throw error;
       if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
       const ending =
-        error.code === "invalid_input" ? failed(error) : { next: "blocked" as const, value: error.message };
+        error.code === "invalid_input"
+          ? failed(error)
+          : { next: "blocked" as const, value: error.message, ...this.#refuser };
       await this.#finish(lease, { runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
       return undefined;
     }

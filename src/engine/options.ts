@@ -31,15 +31,24 @@ export interface Mistake {
   readonly workflow: string;
 }
 
+export interface Deployment {
+  /** Of the host or stack. Deployments of one name replace each other. */
+  readonly name: string;
+  /** Of the build: the same for each process that runs this code, and another one for other code. */
+  readonly id: string;
+}
+
 export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
   readonly workflows: readonly Workflow[];
   /**
-   * Which deployment this is. A database belongs to one. API keys and links of callbacks that name another one do not
+   * Which environment this is. A database belongs to one. API keys and links of callbacks that name another one do not
    * count. Default "default", which they do not name.
    */
   readonly environment?: string | undefined;
+  /** Which of its deployments. Without it, what this code refuses is blocked whoever else lives beside it. */
+  readonly deployment?: Deployment | undefined;
   /** Makes the one-time URL of a callback. Without it, `step.createCallback` throws. */
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
   /** Gets what handlers log. Default: nothing. */

@@ -6,7 +6,7 @@ import type { Flight } from "./flight.ts";
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
 export function recognise(flight: Flight, { pending }: ClaimedRun): void {
   const { execution, rows, failedAttempts } = flight;
-  if (execution.divergence !== undefined || execution.outcome !== undefined) return;
+  if (execution.divergence !== undefined) return;
   const losers = new Set(execution.losers);
   if (pending == null && losers.size === 0) return;
   const standing = new Set((pending ?? []).map(placeName));

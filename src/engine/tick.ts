@@ -34,11 +34,10 @@ const longestBackoffMs = 6 * 3_600_000;
 export interface TickOptions {
   /**
    * The first tick of a deployment, which looks at all that is ready or blocked, whenever it is due, and counts its
-   * dispatches from the beginning. Default: where the database does not know this `deployment`.
+   * dispatches from the beginning. Default: where the database says so of the engine's `deployment`. Whoever ticks notes that
+   * it has `looked` (`calls.noteDeployment`) when what this tick has dispatched was sent.
    */
   readonly isNew?: boolean;
-  /** Whoever ticks notes it (`calls.noteDeployment`) when what this tick has dispatched was sent. */
-  readonly deployment?: string;
   /** How many turns are dispatched, and how many groups of those that go in one. The rest stays due, uncounted. Default: no limit. */
   readonly most?: Room;
   /** Is told what is moved on before it is dispatched, for whoever learns later what the platform refused: {@link lookAgain}. */
@@ -65,11 +64,17 @@ export async function tick(
   limit: TimeLimit,
   wishes: TickOptions = {},
 ): Promise<TickAnswer> {
-  const { deployment, isExclusive = false, looksAhead = false, most = unlimited } = wishes;
-  const { calls, dispatch, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
+  const { isExclusive = false, looksAhead = false, most = unlimited } = wishes;
+  const { deployment, calls, dispatch } = options;
+  const { keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
   const { host = hostClock } = options;
   const { environment = defaults.environment } = options;
   const { versions } = registry;
+  const named = deployment && { deploymentName: deployment.name, deployment: deployment.id };
+  const say = async (note: "deployed" | "seen"): Promise<void> => {
+    if (named === undefined) return;
+    await limit.wait(() => calls.noteDeployment({ environment, ...named, note, versions, isExclusive }));
+  };
   let after: { dueAt: number | null; runId: string } | undefined;
   let isNew = wishes.isNew ?? (deployment === undefined ? false : undefined);
   const takesOver = isNew === true && isExclusive;
@@ -99,7 +104,8 @@ export async function tick(
     terms: { readonly isNew: boolean; readonly soonAt: number; readonly skipsLocked?: true },
   ): Promise<readonly Look[]> => {
     if (looks.length === 0) return [];
-    const { soonAt, ...how } = terms;
+    const { soonAt, ...rest } = terms;
+    const how = { ...rest, ...(deployment !== undefined && { deployment: deployment.id }) };
     const moves = looks.map(({ move }) => move);
     wishes.onMoved?.(moves);
     const instants = moves.flatMap(({ dueAt }) => (dueAt === null ? [] : [dueAt]));
@@ -115,6 +121,8 @@ export async function tick(
     await send(free.flatMap(({ refs }) => refs));
     return looks.filter(({ move }) => isLocked.has(move.runId));
   };
+  // What it has refused before it is to be asked for again: this process may run other code under the same id.
+  if (wishes.isNew === true) await say("deployed");
   for (;;) {
     const withinMs = takesOver || looksAhead ? longestMotionMs : 0;
     const call: DueCall = {
@@ -123,7 +131,7 @@ export async function tick(
       limit: pageSize,
       withinMs,
       ...(isNew !== undefined && { isNew }),
-      ...(deployment !== undefined && { deployment }),
+      ...named,
       ...(after !== undefined && { after }),
     };
     const page = await limit.wait(() => calls.listDue(call));
@@ -132,6 +140,8 @@ export async function tick(
       await limit.wait(() => calls.alarms.arm([page.now + longestBackoffMs])); // somebody may have adopted it by then
       return { isOurs: false, due: 0, dispatched: 0, isNew: false };
     }
+    if (page.isUnnoted === true) await say("deployed");
+    else if (page.isStale === true) await say("seen");
     isNew = page.isNew;
     calls.alarms.forgetWithin(60_000);
     const { nextDueAt } = page;

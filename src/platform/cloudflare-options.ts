@@ -53,16 +53,18 @@ export interface CloudflareOptions<Env> extends Settings {
    */
   readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
   /**
-   * Which deployment this is. A database belongs to one. API keys and links of callbacks that name another one do not
+   * Which environment this is. A database belongs to one. API keys and links of callbacks that name another one do not
    * count. Default: "default", which they do not name.
    */
   readonly environment?: ((env: Env) => string | undefined) | undefined;
   /**
    * Which version of this Worker is deployed, so that a new one's first tick looks at all that is ready or blocked:
-   * `(env) => env.CF_VERSION_METADATA?.id`, of the binding `version_metadata`. Default: the workflows and versions that
-   * it carries; so where only their code is new, what is blocked stays so.
+   * `(env) => env.CF_VERSION_METADATA?.id`, of the binding `version_metadata`. Default: a digest of the workflows' handlers; so
+   * where only the code is new that they import, what is blocked stays so.
    */
   readonly deployment?: ((env: Env) => string | undefined) | undefined;
+  /** Name of this Worker among the hosts that share the database. Its deployments replace each other. Default: "cloudflare". */
+  readonly deploymentName?: string | undefined;
   /**
    * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
    * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.

@@ -97,6 +97,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   const engineOf = (most: number) =>
     new Engine({
       ...settings,
+      deployment,
       calls,
       dispatch,
       environment,
@@ -114,20 +115,18 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
 
   /*
-   * A blocked run has no due instant, and new code is to try it again. So the database remembers which deployment has
-   * ticked last, once all that its first tick has dispatched was taken by the queue, or carried by requests that could
-   * claim it. Is one of them refused or lost, or the tick cut off before, the next one does it again. While two versions
-   * share the traffic they take turns in being new.
+   * A blocked run has no due instant, and new code is to try it again. So the database notes that a deployment has looked
+   * at everything, once all that its first tick has dispatched was taken by the queue, or carried by requests that could
+   * claim it. If one of them is refused or lost, or the tick is cut off before, the next tick does it again.
    */
+  const named = { deploymentName: deployment.name, deployment: deployment.id };
   let toNote: NoteCall | undefined;
   const moved: (readonly Move[])[] = [];
   const tick = async (): Promise<TickAnswer> => {
     const most = !hasQueue && { most: mostOfTick };
-    const answer = await dispatcher.together(() =>
-      engine.tick({ deployment, onMoved: (moves) => moved.push(moves), ...most }),
-    );
+    const answer = await dispatcher.together(() => engine.tick({ onMoved: (moves) => moved.push(moves), ...most }));
     const { isNew, triedThrough, due } = answer;
-    if (isNew || triedThrough !== undefined) toNote = { environment, deployment, triedThrough };
+    if (isNew || triedThrough !== undefined) toNote = { environment, ...named, note: "looked", triedThrough };
     // There may be more than requests can carry: an object that rings is to ring for the rest.
     if (!hasQueue && due > 0) await calls.alarms.arm([calls.clock.now() + 60_000]);
     return answer;
@@ -155,7 +154,6 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
     if (toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;
     try {
       await calls.noteDeployment(toNote);
-      // A database without any run takes no note of a deployment.
       if (!isolate.isWarned) for (const cost of costsOf(bindings)) console.warn(cost);
       isolate.isWarned = true;
       return true;

@@ -34,7 +34,7 @@ import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledContro
 import { beginVisit, type Visit, type VisitOptions, type VisitSettings } from "./cloudflare-visit.ts";
 import { isOfDeadLetters, tellDeadLetters } from "./dead-letters.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
-import { deploymentOf, ringsWith, tickAll } from "./layover-alarm.ts";
+import { codeOf, ringsWith, tickAll } from "./layover-alarm.ts";
 import { prefixOf, shownPath } from "./prefix.ts";
 import { deliver, retryLater } from "./queue-delivery.ts";
 import { watch } from "./watch.ts";
@@ -92,7 +92,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
   const isolates = new WeakMap<Env, Isolate>();
 
   const isolateOf = (env: Env): Isolate => {
-    const isolate = isolates.get(env) ?? newIsolate({ ...options, versions }, env);
+    const isolate = isolates.get(env) ?? newIsolate(options, env);
     isolates.set(env, isolate);
     return isolate;
   };
@@ -161,7 +161,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
           throw error;
         }
       },
-      deploymentOf: (bindings) => isolateOf(bindings as Env).deployment,
+      codeOf: (bindings) => ({ id: isolateOf(bindings as Env).deployment.id, carries: versionTexts(versions) }),
     });
   }
 
@@ -180,7 +180,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       try {
         const shards = alarmsOf(settingsOf(env), env);
         const tick = () => tickAll(env);
-        const watching = shards && { shards, deployment: deploymentOf(env), sweepMs, tick, tell };
+        const watching = shards && { shards, code: codeOf(env), sweepMs, tick, tell };
         await (watching ? watch(watching) : tickAt(env));
       } catch (error) {
         onError(error, "ticking");
@@ -213,6 +213,11 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
       }
     },
   };
+}
+
+/** Each as one text. */
+function versionTexts(versions: Registry["versions"]): readonly string[] {
+  return Object.entries(versions).flatMap(([name, numbers]) => numbers.map((number) => `${name}@${number}`));
 }
 
 function checkShards(alarmShards: number): void {

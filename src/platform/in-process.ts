@@ -7,6 +7,7 @@
  * A handler's promise that nobody awaits may reject, and Node ends a process over that. No library should decide otherwise
  * for its host, so nothing here does: whoever owns the process does (functions/node.ts, src/cli/dev.ts).
  */
+import { env } from "node:process";
 import { Client } from "../client/client.ts";
 import { translated } from "../client/failure.ts";
 import type { Workflow } from "../core/contract.ts";
@@ -14,6 +15,7 @@ import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";
 import type { Query } from "../core/ports.ts";
+import { codeDigest } from "../engine/digest.ts";
 import { Engine } from "../engine/engine.ts";
 import { reportTo } from "../engine/events.ts";
 import { guardHooks } from "../engine/hooks.ts";
@@ -56,6 +58,13 @@ export interface InProcessOptions extends Settings {
   readonly database: Query;
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;
+  /**
+   * Which build this is, the same for each process that runs it: a commit's id, say. Default: `LAYOVER_DEPLOYMENT` of the
+   * environment, else a digest of the workflows' handlers, in which the code that they import is not.
+   */
+  readonly deployment?: string | undefined;
+  /** Name of this host among those that share the database. Its deployments replace each other. Default: "node". */
+  readonly deploymentName?: string | undefined;
   /** Where callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback` throws. */
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
@@ -90,6 +99,9 @@ export interface CloseOptions {
 }
 
 const defaultGrace = "10s";
+/** How long a process that ends waits for the database to note it. */
+const leavingMs = 1_000;
+const nothing = () => {};
 
 /**
  * Begins to carry out what is ready, in the background. A database that cannot be reached is tried again by itself.
@@ -131,11 +143,20 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
   const sealCallback = canSeal ? callbackSealer({ secrets, namespace, environment, publicUrl }) : undefined;
   const openCallback = secrets && callbackOpener({ secrets, namespace, environment });
   const { invocation = resident } = options;
-  const engine = new Engine({ ...options, invocation, calls, dispatch: dispatch.dispatch, workflows, sealCallback });
+  const id = options.deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows));
+  const deployment = { name: options.deploymentName ?? "node", id };
+  const carrying = { deployment, invocation, sealCallback };
+  const engine = new Engine({ ...options, ...carrying, calls, dispatch: dispatch.dispatch, workflows });
+  const note = (what: "looked" | "left") => {
+    const named = { environment: environment ?? defaults.environment, deploymentName: deployment.name, deployment: id };
+    return calls.noteDeployment({ ...named, note: what });
+  };
   const ticker = new Ticker({
-    tick: async (which) => {
+    tick: async ({ isNew, looksAhead }) => {
       await neighbours?.refresh();
-      return await engine.tick({ ...which, isExclusive });
+      const answer = await engine.tick({ ...(isNew && { isNew }), looksAhead, isExclusive });
+      if (answer.isNew) await note("looked");
+      return answer;
     },
     tell,
   });
@@ -191,6 +212,7 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
     }
     await handedOver;
     await neighbours?.leave();
+    if (calls.clock.isKnown) await isSettledWithin(leavingMs, note("left").then(nothing, nothing));
     alarm.close();
   };
   return {

@@ -2,8 +2,10 @@
  * What an isolate keeps from one request to the next: settings and numbers. workerd allows nothing else: a connection or
  * a promise belongs to the request that made it, and whoever else awaits it hangs or is ended.
  */
+import type { Workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
-import type { Registry } from "../engine/registry.ts";
+import { codeDigest } from "../engine/digest.ts";
+import type { Deployment } from "../engine/options.ts";
 import { newRemembered, type Remembered } from "../http/remembered.ts";
 import { Secrets } from "../http/secrets.ts";
 import { DatabaseClock, hostClock } from "../postgres/clock.ts";
@@ -16,8 +18,8 @@ export interface Isolate {
   readonly remembered: Remembered;
   /** So that a warm isolate's call asks for no time: two statements a step, and not three. */
   readonly clock: DatabaseClock;
-  /** Which deployment this is: the platform's id of it, else what it carries. */
-  readonly deployment: string;
+  /** Which deployment this is: by the platform's id of it, else by a digest of the code that it carries. */
+  readonly deployment: Deployment;
   /** The minutes that it has armed (see alarm-shards.ts). */
   readonly armed: Set<number>;
   /** It has said what it costs that something is not bound. */
@@ -28,7 +30,8 @@ export interface IsolateOptions<Env> {
   readonly publicUrl: (env: Env) => string | undefined;
   readonly secrets: (env: Env) => readonly (string | undefined)[];
   readonly deployment?: ((env: Env) => string | undefined) | undefined;
-  readonly versions: Registry["versions"];
+  readonly deploymentName?: string | undefined;
+  readonly workflows: readonly Workflow[];
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
@@ -38,7 +41,10 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     remembered: newRemembered(),
     clock: new DatabaseClock(hostClock),
-    deployment: read("deployment", () => options.deployment?.(env)) ?? textOf(options.versions),
+    deployment: {
+      name: options.deploymentName ?? "cloudflare",
+      id: read("deployment", () => options.deployment?.(env)) ?? codeDigest(options.workflows),
+    },
     armed: new Set(),
     isWarned: false,
   };
@@ -67,12 +73,6 @@ function checkUrl(url: string | undefined): string {
   throw new LayoverError("invalid_request", url ? `${JSON.stringify(url)} ${what}` : "the address is missing", {
     hint: "Set PUBLIC_URL in wrangler.toml (or whatever variable it is read from) to where the world reaches this Worker, as https://….",
   });
-}
-
-/** In whatever order the workflows are given. */
-function textOf(versions: Registry["versions"]): string {
-  const texts = Object.entries(versions).flatMap(([name, numbers]) => numbers.map((number) => `${name}@${number}`));
-  return texts.toSorted().join(" ");
 }
 
 function messageOf(error: unknown): string {

@@ -8,7 +8,7 @@
  * request, a signature, or knowledge of where that Worker is mounted. What it keeps: see minutes.ts.
  */
 import type { AlarmNamespace } from "./cloudflare-options.ts";
-import { type AlarmLook, type AlarmMessage, type MinuteStorage, Minutes } from "./minutes.ts";
+import { type AlarmLook, type AlarmMessage, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
 
 export interface Ticked {
   readonly due: number;
@@ -19,7 +19,7 @@ export interface Ticked {
 export interface Rung {
   /** Rejects where it has not ended well, which it has reported. */
   readonly tick: (env: object) => Promise<Ticked>;
-  readonly deploymentOf: (env: object) => string;
+  readonly codeOf: (env: object) => Code;
 }
 
 const rungs = new Set<Rung>();
@@ -40,8 +40,13 @@ export async function tickAll(env: object): Promise<Ticked> {
   return { due: ticks.reduce((sum, { due }) => sum + due, 0), isWhole: ticks.every(({ isWhole }) => isWhole) };
 }
 
-export function deploymentOf(env: object): string {
-  return [...rungs].map((rung) => rung.deploymentOf(env)).join("\n");
+/** The code of all that this script serves. */
+export function codeOf(env: object): Code {
+  const codes = [...rungs].map((rung) => rung.codeOf(env));
+  return {
+    id: codes.map(({ id }) => id).join("\n"),
+    carries: codes.flatMap(({ carries }, place) => carries.map((version) => `${place}/${version}`)),
+  };
 }
 
 /**
@@ -56,11 +61,11 @@ export class LayoverAlarm {
     this.#minutes = new Minutes({
       storage: state.storage,
       now: Date.now,
-      ring: async (noted) => {
+      ring: async (live) => {
         await tickAll(env);
         // It may run the code of before a deploy for five minutes more, or as long as a gradual one lasts, and finds no run
-        // that only newer code carries. Then its minute stays, and is the cron trigger's, which runs that code.
-        return noted === undefined || noted === deploymentOf(env);
+        // that only other code carries. Then its minute stays, and is the cron trigger's, which runs that code in the end.
+        return carriesAllOf(codeOf(env), live);
       },
       onError: (error) => console.error("error while an alarm rang:", error),
     });

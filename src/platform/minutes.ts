@@ -31,11 +31,19 @@ export interface AlarmOrder {
   readonly sentAt?: number;
 }
 
+/** The code of a deployment. */
+export interface Code {
+  /** Of the deployment. */
+  readonly id: string;
+  /** Which versions of which workflows it carries, each as one text. */
+  readonly carries: readonly string[];
+}
+
 export interface AlarmNote {
   /** A tick that began after this instant of the object's clock has ended well. */
   readonly through?: number | undefined;
-  /** ... it was the first one of this deployment */
-  readonly deployment?: string | undefined;
+  /** ... it was the first one of the deployment with this code */
+  readonly deployed?: Code | undefined;
   /** ... or a sweep, at this instant of the object's clock. */
   readonly sweptAt?: number | undefined;
 }
@@ -47,7 +55,8 @@ export interface AlarmLook {
   readonly isOverdue: boolean;
   /** No minute rings soon, so that nothing can be due but what no alarm stands for. */
   readonly isQuiet: boolean;
-  readonly deployment: string | null;
+  /** The two deployments whose first ticks were noted last: in a gradual deployment both are alive. */
+  readonly live: readonly Code[];
   readonly sweptAt: number | null;
 }
 
@@ -56,10 +65,10 @@ export interface MinutesOptions {
   /** The host's wall clock, in epoch milliseconds. */
   readonly now: () => number;
   /**
-   * Has a tick happen. Rejects where it has not ended well. False: it ran other code than that of the deployment which is
-   * `noted`, so another one is to come.
+   * Has a tick happen. Rejects where it has not ended well. False: a deployment that is `live` carries something that the code
+   * of this tick does not, so another one is to come.
    */
-  readonly ring: (noted: string | undefined) => Promise<boolean>;
+  readonly ring: (live: readonly Code[]) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -88,6 +97,9 @@ const abandonedMs = 10 * minuteMs;
 
 /** How far ahead whoever sweeps has nothing to expect: an instant's minute rings at most two minutes after it. */
 const quietMs = 120_000;
+
+/** How many deployments share the traffic at most. */
+const mostLive = 2;
 
 /** That one call of the storage takes. */
 const mostKeys = 128;
@@ -122,7 +134,7 @@ export class Minutes {
     let isDone = false;
     try {
       const rung = await this.#through(now());
-      const isEnough = rung.length === 0 || (await ring(await this.#deployment()));
+      const isEnough = rung.length === 0 || (await ring(await this.#live()));
       isDone = isEnough || ((await this.#first()) ?? 0) + abandonedMs <= now();
       if (isDone) await this.#remove(rung);
     } catch (error) {
@@ -165,14 +177,18 @@ export class Minutes {
       now,
       isOverdue: first + overdueMs <= now,
       isQuiet: first > now + quietMs,
-      deployment: (await this.#deployment()) ?? null,
+      live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
     };
   }
 
-  async #note({ through, ...facts }: AlarmNote): Promise<void> {
-    const entries = Object.entries(facts).filter(([, fact]) => fact !== undefined);
-    if (entries.length > 0) await this.#options.storage.put(Object.fromEntries(entries));
+  async #note({ through, deployed, sweptAt }: AlarmNote): Promise<void> {
+    const { storage } = this.#options;
+    if (deployed !== undefined) {
+      const others = (await this.#live()).filter(({ id }) => id !== deployed.id);
+      await storage.put({ live: [deployed, ...others].slice(0, mostLive) });
+    }
+    if (sweptAt !== undefined) await storage.put({ sweptAt });
     if (through === undefined) return;
     await this.#remove(await this.#through(through));
     await this.#setAlarm(await this.#first());
@@ -185,9 +201,9 @@ export class Minutes {
     if (standing === null || standing > at) await storage.setAlarm(at);
   }
 
-  async #deployment(): Promise<string | undefined> {
-    const deployment = (await this.#options.storage.get(["deployment"])).get("deployment");
-    return typeof deployment === "string" ? deployment : undefined;
+  async #live(): Promise<readonly Code[]> {
+    const live = (await this.#options.storage.get(["live"])).get("live");
+    return Array.isArray(live) ? live : [];
   }
 
   /** When the earliest minute rings, or should have. */
@@ -218,4 +234,10 @@ function pages(keys: readonly string[]): string[][] {
   return Array.from({ length: Math.ceil(keys.length / mostKeys) }, (_, page) =>
     keys.slice(page * mostKeys, (page + 1) * mostKeys),
   );
+}
+
+/** Whether a tick of this code finds whatever is due to a deployment that is alive. */
+export function carriesAllOf(code: Code, live: readonly Code[]): boolean {
+  const carried = new Set(code.carries);
+  return live.every(({ carries }) => carries.every((version) => carried.has(version)));
 }

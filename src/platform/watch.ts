@@ -5,10 +5,11 @@
  */
 import type { Tell } from "../engine/events.ts";
 import type { AlarmShards } from "./alarm-shards.ts";
+import type { AlarmLook, Code } from "./minutes.ts";
 
 export interface WatchOptions {
   readonly shards: Pick<AlarmShards, "looks" | "note">;
-  readonly deployment: string;
+  readonly code: Code;
   /** Undefined: no sweeps. */
   readonly sweepMs: number | undefined;
   /** `isWhole`: whatever it has found was dispatched. Rejects where it has not ended well. */
@@ -16,10 +17,11 @@ export interface WatchOptions {
   readonly tell: Tell;
 }
 
-export async function watch({ shards, deployment, sweepMs, tick, tell }: WatchOptions): Promise<void> {
+export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions): Promise<void> {
   const looks = await shards.looks();
-  // Each is told, since each may ring with the code of before.
-  const isNew = looks.some((look) => look.deployment !== deployment);
+  // Each is told, since each may ring with other code. In a gradual deployment two are known, and neither is new.
+  const isKnown = (look: AlarmLook) => look.live.some(({ id }) => id === code.id);
+  const isNew = !looks.every(isKnown);
   // Where minutes ring again and again each is a tick that finds what a sweep would. The first object keeps when it was.
   const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = looks;
   const isQuiet = looks.every((look) => look.isQuiet);
@@ -28,10 +30,10 @@ export async function watch({ shards, deployment, sweepMs, tick, tell }: WatchOp
   const { due, isWhole } = await tick();
   if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
   for (const [shard, look] of looks.entries()) {
-    const isNoted = look.deployment === deployment || !isWhole;
+    const isNoted = isKnown(look) || !isWhole;
     const note = {
       ...(look.isOverdue && { through: look.now }),
-      ...(!isNoted && { deployment }),
+      ...(!isNoted && { deployed: code }),
       ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
     };
     if (Object.keys(note).length > 0) await shards.note(shard, note);

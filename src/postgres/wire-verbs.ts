@@ -75,6 +75,8 @@ export interface WireRunView {
   /** Values that are there, and too long for this answer. */
   readonly leftOut: readonly ("input" | "result" | "error")[];
   readonly blocked: string | null;
+  /** The deployments whose code does not fit its history. Left out by the functions of a release before. */
+  readonly refusedBy?: readonly WireRefusal[] | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly readyAt: number | null;
@@ -87,6 +89,12 @@ export interface WireRunView {
   /** How many signals of each name it has not taken. Not in lists. */
   readonly untaken: Readonly<Record<string, number>> | null;
   readonly tags: Readonly<Record<string, string>>;
+}
+export interface WireRefusal {
+  /** Its id. */
+  readonly deployment: string;
+  readonly at: number;
+  readonly why: string;
 }
 /** What people see, derived from the rows (run_status.sql). The last three are for ever. */
 export type RunStatus =
@@ -182,12 +190,17 @@ export interface RevokeAnswer {
 
 /** Runs of one version that do not get on, all for the same reason. */
 export interface Trouble {
-  /** Blocked; claimed and not finished; dispatched and not claimed; due, and nobody looks. */
-  readonly keptBy: "blocked" | "crashes" | "unclaimed" | "overdue";
+  /**
+   * Blocked; refused by a deployment, and not taken by another one; claimed and not finished; dispatched and not claimed; due,
+   * and nobody looks.
+   */
+  readonly keptBy: "blocked" | "refused" | "crashes" | "unclaimed" | "overdue";
   readonly workflow: string;
   readonly version: number;
-  /** Why they are blocked. */
+  /** Why they are blocked or refused. */
   readonly reason: string | null;
+  /** Ids of the deployments that have refused them, with commas. Null: none has. */
+  readonly refusedBy: string | null;
   readonly runs: number;
   /** The earliest due instant. */
   readonly since: number | null;
@@ -215,6 +228,8 @@ export interface Diagnosis {
   /** In which something was carried out. */
   readonly otherNamespaces: readonly string[];
   readonly hasRuns: boolean;
+  /** Those that are alive. */
+  readonly deployments: readonly { readonly name: string; readonly id: string; readonly deployedAt: number }[];
   /** There is more that is due than was looked at. */
   readonly isCut: boolean;
   /** When a turn ended, as far as it was looked at. */

@@ -28,6 +28,8 @@ export interface ClaimCall {
   readonly environment: string;
   readonly endpoint: string;
   readonly versions: Readonly<Record<string, readonly number[]>>;
+  /** Id of the caller's deployment: what it has refused it does not get. */
+  readonly deployment?: string;
   readonly leaseMs: number;
   /** In a row and without a finish: of what was claimed alone, and of that which began. */
   readonly maxClaims: number;
@@ -160,6 +162,8 @@ export interface FinishRun {
   readonly next: "ready" | "parked" | "completed" | "failed" | "cancelled" | "blocked";
   /** The result or the error; why it is blocked. */
   readonly value?: string;
+  /** Where it is blocked: id of the deployment whose code does not fit. Another one may have the code. */
+  readonly deployment?: string;
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
   readonly attempt?: FailedAttempt;
@@ -188,8 +192,9 @@ export interface FinishBranch extends Place {
   readonly attempt?: Omit<FailedAttempt, keyof Place | "demandedAfter">;
   /** The callback that it announces. If its answer is there, an attempt that failed counts as one that succeeded. */
   readonly announces?: Place;
-  /** The code does not fit the history: blocks the run. */
+  /** The code does not fit the history: blocks the run, unless another deployment than `deployment` may fit. */
   readonly blocked?: string;
+  readonly deployment?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
 }
@@ -261,6 +266,8 @@ export interface DueCall {
   readonly limit: number;
   /** Whether to this deployment all that is ready or blocked counts. Without: where the database does not know it. */
   readonly isNew?: boolean;
+  /** Name and id. */
+  readonly deploymentName?: string;
   readonly deployment?: string;
   /** How far ahead a run may be due that counts as well. */
   readonly withinMs?: number;
@@ -271,6 +278,10 @@ export interface DueAnswer {
   /** False: the database belongs to another environment, and nothing was looked at. */
   readonly isOurs: boolean;
   readonly isNew: boolean;
+  /** The deployment is to note that it is deployed. */
+  readonly isUnnoted?: boolean;
+  /** The deployment is to note that it is still there. Null: it is not known. */
+  readonly isStale?: boolean | null;
   readonly runs: readonly DueRun[];
   readonly nextDueAt: number | null;
 }
@@ -291,7 +302,17 @@ export interface ProcessAnswer {
 }
 export interface NoteCall {
   readonly environment: string;
+  readonly deploymentName: string;
   readonly deployment: string;
+  /**
+   * `deployed`: now, again or for the first time. `looked`: since then it has looked at all that is ready or blocked. `seen`: it
+   * ticks still. `left`: a process of it has ended.
+   */
+  readonly note: "deployed" | "looked" | "seen" | "left";
+  /** With `deployed`: the versions that it carries. */
+  readonly versions?: ClaimCall["versions"];
+  /** With `deployed`: nobody else uses the database, so all others are gone. */
+  readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */
   readonly triedThrough?: string | undefined;
 }
@@ -306,6 +327,8 @@ export interface MoveCall {
   readonly moves: readonly Move[];
   readonly soonAt?: number;
   readonly isNew?: boolean;
+  /** Id of the caller's deployment. What it has refused does not count as dispatched. */
+  readonly deployment?: string;
   /** Whether runs that somebody has locked are left alone instead of waited for. */
   readonly skipsLocked?: true;
 }

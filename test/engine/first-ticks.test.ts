@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract.ts";
 import type { Alarm, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import type { Deployment } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -13,13 +14,13 @@ describe("a deployment's first tick", () => {
   const database = testDatabase({ perTest: true });
 
   /** An engine whose dispatches are written down, and reach nobody. */
-  function anEngine() {
+  function anEngine(deployment?: Deployment) {
     const armed: number[] = [];
     const alarm: Alarm = async (instants) => void armed.push(...instants.map(({ inMs }) => inMs));
     const calls = new Calls({ query: database.query, namespace: "default", alarm, isBeat: true });
     const dispatched: string[] = [];
     const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns.map(({ runId }) => runId));
-    return { calls, armed, dispatched, engine: new Engine({ calls, dispatch, workflows: [idle] }) };
+    return { calls, armed, dispatched, engine: new Engine({ calls, dispatch, workflows: [idle], deployment }) };
   }
 
   /** Ready runs, in order of their ids. */
@@ -35,17 +36,23 @@ describe("a deployment's first tick", () => {
   }
 
   test("serves what is due before what is blocked, and goes on behind the last one that it had room for", async () => {
-    const { calls, dispatched, engine } = anEngine();
+    const { calls, dispatched, engine } = anEngine({ name: "here", id: "new" });
     const [due = "", ...blocked] = await startRuns(calls, 4);
     await database.query("update layover.run_state set blocked = 'other code', due_at = null where run_id <> $1", [
       due,
     ]);
-    const terms = { deployment: "new", most: { turns: 2, groups: 1 } };
+    const terms = { most: { turns: 2, groups: 1 } };
 
     const first = await engine.tick(terms);
     expect(dispatched).toEqual([due, blocked[0]]);
     expect(first).toMatchObject({ isNew: false, triedThrough: blocked[0] });
-    await calls.noteDeployment({ environment: "default", deployment: "new", triedThrough: first.triedThrough });
+    await calls.noteDeployment({
+      environment: "default",
+      deploymentName: "here",
+      deployment: "new",
+      note: "looked",
+      triedThrough: first.triedThrough,
+    });
     await database.query("update layover.run_state set ready_at = null, due_at = null where run_id = $1", [due]);
 
     const second = await engine.tick(terms);

@@ -28,7 +28,7 @@ export interface PlatformOptions {
 
 /** Who carries out ticks. */
 interface Ticking {
-  readonly engine: { tick(): Promise<unknown> };
+  tick(): Promise<unknown>;
 }
 
 const againMs = 2_000;
@@ -74,7 +74,7 @@ export class Platform {
   ring(alarm: StandingAlarm, owner: Ticking): void {
     alarm.isRinging = true;
     this.#ringing.set(alarm, owner);
-    owner.engine.tick().then(
+    owner.tick().then(
       () => {
         this.#ringing.delete(alarm);
         this.alarms = this.alarms.filter((other) => other !== alarm && !this.#failed.has(other));

@@ -18,6 +18,7 @@ import {
 } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
+import type { TickAnswer, TickOptions } from "../../src/engine/tick.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { within } from "../../src/postgres/clock.ts";
 import { Timers } from "./timers.ts";
@@ -58,6 +59,7 @@ export interface ProcessOptions
     | "warmRuns"
     | "invocation"
     | "environment"
+    | "deployment"
     | "onLog"
     | "onError"
     | "onEvent"
@@ -89,6 +91,8 @@ export const atWork = new AsyncLocalStorage<Process>();
 
 export class Process {
   readonly name: string;
+  /** Which deployment's code it runs. */
+  readonly deployment: ProcessOptions["deployment"];
   readonly engine: Engine;
   readonly client: Client;
   readonly calls: Calls;
@@ -96,6 +100,7 @@ export class Process {
   /** Resolves when it has died. */
   readonly gone: Promise<void>;
   readonly #goes: () => void;
+  readonly #environment: string;
   /** Handlers that were given their macrotask and did not have it yet. */
   resting = 0;
   isDead = false;
@@ -109,6 +114,8 @@ export class Process {
     const { workflows, namespace, query, ports, time, skewMs, ...others } = options;
     const { random, newToken, onError, hasNoAddress, name = "the process", answersWithinMs, ...engine } = others;
     this.name = name;
+    this.deployment = options.deployment;
+    this.#environment = options.environment ?? "default";
     const gone = Promise.withResolvers<void>();
     this.gone = gone.promise;
     this.#goes = gone.resolve;
@@ -149,6 +156,15 @@ export class Process {
       openCallback: open,
       host: this.timers,
     });
+  }
+
+  /** As a host does it: it notes that the first tick of a deployment has done its work. */
+  async tick(options: TickOptions = {}): Promise<TickAnswer> {
+    const answer = await this.engine.tick(options);
+    if (!answer.isNew || this.deployment === undefined) return answer;
+    const { name: deploymentName, id: deployment } = this.deployment;
+    await this.calls.noteDeployment({ environment: this.#environment, deploymentName, deployment, note: "looked" });
+    return answer;
   }
 
   /** Answers as the engine does: whether it could claim. Never, where the process dies over it. */

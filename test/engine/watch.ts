@@ -16,6 +16,8 @@ export interface RunInMotion {
   readonly need: number | null;
   /** How often the scheduler dispatched what nobody claimed. */
   readonly dispatches: number;
+  /** A deployment has refused it, which asks each minute whether another one takes it. */
+  readonly isRefused?: boolean;
 }
 
 export interface Outlook {
@@ -59,7 +61,7 @@ export class Watch {
 
 /** Why W does not hold for a run. */
 export function objection(
-  { due, need, dispatches }: RunInMotion,
+  { due, need, dispatches, isRefused = false }: RunInMotion,
   outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,
 ): string | undefined {
   const { alarms, isExact, since, now, graceMs = 0 } = outlook;
@@ -73,7 +75,7 @@ export function objection(
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }
   // What the scheduler dispatched, it looks at again a minute later; what nobody claims, less and less often.
-  const from = dispatches > 0 ? Math.max(need ?? 0, now) : Math.max(need ?? 0, since);
+  const from = dispatches > 0 || isRefused ? Math.max(need ?? 0, now) : Math.max(need ?? 0, since);
   const latest = need === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
   return due <= latest ? undefined : `it may be claimed at ${time(need)}, but is due as late as ${time(due)}`;
 }
@@ -86,7 +88,7 @@ const runsInMotion = `
   select s.run_id, layover.to_ms(s.due_at)::float8 as due,
       layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8
         as need,
-      greatest(s.dispatches, b.dispatches)::integer as dispatches
+      greatest(s.dispatches, b.dispatches)::integer as dispatches, s.refused_by is not null as "isRefused"
     from layover.run_state s join layover.run r on r.id = s.run_id
     left join lateral (
       select min(coalesce(c.leased_until, c.ready_at)) as need, max(c.dispatches) as dispatches

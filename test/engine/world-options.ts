@@ -17,7 +17,7 @@ export interface WorldOptions
   extends Partial<
     Pick<
       ProcessOptions,
-      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "leaseMs" | "keepMs" | "keepFailedMs"
+      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "deployment" | "leaseMs" | "keepMs" | "keepFailedMs"
     >
   > {
   readonly workflows: readonly Workflow[];
@@ -29,6 +29,8 @@ export interface WorldOptions
    * it voids all leases before, since nobody else uses its database.
    */
   readonly platform?: "cloud" | "node" | "embedded";
+  /** Deployments of other code that are alive beside the first one, each with a process of its own. */
+  readonly beside?: readonly Required<Pick<ProcessOptions, "workflows" | "deployment">>[];
   /** How many processes share the work, in turns. */
   readonly processes?: number;
   /** How many turns one invocation takes. Default: those that were dispatched together. */

@@ -56,6 +56,8 @@ export class World {
   deaths = 0;
   /** The leases of turns that were about to begin alone. */
   readonly beginnings = new Set<string>();
+  /** Id of the deployment that gets all ticks, turns and questions. Default: each process gets some. */
+  served: string | undefined;
   /** Decides what becomes of each call. */
   fate: (call: PortCall) => Fate | Promise<Fate> = () => "passes";
   readonly #database: TestDatabase;
@@ -108,7 +110,7 @@ export class World {
       dispatch: async () => {},
       wake: async () => {},
     });
-    this.#processes = Array.from({ length: options.processes ?? 1 }, () => this.#newProcess());
+    this.#processes = this.#newProcesses();
   }
 
   /** Milliseconds since the world began. */
@@ -256,7 +258,7 @@ export class World {
     for (const process of this.#processes) process.die();
     this.#options = { ...this.#options, ...options };
     this.#deployedAt = this.now;
-    this.#processes = this.#processes.map(() => this.#newProcess());
+    this.#processes = this.#newProcesses();
     await this.tick({ isNew: true });
   }
 
@@ -268,7 +270,7 @@ export class World {
     const over = () => {
       this.platform.alarms = this.platform.alarms.filter((other) => other !== unarmed);
     };
-    process.engine.tick(options).then(over, over);
+    process.tick(options).then(over, over);
     while (this.platform.alarms.includes(unarmed) && !process.isDead) {
       await this.#course.rest();
       if (this.platform.alarms.includes(unarmed) && !(await this.#course.event(Number.POSITIVE_INFINITY))) {
@@ -326,7 +328,7 @@ export class World {
             act: () => platform.ring(alarm, this.#nextProcess()),
           })),
           ...platform.dueDeliveries
-            .filter(({ turns }) => this.#processes.some((process) => process.takes(turns)))
+            .filter((delivery) => this.#takersOf(delivery).length > 0)
             .map((delivery) => ({ what: () => "turns are delivered", act: () => this.#deliver(delivery) })),
         ],
         next: () => (platform.next === undefined ? undefined : platform.next - beginning),
@@ -354,16 +356,20 @@ export class World {
     tell();
   }
 
+  #takersOf({ turns }: Delivery): readonly Process[] {
+    return this.#processes.filter((process) => this.#isServed(process) && process.takes(turns));
+  }
+
   #deliver(delivery: Delivery): void {
     this.invocations += 1;
-    const takers = this.#processes.filter((process) => process.takes(delivery.turns));
+    const takers = this.#takersOf(delivery);
     void takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery));
   }
 
   #respawn(): void {
-    this.#processes = this.#processes.map((process) => {
+    this.#processes = this.#processes.map((process, index) => {
       if (!process.isDead) return process;
-      const next = this.#newProcess();
+      const next = this.#newProcess(index);
       if (this.#isOneProcess) this.#takeOver(next);
       return next;
     });
@@ -377,20 +383,31 @@ export class World {
     };
     const tick = () => {
       next.isBeginning = false;
-      return next.engine.tick({ isNew: true, isExclusive, looksAhead: true });
+      return next.tick({ isNew: true, isExclusive, looksAhead: true });
     };
     next.isBeginning = true;
     (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);
   }
 
   #nextProcess(): Process {
-    const process = this.#processes[this.#turn++ % this.#processes.length];
+    const taking = this.#processes.filter((process) => this.#isServed(process));
+    const process = taking[this.#turn++ % taking.length];
     if (process === undefined) throw new Error("there is no process");
     return process;
   }
 
-  #newProcess(): Process {
-    const { workflows, hasNoAddress, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
+  #isServed({ deployment }: Process): boolean {
+    return this.served === undefined || deployment?.id === this.served;
+  }
+
+  #newProcesses(): Process[] {
+    const { processes = 1, beside = [] } = this.#options;
+    return Array.from({ length: Math.max(processes, 1 + beside.length) }, (_, index) => this.#newProcess(index));
+  }
+
+  #newProcess(index: number): Process {
+    const { workflows, deployment } = this.#options.beside?.[index - 1] ?? this.#options;
+    const { hasNoAddress, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
     const { query } = this.#database;
     return new Process({
       workflows,
@@ -398,6 +415,7 @@ export class World {
       warmRuns,
       invocation,
       environment,
+      deployment,
       leaseMs,
       keepMs,
       keepFailedMs,

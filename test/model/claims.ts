@@ -1,6 +1,7 @@
 /** What a claim means: a lease for one turn, or a refusal that tells the truth. */
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
+import { hasRefused } from "./refusals.ts";
 import {
   arm,
   findRow,
@@ -32,6 +33,8 @@ export interface ClaimTerms {
   readonly environment: string;
   /** Whether the deployment has the code of the run's version. */
   readonly carries: (run: Run) => boolean;
+  /** Id of the deployment. */
+  readonly by?: string | undefined;
   /** How many turns are claimed, or finished, by the call. */
   readonly turns: number;
 }
@@ -53,7 +56,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   if (isOver(run)) return { outcome: "over", status: run.status };
   if (run.lease?.token === asked.token) return describeRun(world, run, asked);
 
-  const refusals = whyRunIsRefused(run, terms, asked, now);
+  const refusals = whyRunIsRefused(world, run, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(run)) {
     Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0, beginnings: 0 });
@@ -74,14 +77,15 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
 }
 
 /** All that is true; which of it is said does not matter. */
-function whyRunIsRefused(run: Run, terms: ClaimTerms, asked: ClaimTurn, now: number): Answer[] {
+function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
+  const { now } = world;
   const { turn } = asked;
   const refusals: Answer[] = [];
   const isCancelling = isToBeCancelled(run, now);
   if (run.turn !== turn) refusals.push({ outcome: "stale", turn: run.turn });
   if (run.lease !== undefined && run.lease.until > now) refusals.push({ outcome: "busy", until: run.lease.until });
   if (run.isPaused) refusals.push({ outcome: "paused" });
-  if (!terms.carries(run)) refusals.push({ outcome: "not_here" });
+  if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   refusals.push(...whyGroupIsRefused(run, terms, asked));
   const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
   const isCrashing = run.status === "running" && isWornOut(run);
@@ -220,7 +224,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   if (!isHere) return { outcome: "unknown" };
   if (row.lease?.token === asked.token) return describeBranch(world, run, row, asked);
 
-  const refusals = whyBranchIsRefused(run, row, terms, asked, now);
+  const refusals = whyBranchIsRefused(world, run, row, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(row)) {
     Object.assign(row, { lease: undefined, loneClaims: 0, beginnings: 0, losses: noLosses, turn: row.turn + 1 });
@@ -235,7 +239,8 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   return describeBranch(world, run, row, asked);
 }
 
-function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, asked: ClaimTurn, now: number): Answer[] {
+function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
+  const { now } = world;
   const { turn } = asked;
   const refusals: Answer[] = [];
   if (row.turn !== turn) refusals.push({ outcome: "stale", turn: row.turn });
@@ -243,7 +248,7 @@ function whyBranchIsRefused(run: Run, row: Row, terms: ClaimTerms, asked: ClaimT
   if (run.isPaused) refusals.push({ outcome: "paused" });
   if (run.isBlocked) refusals.push({ outcome: "blocked" });
   if (row.isReleased || isToBeCancelled(run, now)) refusals.push({ outcome: "superseded" });
-  if (!terms.carries(run)) refusals.push({ outcome: "not_here" });
+  if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   if (row.isQueued) refusals.push({ outcome: "not_ready", readyAt: null });
   refusals.push(...whyGroupIsRefused(row, terms, asked));
   if (row.lease === undefined && row.readyAt !== undefined && row.readyAt > now) {

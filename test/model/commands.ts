@@ -1,6 +1,6 @@
 /** The random commands: how often each is wished for, and in what variations. */
 import fc from "fast-check";
-import type { DemandWish, FinishItem, Wish } from "./wishes.ts";
+import type { By, DemandWish, FinishItem, Wish } from "./wishes.ts";
 import { day, hour, minute, second } from "./world.ts";
 
 const index = fc.nat(9);
@@ -53,6 +53,8 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant("again" as const), index }) },
 );
 
+const by: fc.Arbitrary<By> = usually(3, undefined, "one", "two", "three");
+
 const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   of: usually(9, "standing" as const, "any"),
   index,
@@ -70,7 +72,8 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   ),
   step: usually(3, "success" as const, "failure", "retry soon", "retry late"),
   retryMs: fc.constantFrom(0, second, 10 * second, 10 * second + 1, hour),
-  next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block"),
+  next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block", "block"),
+  by: usually(1, undefined, "one" as const, "two", "three"),
   demands: fc.array(demand, { maxLength: 3, size: "max" }),
   isEarly: fc.boolean(),
   releases: fc.boolean(),
@@ -98,6 +101,7 @@ const starts: fc.Arbitrary<Wish> = fc.record({
 });
 const claims: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("claim" as const),
+  by,
   items: fc.array(
     fc.record({
       of: usually(4, "claimable" as const, "run", "branch", "branch"),
@@ -161,6 +165,7 @@ const renewals: fc.Arbitrary<Wish> = fc.record({
 });
 const lists: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("list" as const),
+  by,
   isElsewhere,
   isNew: seldom(4),
   withinMs: usually(2, 0, 2 * minute),
@@ -168,7 +173,16 @@ const lists: fc.Arbitrary<Wish> = fc.record({
   limit: fc.constantFrom(100, 1, 2),
   isNextPage: seldom(3),
 });
-const moves: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("move" as const), isElsewhere, isLate });
+const moves: fc.Arbitrary<Wish> = fc.record({ kind: fc.constant("move" as const), by, isElsewhere, isLate });
+const notes: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("note" as const),
+  by: fc.constantFrom("one" as const, "two", "three"),
+  name: usually(3, "server", "elsewhere"),
+  note: usually(4, "deployed" as const, "seen", "left"),
+  carries: usually(3, "all" as const, "some"),
+  isElsewhere,
+  isLate,
+});
 const advances: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("advance" as const),
   ms: fc.option(
@@ -230,6 +244,7 @@ const crashes: fc.Arbitrary<Wish> = fc.record({
 });
 const ticks: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("tick" as const),
+  by,
   isAlarmed: usually(3, true, false),
   isElsewhere,
   meanwhile,
@@ -249,6 +264,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 8, arbitrary: advances },
   { weight: 2, arbitrary: hands },
   { weight: 4, arbitrary: ticks },
+  { weight: 4, arbitrary: notes },
   { weight: 2, arbitrary: crashes },
   { weight: 2, arbitrary: others },
 );

@@ -22,6 +22,7 @@ function factsOfRun(run: Run, now: number): Facts {
     leasedUntil: run.lease?.until ?? null,
     readyAt: readiness(run.readyAt, now),
     isBlocked: run.isBlocked,
+    refusedBy: [...run.refusals.keys()].sort(),
     closed: [...run.closed],
     cancelledPosition: run.cancelledPosition ?? null,
     endedAt: run.endedAt ?? null,

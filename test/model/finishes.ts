@@ -2,6 +2,7 @@
 import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { type ClaimTerms, claim } from "./claims.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
+import { refuse } from "./refusals.ts";
 import {
   earliest,
   fillSlots,
@@ -11,6 +12,7 @@ import {
   isAnswered,
   isAtWork,
   isLive,
+  isOver,
   isReady,
   isSamePlace,
   isStill,
@@ -67,7 +69,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const isEnding = isWhole && isEnd(next);
   if (isEnding) end(run, f, now);
   const added = isEnding ? [] : recordDemands(run, f, through, now);
-  if (isWhole && f.next === "blocked") run.isBlocked = true;
+  if (isWhole && f.next === "blocked") refuse(world, run, f.deployment);
   if (isWhole && f.next === "parked") park(run, now);
 
   const branches = (isEnding ? [] : [...freed, ...added]).map(({ path, occurrence, turn }) => ({
@@ -212,8 +214,10 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   row.losses = noLosses;
   f = settleAnnouncement(run, f);
   if (f.blocked !== undefined) {
-    run.isBlocked = true;
-    return { outcome: "finished", turn: f.turn };
+    const wasBlocked = run.isBlocked;
+    refuse(world, run, f.deployment);
+    const isReady = !run.isBlocked && !isOver(run) && !run.isPaused;
+    return { outcome: "finished", turn: f.turn, isReady: isReady && !wasBlocked };
   }
 
   const { map } = row;

@@ -6,6 +6,7 @@ import {
   makeHand,
   makeList,
   makeMove,
+  makeNote,
   makePrune,
   makeVoid,
   stagesOf,
@@ -54,6 +55,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "move":
       makeMove(script, wish);
+      break;
+    case "note":
+      makeNote(script, wish);
       break;
     case "tick":
       for (const stage of stagesOf(wish)) make(script, stage);

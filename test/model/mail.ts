@@ -42,6 +42,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     dueAt: undefined,
     lastFinish: undefined,
     isBlocked: false,
+    refusals: new Map(),
     closed: [],
     isPaused: false,
     isCancelAsked: false,

@@ -2,10 +2,11 @@
 import { motionMinute } from "../../src/core/motion.ts";
 import { carriedBy, versions } from "./make-turns.ts";
 import { inAnyOrder, text } from "./match.ts";
+import { note } from "./refusals.ts";
 import { arm, earliest, isOver } from "./rules.ts";
 import { list, move, movesFor, nextDueAt, prune, voidLeases } from "./scheduler.ts";
 import { pick, type Script } from "./script.ts";
-import type { AdvanceWish, HandWish, ListWish, MoveWish, TickWish, Wish } from "./wishes.ts";
+import type { AdvanceWish, HandWish, ListWish, MoveWish, NoteWish, TickWish, Wish } from "./wishes.ts";
 import { day, type Listing } from "./world.ts";
 
 const keepMs = 30 * day;
@@ -20,17 +21,26 @@ export function makeList(script: Script, wish: ListWish): void {
   const limit = page?.limit ?? wish.limit;
   const withinMs = page?.withinMs ?? wish.withinMs;
   const after = last === undefined ? undefined : { dueAt: last.dueAt, runId: last.runId };
-  const listing = list(world, { namespace, isNew, withinMs, limit, carries: carriedBy[wish.carries], after });
+  const listing = list(world, {
+    namespace,
+    isNew,
+    withinMs,
+    limit,
+    carries: carriedBy[wish.carries],
+    by: wish.by,
+    after,
+  });
   world.listing = listing;
   const words = `list what is due${isNew ? " to a new deployment" : ""}${wish.carries === "all" ? "" : " carrying some"}${
     after === undefined ? "" : ", next page"
-  }`;
+  }${wish.by === undefined ? "" : ` by ${wish.by}`}`;
   const p = {
     namespace,
     versions: versions[wish.carries],
     limit,
     isNew,
     withinMs,
+    ...(wish.by !== undefined && { deploymentName: "server", deployment: wish.by }),
     ...(after !== undefined && { after }),
   };
   script.add("list_due", p, words, {
@@ -51,7 +61,7 @@ function expectedRuns({ runs }: Listing): unknown[] {
 }
 
 /** Moves what was listed last, however long ago. */
-export function makeMove(script: Script, { isElsewhere, isLate }: MoveWish): void {
+export function makeMove(script: Script, { by, isElsewhere, isLate }: MoveWish): void {
   const { world } = script;
   const { listing } = world;
   if (listing === undefined || listing.runs.length === 0) return;
@@ -65,27 +75,37 @@ export function makeMove(script: Script, { isElsewhere, isLate }: MoveWish): voi
   const seen = moves.map(({ runId, ...one }) => ({ run: script.letter(runId), ...one }));
   const send = (words: string, terms: object, isSecond: boolean): number => {
     let left = 0;
-    script.call("move_due", { namespace, moves, ...terms }, words, isLate, (now) => {
-      const answer = move(now, namespace, moves, isSecond);
+    const p = { namespace, moves, ...(by !== undefined && { deployment: by }), ...terms };
+    script.call("move_due", p, words, isLate, (now) => {
+      const answer = move(now, namespace, moves, { isSecond, by });
       ({ left } = answer);
       return { answer: { now: now.now, ...answer }, hasEffect: true };
     });
     return isLate ? 0 : left;
   };
-  if (send(`move what was seen due: ${text(seen)}`, {}, false) === 0) return;
+  if (send(`move what was seen due${by === undefined ? "" : ` by ${by}`}: ${text(seen)}`, {}, false) === 0) return;
   arm(script.world, [soonAt]);
   send("move what was left", { soonAt }, true);
 }
 
 /** A tick is a look and a move, between which others do what they do. */
-export function stagesOf({ isAlarmed, isElsewhere, meanwhile }: TickWish): readonly Wish[] {
+export function stagesOf({ isAlarmed, by, isElsewhere, meanwhile }: TickWish): readonly Wish[] {
   const all = { isNew: false, withinMs: 0, carries: "all", limit: 100, isNextPage: false } as const;
   return [
     ...(isAlarmed ? [{ kind: "alarm" } as const] : []),
-    { kind: "list", isElsewhere, ...all },
+    { kind: "list", by, isElsewhere, ...all },
     ...meanwhile,
-    { kind: "move", isElsewhere: false, isLate: false },
+    { kind: "move", by, isElsewhere: false, isLate: false },
   ];
+}
+
+export function makeNote(script: Script, { by, name, note: what, carries, isElsewhere, isLate }: NoteWish): void {
+  const namespace = script.namespace(isElsewhere);
+  const p = { namespace, deploymentName: name, deployment: by, note: what, versions: versions[carries] };
+  script.call("note_deployment", p, `note ${name} ${by} ${what} carrying ${carries}`, isLate, (world) => {
+    note(world, { ...p, versions: versions[carries].order });
+    return { answer: { outcome: "noted" }, hasEffect: true };
+  });
 }
 
 export function makeVoid(script: Script, isElsewhere: boolean): void {

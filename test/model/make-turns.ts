@@ -43,6 +43,7 @@ const usualClaim: Omit<ClaimItem, "index"> = {
 };
 const usualClaims: Omit<ClaimWish, "items"> = {
   kind: "claim",
+  by: undefined,
   isElsewhere: false,
   carries: "all",
   environment: "ours",
@@ -71,17 +72,20 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
   const namespace = script.namespace(wish.isElsewhere, own);
   const from = world.environments.has(namespace) ? wish.environment : "ours"; // the first to ask is at home
   const deployment = deployments[from];
-  const terms = { namespace, environment: deployment.endpoint, carries: carriedBy[wish.carries], turns: asked.length };
+  const { by: id } = wish;
+  const carries = carriedBy[wish.carries];
+  const terms = { namespace, environment: deployment.endpoint, carries, by: id, turns: asked.length };
   const p = {
     namespace,
     ...deployment,
     versions: versions[wish.carries],
+    ...(id !== undefined && { deployment: id }),
     leaseMs,
     maxClaims,
     maxBeginnings,
     turns: asked,
   };
-  const by = `${wrong(wish.isElsewhere)}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${from === "ours" ? "" : " from a copy"}`;
+  const by = `${wrong(wish.isElsewhere)}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${from === "ours" ? "" : " from a copy"}${id === undefined ? "" : ` by ${id}`}`;
   const words = `claim${by}: ${asked.map((turn) => describeClaim(script, turn)).join("; ")}`;
   script.call("claim_turns", p, words, wish.isLate, (now) => {
     const turns = inLockOrder(asked, (turn) => claim(now, terms, turn));

@@ -29,7 +29,10 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   const { runId, path, occurrence, turn, token } = holder;
   const finish = { runId, path, occurrence, turn, token };
   const number = holder.attempts + 1;
-  if (item.next === "block") return { turn: { ...finish, blocked: "the code asks for something else" }, deadlines: [] };
+  if (item.next === "block") {
+    const blocked = "the code asks for something else";
+    return { turn: { ...finish, blocked, ...refuserIn(item) }, deadlines: [] };
+  }
   const attempt = { number, beganAt: now, endedAt: now, error: "no luck" };
   const announces = announcedBy(findRun(world, runId, holder.namespace), item);
   if (item.step.startsWith("retry")) {
@@ -83,6 +86,7 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     position,
     next,
     ...(next !== "ready" && next !== "parked" && { value: `${next} by ${holder.token.slice(-4)}` }),
+    ...(next === "blocked" && refuserIn(item)),
     ...(records.length > 0 && { records }),
     ...(demands.length > 0 && { demands }),
     ...(step !== undefined && step.number !== undefined && { attempt: attemptOf(world, step) }),
@@ -97,6 +101,10 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const { timeoutAt } = holder;
   const isTimeoutFirst = timeoutAt !== undefined && timeoutAt <= Math.min(...waitsUntil);
   return { turn, deadlines: isTimeoutFirst ? [...waitsUntil, lookForTimeout(timeoutAt, world.now)] : waitsUntil };
+}
+
+function refuserIn({ by }: FinishItem): { readonly deployment?: string } {
+  return by === undefined ? {} : { deployment: by };
 }
 
 function toNext({ next }: FinishItem, run: Run): FinishRun["next"] {

@@ -21,7 +21,8 @@ begin
       'dispatches', s.dispatches,
       'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
-      'isBlocked', s.blocked is not null, 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
+      'isBlocked', s.blocked is not null, 'refusedBy', coalesce((
+        select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'), 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
       'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
       'records', coalesce((
         select json_agg(json_build_array(h.kind, h.path, h.occurrence, h.value, h.is_failure,

@@ -1,6 +1,7 @@
 /** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
 import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
 import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
+import { hasRefused, hasTaker } from "./refusals.ts";
 import { earliest, findRow, findRun, groupSizeOf, isAtWork, isOver, isReady, isSamePlace, spare } from "./rules.ts";
 import {
   type Answer,
@@ -21,12 +22,14 @@ export interface ListTerms {
   readonly withinMs: number;
   readonly limit: number;
   readonly carries: (run: Run) => boolean;
+  /** Id of the deployment that asks. */
+  readonly by?: string | undefined;
   readonly after: { readonly dueAt: number | null; readonly runId: string } | undefined;
 }
 
 export function list(world: World, terms: ListTerms): Listing {
   const { now } = world;
-  const { namespace, isNew, withinMs, limit, carries, after } = terms;
+  const { namespace, isNew, withinMs, limit, carries, by, after } = terms;
   const runs = world.runs
     .filter(
       (run) =>
@@ -34,7 +37,7 @@ export function list(world: World, terms: ListTerms): Listing {
         carries(run) &&
         (isNew ? isOfInterest(run, now, now + withinMs) : isDue(run, now + withinMs)),
     )
-    .map((run) => look(run, now, now + withinMs))
+    .map((run) => withoutDispatches(look(run, now, now + withinMs), hasRefused(world, run, by)))
     .filter((listed) => after === undefined || isBehind(listed, after))
     .sort((one, other) => (isBehind(one, other) ? 1 : -1))
     .slice(0, limit);
@@ -65,6 +68,12 @@ function isBehind(
 ): boolean {
   const [at, otherAt] = [run.dueAt ?? Number.POSITIVE_INFINITY, other.dueAt ?? Number.POSITIVE_INFINITY];
   return at > otherAt || (at === otherAt && run.runId > other.runId);
+}
+
+/** What another deployment is to claim counts as never dispatched. */
+function withoutDispatches(run: ListedRun, isRefused: boolean): ListedRun {
+  if (!isRefused) return run;
+  return { ...run, dispatches: 0, branches: run.branches.map((branch) => ({ ...branch, dispatches: 0 })) };
 }
 
 function look(run: Run, now: number, soon: number): ListedRun {
@@ -125,18 +134,30 @@ export function movesFor({ runs, now }: Listing): Move[] {
  * Moves those whose due instant is as it was seen. Those that must be looked at before the new one, because they were
  * woken or claimed since, are left for the second call, which knows of an instant that is soon enough.
  */
-export function move(world: World, namespace: string, moves: readonly Move[], isSecond: boolean): Moved {
+export function move(
+  world: World,
+  namespace: string,
+  moves: readonly Move[],
+  { isSecond, by }: { readonly isSecond: boolean; readonly by: string | undefined },
+): Moved {
   let moved = 0;
   let left = 0;
   for (const one of moves) {
     const run = findRun(world, one.runId, namespace);
     if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) continue;
+    const isRefused = hasRefused(world, run, by);
+    const isAtRest = run.status === "parked" && run.rows.every(({ lease }) => lease === undefined);
+    if (isRefused && !run.isBlocked && isAtRest && !hasTaker(world, run)) {
+      run.isBlocked = true;
+      continue;
+    }
     if (!isSecond && !run.isBlocked && isNeededBefore(run, one, world.now)) {
       left += 1;
       continue;
     }
     moved += 1;
     if (!run.isBlocked) run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
+    if (isRefused) continue; // it is another deployment's
     run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {
       const row = findRow(run, place);

@@ -23,8 +23,11 @@ export interface ClaimItem {
   readonly token: "fresh" | "again";
   readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
 }
+/** Id of a deployment. Undefined: of a release that gives none. */
+export type By = "one" | "two" | "three" | undefined;
 export interface ClaimWish {
   readonly kind: "claim";
+  readonly by: By;
   readonly items: readonly ClaimItem[];
   readonly isElsewhere: boolean;
   readonly carries: "all" | "some" | "nothing";
@@ -60,6 +63,8 @@ export interface FinishItem {
   readonly step: "success" | "failure" | "retry soon" | "retry late";
   readonly retryMs: number;
   readonly next: "park" | "go on" | "complete" | "fail" | "block";
+  /** Whose code it is that blocks. */
+  readonly by: By;
   readonly demands: readonly DemandWish[];
   /** Demanded before the turn's own records. */
   readonly isEarly: boolean;
@@ -138,6 +143,7 @@ export interface RenewWish {
 }
 export interface ListWish {
   readonly kind: "list";
+  readonly by: By;
   readonly isElsewhere: boolean;
   readonly isNew: boolean;
   readonly withinMs: number;
@@ -147,6 +153,7 @@ export interface ListWish {
 }
 export interface MoveWish {
   readonly kind: "move";
+  readonly by: By;
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
@@ -168,8 +175,19 @@ export interface PlainWish {
 export interface AlarmWish {
   readonly kind: "alarm";
 }
+/** What a deployment tells of itself. */
+export interface NoteWish {
+  readonly kind: "note";
+  readonly by: "one" | "two" | "three";
+  readonly name: string;
+  readonly note: "deployed" | "seen" | "left";
+  readonly carries: "all" | "some";
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
 export interface TickWish {
   readonly kind: "tick";
+  readonly by: By;
   /** False: a sweep. */
   readonly isAlarmed: boolean;
   readonly isElsewhere: boolean;
@@ -191,5 +209,6 @@ export type Wish =
   | AdvanceWish
   | HandWish
   | AlarmWish
+  | NoteWish
   | TickWish
   | PlainWish;

@@ -120,6 +120,8 @@ export interface Run {
   dueAt: number | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
   isBlocked: boolean;
+  /** When each deployment refused it, by their ids. */
+  readonly refusals: Map<string, number>;
   /** Names of signals that it takes no more. */
   closed: string[];
   isPaused: boolean;
@@ -166,6 +168,16 @@ export interface BranchHolder extends Place {
 }
 export type Holder = RunHolder | BranchHolder;
 
+export interface Deployment {
+  readonly namespace: string;
+  readonly name: string;
+  readonly id: string;
+  /** Of the one workflow, those that it carries. */
+  readonly versions: readonly number[];
+  readonly deployedAt: number;
+  seenAt: number;
+}
+
 export interface World {
   now: number;
   readonly namespaces: readonly [string, string];
@@ -176,6 +188,8 @@ export interface World {
   /** What a finish said, to say it again. */
   sent: Map<string, string>;
   environments: Map<string, string>;
+  /** Of all times. */
+  deployments: Deployment[];
   /** What the scheduler saw last. */
   listing: Listing | undefined;
   lastSignal: { readonly id: string; readonly runId: string; readonly name: string } | undefined;
@@ -226,6 +240,7 @@ export function aWorld(name: string, ids: readonly string[]): World {
     holders: [],
     sent: new Map(),
     environments: new Map(),
+    deployments: [],
     listing: undefined,
     lastSignal: undefined,
     numbers: { token: 0, signal: 0 },

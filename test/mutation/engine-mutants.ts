@@ -275,11 +275,9 @@ export const orderings: readonly Ordering[] = [
     name: "the next turn is dispatched before the finish is answered",
     file: invocation,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "      const answer = await this.#finish(\n        lease,\n        { ...plan, runId: claim.runId,",
+    find: "      const answer = await this.#finish(lease, { ...plan, runId: claim.runId,",
     replace: `      await this.#dispatch([{ runId: claim.runId, turn: claim.turn + 1 }]);
-      const answer = await this.#finish(
-        lease,
-        { ...plan, runId: claim.runId,`,
+      const answer = await this.#finish(lease, { ...plan, runId: claim.runId,`,
   },
   {
     name: "a flight is kept whose finish was deferred",

@@ -127,7 +127,7 @@ export const explained: readonly Explanation[] = [
       "claim_branch: s.status in ('completed', 'failed', 'cancelled') → false",
       "claim_branch: t.ended_at is null → true",
       "claim_branches: t.ended_at is null → true",
-      "finish_branch: t.ended_at is null → true",
+      "refuse_run: t.ended_at is null → true",
       "finish_branch: t.ended_at is not null → false",
       "finish_branches: t.ended_at is not null → false",
     ],

@@ -4,7 +4,7 @@ import { v7 } from "uuid";
 import { expect, test } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
 import { AlarmShards } from "../../src/platform/alarm-shards.ts";
-import { Minutes } from "../../src/platform/minutes.ts";
+import { carriesAllOf, Minutes } from "../../src/platform/minutes.ts";
 import { watch } from "../../src/platform/watch.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -21,13 +21,7 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
   const pass = async (ms: number) => {
     now = await clock.advance(ms);
   };
-  const host = {
-    monotonic: () => now,
-    after: (_: number, act: () => void) => {
-      act();
-      return () => {};
-    },
-  };
+  const host = { monotonic: () => now, after: () => () => {} };
   const objects = Array.from({ length: count }, () => new PlayedObject());
   const dispatched: string[] = [];
   let codeOfObject: keyof typeof deployments = "old";
@@ -43,33 +37,37 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
     const calls = new Calls({ query: database.query, namespace: "default", alarm: shards().alarm, host });
     const dispatch = async (turns: readonly { readonly runId: string }[]) =>
       void dispatched.push(...turns.map(({ runId }) => runId));
-    const engine = new Engine({ calls, workflows: deployments[deployment], dispatch, host });
+    const workflows = deployments[deployment];
+    const engine = new Engine({ calls, workflows, dispatch, host, deployment: { name: "worker", id: deployment } });
     const tick = async () => {
-      const { due, isNew } = await engine.tick({ deployment });
-      if (isNew) await calls.noteDeployment({ environment: "default", deployment, triedThrough: undefined });
+      const { due, isNew } = await engine.tick();
+      if (isNew)
+        await calls.noteDeployment({ environment: "default", deploymentName: "worker", deployment, note: "looked" });
       return { due, isWhole: true };
     };
-    return { calls, tick };
+    const carries = workflows.map(({ contract }) => contract.name);
+    return { calls, tick, code: { id: deployment, carries } };
   };
   const minutes: readonly Minutes[] = objects.map(
     (storage) =>
       new Minutes({
         storage,
         now: () => now,
-        ring: async (noted) => {
-          await code(codeOfObject).tick();
-          return noted === undefined || noted === codeOfObject;
+        ring: async (live) => {
+          const { tick, code: own } = code(codeOfObject);
+          await tick();
+          return carriesAllOf(own, live);
         },
         onError: (error) => expect.fail(String(error)),
       }),
   );
   const cron = (deployment: keyof typeof deployments) =>
-    watch({ shards: shards(), deployment, sweepMs: undefined, tick: code(deployment).tick, tell: () => {} });
+    watch({ shards: shards(), ...code(deployment), sweepMs: undefined, tell: () => {} });
 
   await cron("old");
   await pass(60_000);
   await cron("new");
-  const runId = v7();
+  const runId = v7({ msecs: now });
   await code("new").calls.startRun({
     runId,
     workflow: "second",

@@ -205,11 +205,12 @@ test("it is quiet where no minute rings within two", async () => {
 });
 
 test("it keeps which deployment ticked first, and when was swept; looking writes nothing", async () => {
-  expect(await look()).toMatchObject({ deployment: null, sweptAt: null });
-  await minutes.answer({ note: { deployment: "one", sweptAt: 5 } });
+  const one = { id: "one", carries: ["order@1"] };
+  expect(await look()).toMatchObject({ live: [], sweptAt: null });
+  await minutes.answer({ note: { deployed: one, sweptAt: 5 } });
   await minutes.answer({ note: { sweptAt: 7 } });
   wakeUp();
   const { writes } = object;
-  expect(await look()).toMatchObject({ deployment: "one", sweptAt: 7 });
+  expect(await look()).toMatchObject({ live: [one], sweptAt: 7 });
   expect(object.writes).toBe(writes);
 });

@@ -129,7 +129,7 @@ class Story {
   async #cron(): Promise<void> {
     await watch({
       shards: this.#shards(),
-      deployment: "one",
+      code: { id: "one", carries: [] },
       sweepMs: undefined,
       tick: async () => {
         if (!(await this.#tick())) throw new Error("no database");

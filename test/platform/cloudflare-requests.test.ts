@@ -6,7 +6,7 @@ import { requestsToSelf } from "../../src/platform/cloudflare-requests.ts";
 import { newIsolate } from "../../src/platform/isolate.ts";
 import { secret } from "./a-worker.ts";
 
-const isolate = newIsolate({ publicUrl: () => "https://here.example", secrets: () => [secret], versions: {} }, {});
+const isolate = newIsolate({ publicUrl: () => "https://here.example", secrets: () => [secret], workflows: [] }, {});
 const unclaimed = new LayoverError("database_unavailable", "the turns could not be claimed", { hint: "Later." });
 
 test.each<[string, readonly string[], () => Promise<Response>]>([

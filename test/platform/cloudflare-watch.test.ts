@@ -68,7 +68,7 @@ function shardsOf(remembered: Set<number>): AlarmShards {
 async function cron({ deployment = "one", sweep = sweepMs }: { deployment?: string; sweep?: number | false } = {}) {
   await watch({
     shards,
-    deployment,
+    code: { id: deployment, carries: [] },
     sweepMs: sweep === false ? undefined : sweep,
     tick: () => {
       ticks += 1;
@@ -177,13 +177,22 @@ describe("the cron trigger", () => {
     expect([ticks, reports]).toEqual([3, []]);
   });
 
+  test("ticks for two deployments that share the traffic once each, in whatever order they come", async () => {
+    for (const deployment of ["one", "two", "one", "two", "two", "one"]) await cron({ deployment });
+    expect(ticks).toBe(2);
+    await cron({ deployment: "three" });
+    await cron({ deployment: "two" });
+    expect(ticks).toBe(3);
+  });
+
   test("ticks again for a deployment that one of the objects was not told", async () => {
+    const one = { id: "one", carries: [] };
     await cron();
-    objects[1]?.entries.delete("deployment");
+    objects[1]?.entries.delete("live");
     await cron();
     await cron();
     expect(ticks).toBe(2);
-    expect(objects.map(({ entries }) => entries.get("deployment"))).toEqual(["one", "one"]);
+    expect(objects.map(({ entries }) => entries.get("live"))).toEqual([[one], [one]]);
   });
 
   test("ticks for a minute whose alarm was dropped, and no more when that has ended well", async () => {

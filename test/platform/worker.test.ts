@@ -106,10 +106,12 @@ test("a chain of requests to oneself ends at the twelfth, and the next cron trig
   expect(worker.logged).toEqual([]);
 });
 
-/** What the database knows of who ticked last. */
+/** Which deployment was the last one to look at everything. */
 async function lastDeployment(): Promise<unknown> {
-  const { rows } = await database.pool.query("select deployment from layover.environment");
-  return rows[0]?.deployment;
+  const { rows } = await database.pool.query(
+    "select id from layover.deployment where looked_at is not null order by looked_at desc limit 1",
+  );
+  return rows[0]?.id ?? null;
 }
 
 async function aBlockedRun(worker: AWorker): Promise<string> {
@@ -191,19 +193,19 @@ test("a deployment is new as long as what its first cron trigger has dispatched 
   const runId = await aBlockedRun(worker);
   await worker.restart({ DEPLOYMENT: "two" });
   stage.statements();
-  stage.endpoint.next(answered, answered, answered, answered, refused(400, JSON.stringify(denied)));
+  stage.endpoint.next(answered, answered, answered, answered, answered, refused(400, JSON.stringify(denied)));
   expect(await worker.ring()).toBe("ok");
-  expect(stage.statements()).toEqual(["read_clock", "list_due", "move_due", "prune_runs"]); // and a claim, unread
+  expect(stage.statements()).toEqual(["read_clock", "list_due", "note_deployment", "move_due", "prune_runs"]); // and a claim, unread
   expect(await lastDeployment()).toBe("one");
   expect(await worker.ring()).toBe("ok");
   expect(await worker.run(runId)).toMatchObject({ status: "completed" });
   expect(await lastDeployment()).toBe("two");
 });
 
-test("a deployment without a name is known by the versions that it carries", async () => {
+test("a deployment without an id is known by a digest of its handlers", async () => {
   const worker = await stage.begin();
   await settledIn(worker);
-  expect(await lastDeployment()).toBe("chain@1 deadly@1 fan@1 patient@1 sleepy@1 still@1");
+  expect(await lastDeployment()).toMatch(/^[0-9a-f]{16}$/);
 });
 
 test("a new deployment looks at what is ready, whenever it is due", async () => {

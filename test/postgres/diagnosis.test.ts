@@ -38,7 +38,7 @@ describeEachPostgres(
       });
 
       test.each([
-        ["was claimed once", "claims = 1"],
+        ["was claimed once", "lost = 1"],
         ["was dispatched twice", "dispatches = 2"],
         ["has been due for two minutes", "due_at = layover.now() - interval '2 minutes'"],
         ["is due much later, whatever it was like", "dispatches = 9, due_at = layover.now() + interval '7 hours'"],
@@ -50,8 +50,8 @@ describeEachPostgres(
 
     describe("names what keeps a run", () => {
       test.each([
-        ["crashes", "claims = 2"],
-        ["crashes", "claims = 2, dispatches = 9, due_at = layover.now() - interval '1 hour'"],
+        ["crashes", "lost = 2"],
+        ["crashes", "lost = 2, dispatches = 9, due_at = layover.now() - interval '1 hour'"],
         ["unclaimed", "dispatches = 3"],
         ["unclaimed", "dispatches = 3, due_at = layover.now() + interval '6 hours'"],
         ["unclaimed", "dispatches = 3, due_at = layover.now() - interval '1 hour'"],
@@ -63,7 +63,7 @@ describeEachPostgres(
       });
 
       test.each([
-        ["crashes", "claims = 2"],
+        ["crashes", "lost = 2"],
         ["unclaimed", "dispatches = 3"],
       ])("%s, of the worst of its branches: %s", async (keptBy, assignments) => {
         const run = await aFanOut(stage, ["a", "b", "c"]);
@@ -75,20 +75,20 @@ describeEachPostgres(
       test("but not what kept a branch that is recorded", async () => {
         const run = await aMap(stage, ["a", "b"]);
         await run.finishBranch(stage.onlooker, "a", { token: "a" });
-        await setBranch(run, "a", "claims = 9, dispatches = 9");
+        await setBranch(run, "a", "lost = 9, dispatches = 9");
         expect(await troubles()).toEqual([]);
       });
 
       test("by its own figures, whatever those of its branches", async () => {
         const run = await aFanOut(stage, ["a"]);
-        await set(run, "claims = 4, dispatches = 7");
-        await setBranch(run, "a", "claims = 3, dispatches = 8");
+        await set(run, "lost = 4, dispatches = 7");
+        await setBranch(run, "a", "lost = 3, dispatches = 8");
         expect(await troubles()).toMatchObject([{ keptBy: "crashes", claims: 4, dispatches: 8 }]);
       });
 
       test("in its own namespace", async () => {
         await set(await aRun(stage), "namespace = 'elsewhere', blocked = 'by other code', due_at = null");
-        await set(await aRun(stage), "namespace = 'elsewhere', claims = 9");
+        await set(await aRun(stage), "namespace = 'elsewhere', lost = 9");
         expect(await troubles()).toEqual([]);
       });
     });
@@ -107,6 +107,7 @@ describeEachPostgres(
           workflow: "mail",
           version: 1,
           reason: null,
+          refusedBy: null,
           runs: 3,
           since: noon + 2 * second,
           dispatches: 9,
@@ -115,8 +116,8 @@ describeEachPostgres(
         },
       ]);
       for (const run of [one, two]) await set(run, "dispatches = 0");
-      await set(one, "claims = 2");
-      await set(three, "claims = 6, dispatches = 0");
+      await set(one, "lost = 2");
+      await set(three, "lost = 6, dispatches = 0");
       expect(await troubles()).toMatchObject([{ keptBy: "crashes", runs: 2, claims: 6, example: one.id }]);
     });
 
@@ -128,7 +129,7 @@ describeEachPostgres(
       await block("film", 1, "one");
       await block("film", 1, "other");
       await block("film", 1, "other");
-      await set(await aRunOf("order"), "claims = 2");
+      await set(await aRunOf("order"), "lost = 2");
       const seen = (await troubles()).map(({ keptBy, workflow, version, reason, runs }) =>
         [keptBy, workflow, version, reason, runs].join(" "),
       );
@@ -151,12 +152,12 @@ describeEachPostgres(
             select id, 'default', 'parked', layover.now(), ${value} from run`);
       await fill(9_999, "due_at", "layover.now()");
       const first = await aRunOf("first");
-      await set(first, "claims = 2, due_at = layover.now() - interval '1 second'");
+      await set(first, "lost = 2, due_at = layover.now() - interval '1 second'");
       const last = await aRunOf("last");
       expect(await diagnose()).toMatchObject({ isCut: true, troubles: [{ workflow: "first" }] });
-      await set(last, "claims = 2, due_at = layover.now() + interval '1 second'");
+      await set(last, "lost = 2, due_at = layover.now() + interval '1 second'");
       expect(await troubles()).toMatchObject([{ workflow: "first" }]);
-      await set(first, "claims = 0");
+      await set(first, "lost = 0");
       expect(await troubles()).toEqual([]);
       await fill(1_001, "blocked", "'by other code'");
       const [oldest] = await stage.look(

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import type { Query } from "../../src/core/ports.ts";
 import { Calls } from "../../src/postgres/calls.ts";
+import type { NoteCall } from "../../src/postgres/wire.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 
 const versions = { order: [1] };
@@ -13,6 +14,8 @@ const terms = { namespace: "default", environment: "default", endpoint: "here", 
 const Plan = z.tuple([
   z.object({ Plan: z.object({ "Shared Hit Blocks": z.number(), "Shared Read Blocks": z.number() }) }),
 ]);
+
+const Answer = z.object({ answer: z.object({ isNew: z.boolean() }) });
 
 describeEachPostgres("among many runs that are over", (database) => {
   beforeAll(async () => {
@@ -74,45 +77,139 @@ describe("a deployment", () => {
   async function aDatabase() {
     const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
     await calls.adoptEnvironment("production");
-    const note = (deployment: string) => calls.noteDeployment({ environment: "production", deployment });
-    const isNew = async (deployment: string) => (await calls.listDue({ versions, limit: 1, deployment })).isNew;
-    return { calls, note, isNew };
+    const clock = await database.turnClock();
+    await clock.set(Date.now());
+    const name = { environment: "production", deploymentName: "worker" };
+    const note = (deployment: string, note: NoteCall["note"], more: Partial<NoteCall> = {}) =>
+      calls.noteDeployment({ ...name, deployment, note, ...(note === "deployed" && { versions }), ...more });
+    /** As a deployment's first tick does. */
+    const deploy = async (deployment: string, more: Partial<NoteCall> = {}) => {
+      await clock.advance(1_000);
+      await note(deployment, "deployed", more);
+      await note(deployment, "looked", more);
+    };
+    const look = (deployment: string, deploymentName = "worker") =>
+      calls.listDue({ versions, limit: 9, deployment, deploymentName });
+    const isNew = async (deployment: string) => (await look(deployment)).isNew;
+    return { calls, clock, note, deploy, look, isNew };
   }
 
-  test("is new until it is noted, and again after another one was", async () => {
-    const { note, isNew } = await aDatabase();
-    expect(await isNew("one")).toBe(true);
-    expect(await isNew("one")).toBe(true);
-    await note("one");
-    expect([await isNew("one"), await isNew("two")]).toEqual([false, true]);
-    await note("two");
+  test("is new until it has looked at everything, and does not become so by another one beside it", async () => {
+    const { note, look, deploy, isNew } = await aDatabase();
+    expect(await look("one")).toMatchObject({ isNew: true, isUnnoted: true });
+    await note("one", "deployed");
+    expect(await look("one")).toMatchObject({ isNew: true, isUnnoted: false });
+    await note("one", "looked");
+    expect(await look("one")).toMatchObject({ isNew: false, isUnnoted: false });
+    expect(await isNew("two")).toBe(true);
+    await deploy("two");
+    expect([await isNew("one"), await isNew("two")]).toEqual([false, false]);
+  });
+
+  test("is new again when it is deployed again, as by a rollback", async () => {
+    const { note, deploy, isNew } = await aDatabase();
+    await deploy("one");
+    await deploy("two");
+    await note("one", "deployed");
     expect([await isNew("one"), await isNew("two")]).toEqual([true, false]);
   });
 
+  test("is new again when two others have replaced it and it comes back after hours", async () => {
+    const { clock, note, deploy, look } = await aDatabase();
+    for (const id of ["one", "two", "three"]) await deploy(id);
+    expect(await look("one")).toMatchObject({ isNew: false });
+    await clock.advance(2 * 3_600_000);
+    expect(await look("one")).toMatchObject({ isNew: true, isUnnoted: true });
+    expect(await look("two")).toMatchObject({ isNew: false }); // nobody of its name was seen since
+    await note("three", "seen");
+    expect(await look("two")).toMatchObject({ isNew: true });
+    expect(await look("three")).toMatchObject({ isNew: false });
+  });
+
+  test("is asked to say that it is still there once an hour at most", async () => {
+    const { clock, note, deploy, look } = await aDatabase();
+    await deploy("one");
+    await clock.advance(3_600_000);
+    expect(await look("one")).toMatchObject({ isStale: false });
+    await clock.advance(1);
+    expect(await look("one")).toMatchObject({ isStale: true });
+    await note("one", "seen");
+    expect(await look("one")).toMatchObject({ isStale: false, isNew: false });
+  });
+
+  test("of another name is another one, whatever its id", async () => {
+    const { deploy, look } = await aDatabase();
+    await deploy("one");
+    expect(await look("one", "server")).toMatchObject({ isNew: true, isUnnoted: true });
+  });
+
+  test("is kept among the last ten of its name", async () => {
+    const { deploy, look } = await aDatabase();
+    for (let number = 1; number <= 11; number += 1) await deploy(`build ${number}`);
+    expect([(await look("build 1")).isUnnoted, (await look("build 2")).isUnnoted]).toEqual([true, false]);
+  });
+
   test("is new in a database that was adopted since", async () => {
-    const { calls, note, isNew } = await aDatabase();
-    await note("one");
+    const { calls, deploy, isNew } = await aDatabase();
+    await deploy("one");
     await calls.adoptEnvironment("staging");
     expect(await isNew("one")).toBe(true);
   });
 
+  describe("of the release before, which gives no name,", () => {
+    const anOldOne = async () => {
+      const database_ = await aDatabase();
+      const old = (name: string, call: object) =>
+        database.query(`select layover.${name}($1) as answer`, [
+          JSON.stringify({
+            ...terms,
+            environment: "production",
+            endpoint: database_.calls.endpoint,
+            limit: 9,
+            ...call,
+          }),
+        ]);
+      const note = async (deployment: string) => void (await old("note_deployment", { deployment }));
+      const isNew = async (deployment: string) => {
+        const [row] = await old("list_due", { deployment });
+        return Answer.parse(row).answer.isNew;
+      };
+      return { ...database_, note, isNew };
+    };
+
+    test("is new until it is noted, and again after another one was", async () => {
+      const { note, isNew } = await anOldOne();
+      expect(await isNew("one")).toBe(true);
+      await note("one");
+      expect([await isNew("one"), await isNew("two")]).toEqual([false, true]);
+      await note("two");
+      expect([await isNew("one"), await isNew("two")]).toEqual([true, false]);
+    });
+
+    test("is new again when it comes back after one of this release", async () => {
+      const { note, isNew, deploy } = await anOldOne();
+      await note("one");
+      await deploy("two");
+      expect(await isNew("one")).toBe(true);
+    });
+  });
+
   test("that could not try all blocked runs goes on behind the last one", async () => {
-    const { calls, note } = await aDatabase();
+    const { calls, note, deploy, look } = await aDatabase();
     const runIds = Array.from({ length: 3 }, () => v7());
     for (const runId of runIds) await calls.startRun({ runId, workflow: "order", version: 1, encodedInput: "0null" });
     await database.query("update layover.run_state set blocked = 'by older code', due_at = null");
-    const blocked = async (deployment: string) =>
-      (await calls.listDue({ versions, limit: 9, deployment })).runs.map(({ runId }) => runId);
+    const blocked = async (deployment: string) => (await look(deployment)).runs.map(({ runId }) => runId);
     const [first = "", ...others] = runIds;
-    await calls.noteDeployment({ environment: "production", deployment: "one", triedThrough: first });
+    await deploy("one", { triedThrough: first });
     expect(await blocked("one")).toEqual(others);
     expect(await blocked("two")).toEqual(runIds);
-    await note("one");
+    await note("one", "looked");
     expect(await blocked("one")).toEqual([]);
   });
 
   test("of another environment sees nothing, and is not noted", async () => {
-    const { calls, isNew } = await aDatabase();
+    const { calls, note, isNew } = await aDatabase();
     await calls.startRun({ runId: v7(), workflow: "order", version: 1, encodedInput: "0null" });
     const look = (environment: string) => calls.listDue({ environment, versions, limit: 9, isNew: true });
     expect(await look("production")).toMatchObject({ isOurs: true, isNew: true, runs: [{ isReady: true }] });
@@ -122,7 +219,7 @@ describe("a deployment", () => {
     });
     const copy = new Calls({ query: elsewhere, namespace: "default", alarm: async () => {} });
     expect(await copy.listDue({ environment: "production", versions, limit: 9 })).toMatchObject({ isOurs: false });
-    await calls.noteDeployment({ environment: "staging", deployment: "one" });
+    for (const what of ["deployed", "looked"] as const) await note("one", what, { environment: "staging" });
     expect(await isNew("one")).toBe(true);
   });
 

@@ -2,6 +2,7 @@
  * The processes of the deployment that is live. One that died is replaced at once; a new deployment replaces all of them.
  * Where one process has everything in memory, its successor begins with a tick.
  */
+import type { Code } from "../../src/platform/minutes.ts";
 import type { Move } from "../../src/postgres/wire.ts";
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
@@ -27,6 +28,8 @@ export interface FleetOptions {
 
 const namespace = "simulation";
 const environment = "default";
+/** What its deployments have in common. */
+const stack = "stack";
 /** So little that the history of one run with long results may fill it. */
 const claimBytes = 2_000_000;
 /** As pg.ts has it. */
@@ -113,13 +116,19 @@ export class Fleet implements Source {
    */
   async tick(process: Process, settle: (moves: readonly Move[]) => Promise<boolean>): Promise<number> {
     if (this.#isInMemory) return await this.#tickAhead(process);
-    const { deployment } = this;
+    const deployment = this.code.id;
     const moved: Move[] = [];
     const onMoved = (moves: readonly Move[]) => void moved.push(...moves);
-    const { due, isNew, triedThrough } = await process.engine.tick({ deployment, onMoved });
+    const { due, isNew, triedThrough } = await process.engine.tick({ onMoved });
     const isWhole = await settle(moved);
     if (isWhole && (isNew || triedThrough !== undefined))
-      await process.calls.noteDeployment({ environment, deployment, triedThrough });
+      await process.calls.noteDeployment({
+        environment,
+        deploymentName: stack,
+        deployment,
+        note: "looked",
+        triedThrough,
+      });
     this.#settle(deployment);
     return due;
   }
@@ -128,9 +137,13 @@ export class Fleet implements Source {
     this.#looking.add(process);
   }
 
-  /** What the live deployment is called. */
-  get deployment(): string {
-    return `deployment ${this.#deployments}`;
+  /** The code of the deployment that came last. */
+  get code(): Code {
+    const versions = this.#options.scenario.runs.map((_, number) => number + 1);
+    return {
+      id: `deployment ${this.#deployments}`,
+      carries: versions.filter((version) => this.carries(version)).map(String),
+    };
   }
 
   end(): void {
@@ -153,7 +166,7 @@ export class Fleet implements Source {
   async #tickAhead(process: Process): Promise<number> {
     const looksAhead = this.#looking.delete(process);
     try {
-      return (await process.engine.tick({ looksAhead })).due;
+      return (await process.tick({ looksAhead })).due;
     } catch (error) {
       this.looksAhead(process);
       throw error;
@@ -181,7 +194,7 @@ export class Fleet implements Source {
   }
 
   #settle(deployment: string): void {
-    if (!this.isNew || deployment !== this.deployment) return;
+    if (!this.isNew || deployment !== this.code.id) return;
     this.isNew = false;
     this.settledAt = this.#options.time();
   }
@@ -196,6 +209,7 @@ export class Fleet implements Source {
         return contract === undefined || !this.carries(number + 1) ? [] : [contract.handler(playing(program, world))];
       }),
       namespace,
+      deployment: { name: stack, id: this.code.id },
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
       answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
       ports: outside().ports,
@@ -216,12 +230,12 @@ export class Fleet implements Source {
   /** What died with the last process is armed and dispatched anew. */
   #begin(process: Process, index: number): void {
     const isExclusive = this.#options.scenario.platform === "embedded";
-    const { deployment } = this;
+    const deployment = this.code.id;
     process.isBeginning = true;
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
       process.isBeginning = false;
-      await process.engine.tick({ isNew: true, isExclusive, looksAhead: true });
+      await process.tick({ isNew: true, isExclusive, looksAhead: true });
     };
     const again = (): void =>
       void tick().then(

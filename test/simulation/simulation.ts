@@ -115,7 +115,7 @@ class Simulation {
       tick: (process, settle = async () => true) => this.#fleet.tick(process, settle),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
-      deployment: () => this.#fleet.deployment,
+      code: () => this.#fleet.code,
     });
     this.#passage = new Passage({
       course: () => this.#course,

@@ -24,6 +24,9 @@ begin
     -- Those of the database that this one was copied from are none of ours. Those of this one list themselves again.
     delete from layover.process c where c.namespace = p->>'namespace';
   end if;
+  if v_outcome = 'adopted' then -- a copy's rows tell of deployments that are alive elsewhere
+    delete from layover.deployment d where d.namespace = p->>'namespace';
+  end if;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;

@@ -30,7 +30,8 @@ begin
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
-  select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.last_record_at, t.handed_position, t.timeout_at,
+  select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.refused_by, t.last_record_at, t.handed_position,
+      t.timeout_at,
       t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
       layover.is_carried_here(p, r.workflow, r.version) as is_here
     into s
@@ -51,7 +52,9 @@ begin
       return json_build_object('outcome', 'blocked');
     elsif b.is_released or s.is_cancelling then
       return json_build_object('outcome', 'superseded');
-    elsif not s.is_here then
+    elsif not s.is_here or (s.refused_by is not null
+      and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
+    then
       return json_build_object('outcome', 'not_here');
     elsif b.is_queued then
       return json_build_object('outcome', 'not_ready', 'readyAt', null);

@@ -10,6 +10,10 @@ begin
         'result', case when v.left_out ? 'result' then null else s.result end,
         'error', case when v.left_out ? 'error' then null else s.error end,
         'leftOut', v.left_out, 'blocked', s.blocked,
+        'refusedBy', case when s.ended_at is null then (
+          select json_agg(json_build_object('deployment', f.key, 'at', f.value->'at', 'why', f.value->'why')
+              order by (f.value->>'at')::bigint, f.key)
+            from jsonb_each(s.refused_by) as f) end,
         'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
         'readyAt', layover.to_ms(case when s.ended_at is null then least(s.ready_at, (
           select min(b.ready_at) from layover.pending b

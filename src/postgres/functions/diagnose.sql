@@ -11,10 +11,11 @@ declare
 begin
   return (
     with due as materialized (
-      select s.run_id, s.due_at, s.last_record_at, s.handed_position, s.has_pending,
+      select s.run_id, s.due_at, s.last_record_at, s.handed_position, s.has_pending, s.refused_by,
           greatest(s.lost, b.lost) as claims, greatest(s.dispatches, b.dispatches) as dispatches
         from (
-          select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.lost, t.dispatches
+          select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.lost, t.dispatches,
+              case when t.status = 'parked' and t.ready_at < v_now - interval '1 minute' then t.refused_by end as refused_by
             from layover.run_state t
            where t.namespace = v_namespace and t.due_at <= v_now + interval '6 hours'
            order by t.due_at limit 10000
@@ -25,24 +26,31 @@ begin
            where s.has_pending and q.run_id = s.run_id and q.kind = 'branch' and q.position is null
         ) as b on true
     ), kept as (
-      select d.run_id, d.due_at, k.kept_by, null as reason, d.dispatches, d.claims
+      select d.run_id, d.due_at, k.kept_by, case when k.kept_by = 'refused' then f.why end as reason,
+          case when k.kept_by = 'refused' then f.ids end as refused_by, d.dispatches,
+          d.claims
         from due d
+        cross join lateral (
+          select string_agg(e.key, ', ' order by e.key) as ids, min(e.value->>'why') as why
+            from jsonb_each(d.refused_by) as e) as f
         cross join lateral (select case
             when d.claims > 1 then 'crashes'
+            when d.refused_by is not null then 'refused'
             when d.dispatches > 2 then 'unclaimed'
             when d.due_at < v_now - interval '2 minutes' then 'overdue'
           end as kept_by) as k
        where k.kept_by is not null
       union all
-      (select s.run_id, null, 'blocked', s.blocked, null, null
+      (select s.run_id, null, 'blocked', s.blocked,
+          (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(s.refused_by) as e (key)), null, null
         from layover.run_state s where s.namespace = v_namespace and s.blocked is not null
        order by s.run_id limit 1000)
     ), groups as (
-      select k.kept_by, r.workflow, r.version, k.reason, count(*) as runs, min(k.due_at) as since,
+      select k.kept_by, r.workflow, r.version, k.reason, k.refused_by, count(*) as runs, min(k.due_at) as since,
           max(k.dispatches) as dispatches, max(k.claims) as claims,
           (array_agg(k.run_id order by k.due_at, k.run_id))[1] as example
         from kept k join layover.run r on r.id = k.run_id
-       group by k.kept_by, r.workflow, r.version, k.reason
+       group by k.kept_by, r.workflow, r.version, k.reason, k.refused_by
     )
     select json_build_object(
       'now', layover.to_ms(v_now),
@@ -54,13 +62,17 @@ begin
         select coalesce(json_agg(o.namespace), '[]') from (
           select e.namespace from layover.environment e where e.namespace <> v_namespace order by 1 limit 10) as o),
       'hasRuns', exists (select from layover.run r where r.namespace = v_namespace),
+      'deployments', (
+        select coalesce(json_agg(json_build_object('name', d.name, 'id', d.id,
+            'deployedAt', layover.to_ms(d.deployed_at)) order by d.name, d.deployed_at desc), '[]')
+          from layover.live_deployments(v_namespace) as d),
       'isCut', (select count(*) = 10000 from due),
       'lastTurnAt', layover.to_ms(greatest(
         (select max(d.last_record_at) from due d where d.handed_position >= 0),
         (select max(s.ended_at) from layover.run_state s where s.namespace = v_namespace))),
       'troubles', (
         select coalesce(json_agg(json_build_object('keptBy', g.kept_by, 'workflow', g.workflow, 'version', g.version,
-            'reason', g.reason, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,
+            'reason', g.reason, 'refusedBy', g.refused_by, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,
             'claims', g.claims, 'example', g.example) order by g.kept_by, g.runs desc, g.workflow, g.version), '[]')
           from groups g)));
 end $$;

@@ -14,6 +14,7 @@ declare
   v_left    integer;
   v_continues boolean := false;
   v_is_last boolean;
+  v_is_left boolean;
   v_next    json;
   v_answer  json;
   s         record;
@@ -39,10 +40,13 @@ begin
   end if;
   v_now := layover.now();
   if f ? 'blocked' then
-    update layover.run_state t set blocked = f->>'blocked', due_at = null where t.run_id = v_run and t.ended_at is null;
+    v_is_left := not layover.refuse_run(v_run, f->>'deployment', f->>'blocked');
+    if v_is_left and s.paused_at is null then
+      update layover.run_state t set due_at = least(t.due_at, layover.pick_due(f->'armed', v_now)) where t.run_id = v_run;
+    end if;
     update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0
      where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
-    return json_build_object('outcome', 'finished', 'turn', f->'turn');
+    return json_build_object('outcome', 'finished', 'turn', f->'turn', 'isReady', v_is_left and s.paused_at is null);
   end if;
 
   if f ? 'attempt' then

@@ -32,7 +32,7 @@ begin
          ready_at = case when not v_is_over then v_now end,
          due_at = case when v_next in ('ready', 'parked') and t.paused_at is null and t.blocked is null
            then least(case when t.has_pending or f ? 'demands' then t.due_at end, layover.pick_due(f->'armed', v_now)) end,
-         blocked = case when v_next = 'blocked' then f->>'value' when not v_is_over then t.blocked end,
+         blocked = case when v_next = 'blocked' and not f ? 'deployment' then f->>'value' when not v_is_over then t.blocked end,
          ended_at = case when v_is_over then v_now end,
          result = case when v_next = 'completed' then f->>'value' end,
          error = case when v_next in ('failed', 'cancelled') then f->>'value' end,
@@ -99,6 +99,9 @@ begin
   end if;
   if v_freed is not null then
     v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
+  end if;
+  if v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
+    return layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- for another deployment
   end if;
   return layover.park_run(s.run_id, v_next, v_branches, f->'armed');
 end $$;

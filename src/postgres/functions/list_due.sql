@@ -2,8 +2,12 @@
 -- what may be claimed now and the instant of what comes next. Writes nothing.
 --
 -- To a new deployment runs that are ready or blocked count, whenever they are due. Who asks says so by `isNew`, or names
--- its `deployment`, which is new until note_deployment was told. With `withinMs` what is due soon counts for everybody: who
--- was to dispatch it after a short wait may be dead. Blocked runs come last, so that however many never keep others waiting.
+-- its `deployment` (see note_deployment), which is new until it has noted that it looked at everything. With `withinMs` what is
+-- due soon counts for everybody: who was to dispatch it after a short wait may be dead. Blocked runs come last, so that however
+-- many never keep others waiting. The answer says what the deployment is to note: that it is deployed (`isUnnoted`), or that it
+-- is still there (`isStale`).
+--
+-- A run that the deployment has refused is listed too: another one may get the dispatch. It counts as never dispatched.
 --
 -- Where the database belongs to another environment there is nothing to look at: who may claim nothing must not move what
 -- others wait for.
@@ -15,14 +19,13 @@ language plpgsql volatile as $$
 declare
   v_now   constant timestamptz := layover.now();
   v_limit constant integer := (p->>'limit')::integer;
-  v_known constant layover.environment := (
-    select e from layover.environment e where e.namespace = p->>'namespace');
-  v_is_known constant boolean := v_known.deployment is not distinct from p->>'deployment';
-  v_is_new constant boolean := coalesce((p->>'isNew')::boolean,
-    p ? 'deployment' and not (v_is_known and v_known.tried_through is null));
-  v_tried constant uuid := case when v_is_known then v_known.tried_through end;
+  v_known layover.environment; -- of who gives no name
+  v_noted layover.deployment;
+  v_is_unnoted boolean := false;
+  v_is_new boolean := (p->>'isNew')::boolean;
+  v_tried uuid;
   v_soon  constant timestamptz := v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond';
-  v_until constant timestamptz := case when v_is_new then 'infinity' else v_soon end;
+  v_until timestamptz;
   v_after constant timestamptz := layover.from_ms((p->'after'->>'dueAt')::bigint);
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_runs  json;
@@ -31,8 +34,23 @@ begin
     return json_build_object('now', layover.to_ms(v_now), 'isOurs', false, 'isNew', false, 'runs', '[]'::json,
       'nextDueAt', null);
   end if;
+  if p ? 'deploymentName' then
+    v_noted := (select d from layover.deployment d
+      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment');
+    v_is_unnoted := v_noted.id is null or v_noted.seen_at < v_now - interval '2 hours' and not exists (
+      select from layover.live_deployments(p->>'namespace') as l where l.name = v_noted.name and l.id = v_noted.id);
+    v_tried := case when not v_is_unnoted then v_noted.tried_through end;
+    v_is_new := coalesce(v_is_new, v_is_unnoted or v_noted.looked_at is null);
+  elsif p ? 'deployment' then
+    v_known := (select e from layover.environment e where e.namespace = p->>'namespace');
+    v_tried := case when v_known.deployment = p->>'deployment' then v_known.tried_through end;
+    v_is_new := coalesce(v_is_new, v_known.deployment is distinct from p->>'deployment' or v_tried is not null);
+  end if;
+  v_is_new := coalesce(v_is_new, false);
+  v_until := case when v_is_new then 'infinity' else v_soon end;
   select json_agg(json_build_object('runId', d.run_id, 'turn', d.turn, 'dueAt', layover.to_ms(d.due_at),
-      'dispatches', d.dispatches, 'isReady', d.is_ready, 'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
+      'dispatches', case when d.is_refused then 0 else d.dispatches end, 'isReady', d.is_ready,
+      'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
       'timeoutAt', layover.to_ms(d.timeout_at),
@@ -41,7 +59,9 @@ begin
       'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs
     from (
-      select s.run_id, s.turn, s.due_at, s.dispatches, s.status, s.leased_until, s.ready_at,
+      select s.run_id, s.turn, s.due_at, s.dispatches, s.status,
+          s.refused_by is not null and layover.has_refused(s.refused_by, s.namespace, p->>'deployment') as is_refused,
+          s.leased_until, s.ready_at,
           layover.group_size(s.lost, s.spared, s.token is not null) as group_size,
           coalesce(s.leased_until <= v_now, s.ready_at <= v_now or s.blocked is not null, false) as is_ready,
           case when s.timeout_at > v_now then s.timeout_at end as timeout_at
@@ -72,7 +92,8 @@ begin
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
-            'dispatches', q.dispatches, 'isUnfinished', q.is_unfinished, 'groupSize', q.group_size) order by q.ordinal) filter (where q.is_ready) as ready,
+            'dispatches', case when d.is_refused then 0 else q.dispatches end, 'isUnfinished', q.is_unfinished,
+            'groupSize', q.group_size) order by q.ordinal) filter (where q.is_ready) as ready,
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
             'at', layover.to_ms(q.at)) order by q.ordinal) filter (where not q.is_ready and q.at <= v_soon) as later
         from (
@@ -84,7 +105,8 @@ begin
              and not c.is_released
         ) as q
     ) as b on true;
-  return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
+  return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'isUnnoted', v_is_unnoted,
+    'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
     select layover.to_ms(min(s.due_at)) from layover.run_state s
      where s.namespace = p->>'namespace' and s.due_at > v_now));
 end $$;

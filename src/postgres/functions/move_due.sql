@@ -6,7 +6,8 @@
 -- `skipsLocked`: does not wait for a run that somebody has locked, and names it in `locked`. A user's open transaction that
 -- has signalled one run would otherwise hold up all others of the tick.
 --
--- `isNew`: a new deployment's dispatches are counted from the beginning.
+-- `isNew`: a new deployment's dispatches are counted from the beginning. Of a run that the `deployment` has refused they are not
+-- counted at all: it is claimed by whichever other one gets them. Where none is left that may, the run is blocked.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -16,6 +17,7 @@ declare
   v_need  timestamptz;
   v_moved integer := 0;
   v_left  integer := 0;
+  v_is_refused boolean;
   v_locked uuid[] := '{}';
   v_item  record;
   s       record;
@@ -36,7 +38,7 @@ begin
         continue;
       end if;
     end if;
-    select t.blocked, t.has_pending, coalesce(t.leased_until, t.ready_at) as at into s
+    select t.blocked, t.has_pending, t.status, t.refused_by, coalesce(t.leased_until, t.ready_at) as at into s
       from layover.run_state t
      where t.run_id = v_item.run_id and t.namespace = p->>'namespace' and t.ended_at is null and t.paused_at is null
        and t.due_at is not distinct from v_item.seen_due_at
@@ -48,6 +50,15 @@ begin
         order by b.path, b.occurrence for update;
     end if;
     v_now := layover.now();
+    v_is_refused := s.refused_by is not null
+      and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment');
+    if v_is_refused and s.blocked is null and s.status = 'parked' and not layover.has_taker(v_item.run_id, s.refused_by)
+      and not exists (select from layover.pending b where b.run_id = v_item.run_id and b.token is not null)
+    then
+      update layover.run_state t set blocked = s.refused_by->(p->>'deployment')->>'why', due_at = null
+       where t.run_id = v_item.run_id;
+      continue;
+    end if;
     v_need := case when s.at > v_now or not v_item.is_dispatched then s.at end;
     if s.has_pending then
       select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
@@ -65,14 +76,15 @@ begin
     end if;
     v_moved := v_moved + 1;
     if s.has_pending then
-      update layover.pending b set dispatches = least(case when v_is_new then 0 else b.dispatches end + 1, 100)
+      update layover.pending b set dispatches = case when v_is_refused then b.dispatches
+           else least(case when v_is_new then 0 else b.dispatches end + 1, 100) end
        where b.run_id = v_item.run_id and b.path || '#' || b.occurrence = any (v_item.branches)
          and coalesce(b.leased_until, b.ready_at) <= v_now;
     end if;
     update layover.run_state t
        set due_at = case when s.blocked is null then v_item.due_at end,
-           dispatches = least(case when v_is_new then 0 else t.dispatches end
-             + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100)
+           dispatches = case when v_is_refused then t.dispatches else least(case when v_is_new then 0 else t.dispatches end
+             + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
      where t.run_id = v_item.run_id;
   end loop;
   if layover.is_too_late(p) then

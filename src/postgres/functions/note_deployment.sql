@@ -1,10 +1,46 @@
--- A new deployment's first tick has done its work: from now on list_due knows the deployment. With `triedThrough` it has had
--- no room for all blocked runs, and its next tick goes on behind that one.
+-- What a deployment tells of itself, by `note`:
+--   deployed  it is new here, or deployed again: which versions it carries. What it has refused before it may claim again, and
+--             its next tick looks at all that is ready or blocked.
+--   looked    that tick has done its work. With `triedThrough` it has had no room for all blocked runs, and its next tick goes
+--             on behind that one.
+--   seen      it ticks still.
+--   left      its process ends. If another one of the same deployment goes on, its next tick says so.
+-- A deployment without a name is of a release that knows no rows of deployments: `environment` keeps the last one of these.
 create or replace function layover.note_deployment(p jsonb) returns json
 language plpgsql volatile as $$
+declare
+  v_now  constant timestamptz := layover.now();
+  v_note constant text := coalesce(p->>'note', 'looked');
 begin
-  update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
-   where e.namespace = p->>'namespace' and layover.find_mismatch(p) is null;
+  if layover.find_mismatch(p) is not null then
+    return json_build_object('outcome', 'noted');
+  elsif not p ? 'deploymentName' then
+    update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
+     where e.namespace = p->>'namespace';
+  elsif v_note = 'deployed' then
+    insert into layover.deployment as d (namespace, name, id, versions, wake_address, deployed_at, seen_at)
+      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->>'wakeAddress', v_now, v_now)
+      on conflict (namespace, name, id) do update
+        set versions = excluded.versions, wake_address = excluded.wake_address, deployed_at = v_now, seen_at = v_now,
+          looked_at = null, tried_through = null;
+    delete from layover.deployment d
+     where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (
+       select o.id from layover.deployment o where o.namespace = d.namespace and o.name = d.name
+        order by o.deployed_at desc, o.id offset 10);
+    if coalesce((p->>'isExclusive')::boolean, false) then -- nobody else uses this database: all others are gone
+      delete from layover.deployment d
+       where d.namespace = p->>'namespace' and (d.name, d.id) <> (p->>'deploymentName', p->>'deployment');
+    end if;
+    -- To code of a release before, which a rollback may bring back, this was another deployment.
+    update layover.environment e set deployment = null, tried_through = null
+     where e.namespace = p->>'namespace' and e.deployment is not null;
+  else
+    update layover.deployment d
+       set looked_at = case when v_note = 'looked' and not p ? 'triedThrough' then v_now else d.looked_at end,
+           tried_through = case when v_note = 'looked' then (p->>'triedThrough')::uuid else d.tried_through end,
+           seen_at = case when v_note = 'left' then '-infinity' else v_now end
+     where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment';
+  end if;
   if layover.is_too_late(p) then
     perform layover.refuse_too_late();
   end if;

@@ -18,7 +18,7 @@ begin
   end if;
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
-      t.last_position, t.blocked, t.last_record_at,
+      t.last_position, t.blocked, t.refused_by, t.last_record_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
       t.cancelled_position
     into s
@@ -39,7 +39,9 @@ begin
     return json_build_object('outcome', 'paused');
   end if;
   select layover.is_carried_here(p, r.workflow, r.version) into v_carried from layover.run r where r.id = v_run;
-  if not v_carried then
+  if not v_carried or (s.refused_by is not null
+    and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
+  then
     return json_build_object('outcome', 'not_here');
   end if;
 

@@ -3,7 +3,14 @@
  * where its handler is cut off or throws, and then dropped; its storage fails now and then.
  */
 import type { MinuteStorage } from "../../../src/platform/minutes.ts";
-import { type AlarmLook, type AlarmMessage, Minutes, ringsAt } from "../../../src/platform/minutes.ts";
+import {
+  type AlarmLook,
+  type AlarmMessage,
+  type Code,
+  carriesAllOf,
+  Minutes,
+  ringsAt,
+} from "../../../src/platform/minutes.ts";
 import { PlayedObject } from "../../platform/minute-storage.ts";
 import type { Ground } from "./outside.ts";
 
@@ -48,8 +55,10 @@ export class AlarmObject {
       .map((key) => ringsAt(Number(key.slice("minute/".length))) - this.#offMs);
   }
 
-  get deployment(): unknown {
-    return this.#storage.entries.get("deployment");
+  /** Whether the first tick of a deployment was noted. */
+  knows({ id }: Code): boolean {
+    const live = this.#storage.entries.get("live");
+    return Array.isArray(live) && live.some((code: Code) => code.id === id);
   }
 
   async answer(message: AlarmMessage): Promise<AlarmLook | null> {
@@ -97,13 +106,13 @@ export class AlarmObject {
   }
 
   #kept(tick?: () => Promise<unknown>): Minutes {
-    const { now, deployment } = this.#ground;
+    const { now, code } = this.#ground;
     return new Minutes({
       storage: this.#storage,
       now: () => now() + this.#offMs,
-      ring: async (noted) => {
+      ring: async (live) => {
         await tick?.();
-        return noted === undefined || noted === deployment();
+        return carriesAllOf(code(), live);
       },
       onError: () => {},
     });

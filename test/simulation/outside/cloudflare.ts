@@ -235,13 +235,13 @@ export class Cloudflare implements Outside {
   }
 
   #trigger(process: Process): void {
-    const { now, below, deployment } = this.#ground;
+    const { now, below, code } = this.#ground;
     this.#isCronTwice = !this.#isCronTwice && below(20) === 0;
     this.#cronAt = Math.floor(now() / minuteMs) * minuteMs;
     const shards = this.#isolates.get(process.timers)?.shards;
     if (shards === undefined || below(20) === 0) return; // nobody came
     const tick = () => this.#tick(process);
-    watch({ shards, deployment: deployment(), sweepMs, tick, tell: () => {} }).catch(() => {});
+    watch({ shards, code: code(), sweepMs, tick, tell: () => {} }).catch(() => {});
   }
 
   /** As a visit does it: what the queue refuses is looked at again, and a first tick is one that was taken as a whole. */
@@ -274,7 +274,7 @@ export class Cloudflare implements Outside {
 
   /** No tick of the live deployment was noted everywhere. */
   get #isNew(): boolean {
-    return this.#objects.some(({ deployment }) => deployment !== this.#ground.deployment());
+    return this.#objects.some((object) => !object.knows(this.#ground.code()));
   }
 
   /** When the cron trigger finds something to do; what it asks in vain is left out. */

@@ -1,4 +1,5 @@
 /** What stands outside of every process: what was dispatched, and the alarms. Each platform has rules of its own. */
+import type { Code } from "../../../src/platform/minutes.ts";
 import type { Move } from "../../../src/postgres/wire.ts";
 import type { Source } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
@@ -36,8 +37,8 @@ export interface Ground {
   readonly tick: (process: Process, settle?: (moves: readonly Move[]) => Promise<boolean>) => Promise<number>;
   /** The next tick of this process looks at what others may have missed. */
   readonly looksAhead: (process: Process) => void;
-  /** What the live deployment is called. */
-  readonly deployment: () => string;
+  /** The code of the deployment that came last. */
+  readonly code: () => Code;
   /** The earliest instant at which a scheduler would find anything, by the world's clock. */
   readonly dueAt: () => number | undefined;
 }
