@@ -211,7 +211,7 @@ describe("layover doctor", () => {
       await set(await start("mail", 1), "dispatches = 7, due_at = layover.now() + interval '1 hour'");
       await set(
         await start("film", 3),
-        "status = 'running', claims = 4, token = layover.new_id(), leased_until = layover.now(), ready_at = null",
+        "status = 'running', lost = 4, token = layover.new_id(), leased_until = layover.now(), ready_at = null",
       );
       const { stdout, status } = await doctor({ DATABASE_URL: database.url });
       expect(stdout).toMatch(

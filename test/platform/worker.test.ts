@@ -268,13 +268,13 @@ test("where runs are more than may be carried at a time, each goes one request f
   expect(await records()).toEqual(runIds.map(() => 2));
 });
 
-test("of hundreds of runs that were claimed and not finished each cron trigger has ten tried, and counts no other", async () => {
+test("of hundreds of runs that lost lease after lease each cron trigger has ten tried, each alone, and counts no other", async () => {
   const clock = await database.turnClock();
   const worker = await stage.begin();
   await database.pool.query(`select layover.start_run(json_build_object('namespace', 'default', 'workflow', 'still',
     'version', 1)::jsonb) from generate_series(1, 200)`);
   await database.pool.query(`update layover.run_state set status = 'running', token = gen_random_uuid(),
-    leased_until = layover.now()`);
+    leased_until = layover.now(), lost = 4`);
   await clock.advance(120_000);
   stage.statements();
   expect(await worker.ring()).toBe("ok");
