@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
 import { readEffects } from "./effects.ts";
 import { Havoc, type HavocOptions } from "./havoc.ts";
+import { Outages } from "./outages.ts";
 import { type Errand, Outside } from "./outside.ts";
 import { Site, type SiteOptions } from "./site.ts";
 import { type Evidence, faultsOf, isWornOut, type SentSignal } from "./verdict.ts";
@@ -19,6 +20,8 @@ export interface CampaignOptions extends SiteOptions, HavocOptions {
    * `deploys`: processes are replaced one after the other.
    */
   readonly wokenBy: "cron" | "deploys";
+  /** Instead of havoc, the database has outages: `long` ones of up to three minutes. Default: none. */
+  readonly outages?: "short" | "long" | undefined;
   readonly report: (line: string) => void;
 }
 
@@ -49,7 +52,7 @@ class Campaign {
   readonly #site: Site;
   readonly #watcher: Watcher;
   readonly #outside: Outside;
-  readonly #havoc: Havoc;
+  readonly #havoc: Havoc | Outages;
   readonly #errands: Errand[] = [];
   readonly #violations: Violation[] = [];
   readonly #beganAt = performance.now();
@@ -61,7 +64,11 @@ class Campaign {
     this.#options = options;
     const watcher = new Watcher(site.pool);
     this.#watcher = watcher;
-    this.#havoc = new Havoc(site, options, () => watcher.recorded);
+    const { outages } = options;
+    this.#havoc =
+      outages === undefined
+        ? new Havoc(site, options, () => watcher.recorded)
+        : new Outages(site, { ...options, areLong: outages === "long" }, watcher);
     const chance = new Chance(options.seed, 1);
     const anyUrl = () => chance.pick(site.berths).url;
     this.#outside = new Outside({ apiKey: site.apiKey, anyUrl, random: chance.next });
@@ -74,7 +81,9 @@ class Campaign {
     await this.#havoc.wreak();
     this.#isChaos = false;
     report("quiet");
-    const deploying = wokenBy === "deploys" ? this.#havoc.deploy(() => this.#isOver) : undefined;
+    const havoc = this.#havoc;
+    const isDeploying = wokenBy === "deploys" && havoc instanceof Havoc;
+    const deploying = isDeploying ? havoc.deploy(() => this.#isOver) : undefined;
     await Promise.race([living, delay(quietMs, undefined, { ref: false })]);
     this.#isOver = true;
     this.#watcher.close();
@@ -111,12 +120,12 @@ class Campaign {
 
   async #progress(): Promise<void> {
     await this.#every(progressMs, async () => {
-      const { kill, freeze, stop, crash } = this.#havoc.struck;
+      const struck = Object.entries(this.#havoc.struck).map(([what, count]) => `${count} ${what}`);
       const over = this.#errands.length - this.#watcher.underWayCount;
       const seconds = Math.round((performance.now() - this.#beganAt) / 1_000);
       this.#options.report(
-        `${seconds} s: ${this.#errands.length} runs, ${over} over; ${kill} kills, ${freeze} freezes, ${stop} stops, ` +
-          `${crash} crashes, ${this.#havoc.cutCount} cuts; ${this.#violations.length + this.#watcher.violations.length} violations`,
+        `${seconds} s: ${this.#errands.length} runs, ${over} over; ${struck.join(", ")}, ` +
+          `${this.#havoc.cutCount} cuts; ${this.#violations.length + this.#watcher.violations.length} violations`,
       );
     });
   }
@@ -125,7 +134,9 @@ class Campaign {
     const evidence = await this.#gather();
     const violations = [...this.#watcher.violations, ...this.#violations];
     for (const error of this.#havoc.failures) violations.push({ runId: "none", what: String(error) });
-    const wornOut = [...evidence].filter(([, all]) => isWornOut(all)).map(([runId]) => runId);
+    // An outage kills no process, so it wears out no step.
+    const mayWear = this.#havoc instanceof Havoc;
+    const wornOut = [...evidence].filter(([, all]) => mayWear && isWornOut(all)).map(([runId]) => runId);
     for (const [runId, all] of evidence) {
       if (!wornOut.includes(runId)) violations.push(...faultsOf(all).map((what) => ({ runId, what })));
     }
@@ -137,8 +148,18 @@ class Campaign {
       ...{ ...this.#havoc.struck, deploys: this.#havoc.deploys, cuts: this.#havoc.cutCount, ...this.#havoc.cuts },
       ...{ deadlocks: this.#watcher.deadlocks, handovers: this.#site.pooler.handovers },
       ...Object.fromEntries(this.#outside.passed),
+      ...this.#recoveries(),
     };
     return { counts, violations, evidence, complaints: this.#site.complaints };
+  }
+
+  /** The longest time until everything moved again, by what had happened. */
+  #recoveries(): Readonly<Record<string, number>> {
+    const { recoveries } = this.#havoc instanceof Outages ? this.#havoc : { recoveries: [] };
+    const all = Map.groupBy(recoveries, ({ after }) => after);
+    return Object.fromEntries(
+      [...all].map(([after, each]) => [`ms until all moved after "${after}"`, Math.max(...each.map(({ ms }) => ms))]),
+    );
   }
 
   async #gather(): Promise<ReadonlyMap<string, Evidence>> {

@@ -38,6 +38,27 @@ describe("a connection that is cut at a statement", () => {
     await expect.poll(count).toBe(1);
   });
 
+  test("that goes silent is neither answered nor closed, and new ones work when it is over", async () => {
+    await note("first");
+    cutter.silence();
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    note("lost").then(end, end);
+    const other = new Client(cutter.url);
+    other.on("error", () => {});
+    other.connect().then(end, end);
+    expect(await count()).toBe(1);
+    cutter.speak();
+    const later = new Client(cutter.url);
+    await later.connect();
+    await later.query("insert into note values ('later')");
+    await later.end();
+    expect(await count()).toBe(2);
+    expect(isOver).toBe(false);
+  });
+
   test("knows a statement that was prepared before, and leaves all others alone", async () => {
     await note("first");
     cutter.arm("before", /insert into note/);

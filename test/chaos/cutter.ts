@@ -5,6 +5,8 @@
  *   before    nothing of it arrives
  *   during    it arrives, and who sent it is gone: nobody knows what became of it
  *   after     it is committed, and the answer is lost
+ *
+ * Or one that goes silent: nothing passes any more, and nobody is told.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -25,6 +27,9 @@ export class Cutter {
   readonly #server: Server;
   readonly #to: URL;
   readonly #sockets = new Set<Socket>();
+  /** Each makes one connection silent. */
+  readonly #hushes = new Set<() => void>();
+  #isSilent = false;
   #armed: { readonly cut: Cut; readonly at: RegExp }[] = [];
 
   private constructor({ to }: CutterOptions) {
@@ -52,6 +57,17 @@ export class Cutter {
     this.#armed.push({ cut, at });
   }
 
+  /** From now on nothing passes, neither on new connections nor on those that are open, which stay silent for ever. */
+  silence(): void {
+    this.#isSilent = true;
+    for (const hush of this.#hushes) hush();
+  }
+
+  /** New connections work again. */
+  speak(): void {
+    this.#isSilent = false;
+  }
+
   disarm(): void {
     this.#armed = [];
   }
@@ -67,6 +83,11 @@ export class Cutter {
     const asked = new Frames("client");
     const answered = new Frames("server");
     let cut: Cut | undefined;
+    let isSilent = this.#isSilent;
+    const hush = () => {
+      isSilent = true;
+    };
+    this.#hushes.add(hush);
     const part = () => {
       client.destroy();
       server.destroy();
@@ -77,10 +98,12 @@ export class Cutter {
       socket.on("error", part);
       socket.on("close", () => {
         this.#sockets.delete(socket);
+        this.#hushes.delete(hush);
         part();
       });
     }
     client.on("data", (chunk) => {
+      if (isSilent) return;
       for (const frame of asked.take(chunk)) {
         const statement = statements.executedBy(frame);
         if (cut === undefined && statement !== undefined) cut = this.#take(statement);
@@ -90,6 +113,7 @@ export class Cutter {
       }
     });
     server.on("data", (chunk) => {
+      if (isSilent) return;
       if (cut !== "after") client.write(chunk);
       if (answered.take(chunk).some(endsAnswer) && cut === "after") part();
     });

@@ -8,6 +8,9 @@
  *   --processes N   (4)
  *   --postgres V    15 or 18 (18)
  *   --deploys       replace processes in the end, instead of waiting for the scheduler: quicker, and proves less
+ *   --outages       only the database fails, for 3 to 30 s: gone, silent, read-only, full, its clock set back; with two
+ *                   processes where nothing else is said. After each, all runs must move again within a minute
+ *   --long          ... gone for three minutes, too
  *   --deadlocks     something else: hunt for deadlocks, every two functions on the same few runs
  */
 import { parseArgs } from "node:util";
@@ -19,7 +22,9 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "1" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e9)) },
     people: { type: "string", default: "40" },
-    processes: { type: "string", default: "4" },
+    processes: { type: "string" },
+    outages: { type: "boolean", default: false },
+    long: { type: "boolean", default: false },
     postgres: { type: "string", default: "18" },
     deploys: { type: "boolean", default: false },
     deadlocks: { type: "boolean", default: false },
@@ -39,7 +44,8 @@ async function wageChaos(): Promise<boolean> {
     seed,
     chaosMs: forMs,
     people: numberOf("people"),
-    berths: numberOf("processes"),
+    berths: values.processes === undefined ? (values.outages ? 2 : 4) : numberOf("processes"),
+    outages: values.outages ? (values.long ? "long" : "short") : undefined,
     version,
     leaseMs: 2_000,
     quietMs: 6 * 60_000,

@@ -67,6 +67,12 @@ export class Watcher {
     return this.#underWay.size;
   }
 
+  /** How many records each run has that is under way and was seen. */
+  get underWay(): ReadonlyMap<string, number> {
+    const seen = [...this.#underWay].flatMap((runId) => this.#seen.get(runId) ?? []);
+    return new Map(seen.map(({ runId, records }) => [runId, records.length]));
+  }
+
   find(runId: string): SeenRun | undefined {
     return this.#seen.get(runId);
   }

@@ -1,0 +1,154 @@
+/**
+ * The database as it fails in production, for seconds or minutes: it is gone, silent, read-only, full, or its clock is set
+ * back. One after the other; after each of them every run that was under way must move again within a minute, unless it
+ * waits for an instant of the database's clock, which is five minutes further away once that was set back.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { Chance } from "../engine/chance.ts";
+import type { Site } from "./site.ts";
+import type { Watcher } from "./watcher.ts";
+
+export interface OutagesOptions {
+  readonly seed: number;
+  /** How long things go wrong: longer, if by then not each kind of outage has happened. */
+  readonly chaosMs: number;
+  /** Whether the database is also gone for three minutes. */
+  readonly areLong: boolean;
+}
+
+const kinds = ["gone", "gone for long", "silent", "read-only", "full", "clock back"] as const;
+type Kind = (typeof kinds)[number];
+
+const shortMs = 3_000;
+const longMs = 30_000;
+const longestMs = 180_000;
+/** Longer than the 15 s after which a connection that does not answer is ended. */
+const silentMs = 20_000;
+const refusingMs = 10_000;
+const stepMs = 300_000;
+/** From when the database is back until each run has moved. */
+const motionMs = 60_000;
+const lookMs = 200;
+const calmMs = 4_000;
+
+export class Outages {
+  readonly struck: Record<Kind, number> = {
+    gone: 0,
+    "gone for long": 0,
+    silent: 0,
+    "read-only": 0,
+    full: 0,
+    "clock back": 0,
+  };
+  /** How long it took until everything moved again, in milliseconds, by what had happened. */
+  readonly recoveries: { readonly after: Kind; readonly ms: number }[] = [];
+  readonly failures: unknown[] = [];
+  readonly deploys = 0;
+  readonly cuts = {};
+  readonly cutCount = 0;
+  readonly #site: Site;
+  readonly #options: OutagesOptions;
+  readonly #watcher: Watcher;
+  #backMs = 0;
+
+  constructor(site: Site, options: OutagesOptions, watcher: Watcher) {
+    this.#site = site;
+    this.#options = options;
+    this.#watcher = watcher;
+  }
+
+  /** Resolves when it was enough, and everything is up again. */
+  async wreak(): Promise<void> {
+    const { seed, chaosMs } = this.#options;
+    const chance = new Chance(seed, 0);
+    const endsAt = performance.now() + chaosMs;
+    let left: readonly Kind[] = [];
+    for (let isComplete = false; !isComplete || performance.now() < endsAt; isComplete ||= left.length === 0) {
+      if (left.length === 0) left = kinds;
+      // The clock last: those who wait for it do nothing meanwhile.
+      const others = left.filter((kind) => kind !== "clock back");
+      const kind = chance.pick(others.length === 0 ? left : others);
+      left = left.filter((other) => other !== kind);
+      await delay(calmMs + chance.below(calmMs));
+      this.struck[kind] += 1;
+      await this.#strike(kind);
+      await this.#untilMotion(kind);
+    }
+  }
+
+  async #strike(kind: Kind): Promise<void> {
+    switch (kind) {
+      case "gone":
+        return await this.#site.interruptPostgres("stop", shortMs);
+      case "gone for long":
+        return await this.#site.interruptPostgres("crash", this.#options.areLong ? longestMs : longMs);
+      case "silent":
+        for (const cutter of this.#site.cutters) cutter.silence();
+        await delay(silentMs);
+        for (const cutter of this.#site.cutters) cutter.speak();
+        return;
+      case "read-only":
+        await this.#say("alter system set default_transaction_read_only = on", "select pg_reload_conf()");
+        await delay(refusingMs);
+        await this.#say("alter system reset default_transaction_read_only", "select pg_reload_conf()");
+        return;
+      case "full":
+        await this.#say(fill, ...tables.map((table) => `create trigger full_disk before insert on ${table} ${refuse}`));
+        await delay(refusingMs);
+        await this.#say(...tables.map((table) => `drop trigger full_disk on ${table}`));
+        return;
+      case "clock back":
+        this.#backMs += stepMs;
+        await this.#say(
+          `create or replace function layover.now() returns timestamptz language sql volatile
+             as $$ select clock_timestamp() - interval '${this.#backMs} milliseconds' $$`,
+        );
+    }
+  }
+
+  async #awakeOf(runIds: readonly string[]): Promise<readonly string[]> {
+    const { rows } = await this.#site.pool.query<{ runId: string }>(awake, [runIds]);
+    return rows.map(({ runId }) => runId);
+  }
+
+  async #say(...statements: readonly string[]): Promise<void> {
+    for (const statement of statements) await this.#site.pool.query(statement);
+  }
+
+  /** Until each run that is under way now has a new record, waits for the clock, or is over. */
+  async #untilMotion(after: Kind): Promise<void> {
+    const since = performance.now();
+    const before = this.#watcher.underWay;
+    for (;;) {
+      const ms = Math.round(performance.now() - since);
+      const now = this.#watcher.underWay;
+      const unmoved = [...before].filter(([runId, records]) => now.get(runId) === records).map(([runId]) => runId);
+      const still = unmoved.length === 0 ? [] : await this.#awakeOf(unmoved);
+      if (still.length === 0) {
+        this.recoveries.push({ after, ms });
+        return;
+      }
+      if (ms > motionMs) {
+        const runs = still.join(", ");
+        this.failures.push(
+          new Error(`${ms} ms after the database was ${after}, ${still.length} runs stand still: ${runs}`),
+        );
+        return;
+      }
+      await delay(lookMs);
+    }
+  }
+}
+
+/** Of runs those that wait for no instant which the clock has put off. */
+const awake = `
+  select s.run_id as "runId" from layover.run_state s
+   where s.run_id = any ($1) and s.ended_at is null and coalesce(least(coalesce(s.leased_until, s.ready_at), (
+       select min(coalesce(b.leased_until, b.ready_at)) from layover.pending b
+        where b.run_id = s.run_id and b.kind = 'branch' and b.position is null and not b.is_queued and not b.is_released
+     )), '-infinity') < layover.now() + interval '10 seconds'`;
+
+const tables = ["layover.run", "layover.record", "layover.pending", "layover.signal", "chaos.effect"];
+const refuse = "for each statement execute function chaos.is_full()";
+const fill = `create or replace function chaos.is_full() returns trigger language plpgsql as $$
+  begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`;
