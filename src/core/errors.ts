@@ -70,6 +70,8 @@ export const errorCodes = {
   /** What answered the client is not layover, or a version of it that says what this one does not know. */
   unexpected_answer: 502,
   too_late: 503,
+  /** The server holds as many bytes of requests as it may. */
+  busy: 503,
   /** This process is about to end. */
   closing: 503,
   /** What was asked of the platform, or a pass of the scheduler, had no end within its time limit. */

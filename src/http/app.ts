@@ -15,6 +15,7 @@ import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { answerTo } from "./answer.ts";
+import { BodyRoom } from "./body-room.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
@@ -37,6 +38,8 @@ export interface AppOptions {
   /** Who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /** How many bytes of bodies are answered at once. Default: 32 MiB. */
+  readonly bodyBytes?: number | undefined;
   /** What earlier apps of this process have learned. Default: nothing. */
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send it more. Default: never. */
@@ -50,6 +53,9 @@ const slackBytes = 64 * 1024;
 
 /** How many lists and histories are read at once. node-postgres' pool has ten connections by default. */
 const mostHeavy = 3;
+
+/** Some 30 bodies with the largest value that can be stored. */
+const mostBodyBytes = 32 * 1024 * 1024;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
@@ -83,6 +89,7 @@ export function createApp(options: AppOptions): Hono {
   ];
 
   const heavy = new Lane(mostHeavy);
+  const room = new BodyRoom(options.bodyBytes ?? mostBodyBytes);
   const { revokedKeys } = remembered;
   /** Each statement asks whether the key was revoked. Once one has told so, none is sent. */
   const byKey = async (keyId: string, answer: (client: Client) => Promise<Response>): Promise<Response> => {
@@ -112,7 +119,8 @@ export function createApp(options: AppOptions): Hono {
           seesStacks: caller?.scopes.includes("admin") ?? false,
         });
       const pass = () => (caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, answer));
-      return await (route.isHeavy ? heavy.pass(pass, request.signal) : pass());
+      if (route.isHeavy) return await heavy.pass(pass, request.signal);
+      return await room.hold(request, maxBytes, pass);
     } catch (error) {
       const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
       if (isOurs) onError(error, request);
