@@ -19,7 +19,7 @@ export const callback = new Command("callback")
   .description(
     "Says what became of a callback that a run waits for, and writes the link that answers it to stdout. Or answers it. The key needs the scope callbacks.",
   )
-  .argument("<run>", "our id of it, or WORKFLOW/ID by your own")
+  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
   .argument(
     "<name>",
     "of the callback; its place, as layover show has it, where the run waits for several of that name",
@@ -45,7 +45,9 @@ export const callback = new Command("callback")
       if (resolve !== undefined) return await api.post(`${path}/resolve`, value);
       return await (reject === undefined ? api.get(path) : api.post(`${path}/reject`, { message: reject }));
     };
-    const answer = await withDeployment((deployment) => withRun(run, (named) => ask(deployment, named)));
+    const answer = await withDeployment((deployment) =>
+      withRun(deployment.client, run, (named) => ask(deployment, named)),
+    );
     if (json) printJson(answer);
     else if (resolve !== undefined) print("Resolved.");
     else if (reject !== undefined) print("Rejected.");

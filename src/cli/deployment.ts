@@ -5,6 +5,7 @@ import { workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { Api, type ApiOptions } from "../http/api.ts";
 import { HttpClient } from "../http/http-client.ts";
+import { findByPart, isPartOfId, type Lister } from "./run-ids.ts";
 import { plain } from "./screen.ts";
 import { apiKey, deploymentUrl } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
@@ -58,14 +59,19 @@ function refusal(error: LayoverError, url: string): Error {
 export type RunName = { readonly runId: string } | { readonly workflow: string; readonly id: string };
 
 /**
- * Does something with the run that is named by our id, or as WORKFLOW/ID by the user's own. Either may have slashes in it,
- * so each of these is taken for the one between them, until there is such a run.
+ * Does something with the run that is named by our id, by a part of that, or as WORKFLOW/ID by the user's own. Either of
+ * these two may have slashes in it, so each is taken for the one between them, until there is such a run.
  *
  * @throws UsageError; LayoverError `unknown_run`, `unknown_workflow`
  */
-export async function withRun<Result>(text: string, work: (name: RunName) => Promise<Result>): Promise<Result> {
+export async function withRun<Result>(
+  client: Lister,
+  text: string,
+  work: (name: RunName) => Promise<Result>,
+): Promise<Result> {
   const failures: LayoverError[] = [];
-  for (const name of namesIn(text)) {
+  const names = isPartOfId(text) ? [{ runId: await findByPart(client, text) }] : namesIn(text);
+  for (const name of names) {
     try {
       return await work(name);
     } catch (error) {
@@ -82,7 +88,7 @@ function namesIn(text: string): readonly RunName[] {
   if (slashes.length > 0)
     return slashes.map(({ index }) => ({ workflow: text.slice(0, index), id: text.slice(index + 1) }));
   throw new UsageError(`There is no run ${JSON.stringify(text)}: our id of a run is a uuid.`, {
-    hint: `By your own id of it, say of which workflow: WORKFLOW/${text}`,
+    hint: `Name it by our id or the part of it that layover runs shows, or by your own id and its workflow: WORKFLOW/${text}`,
   });
 }
 

@@ -1,99 +1,16 @@
 #!/usr/bin/env node
-/** The command `layover`. One file a command; what they throw becomes a sentence and an exit code here. */
-import { inspect } from "node:util";
-import { Command, CommanderError } from "commander";
-import { LayoverError } from "../core/errors.ts";
-import { SetupError } from "../postgres/setup-error.ts";
-import { ownVersion } from "../postgres/sql-files.ts";
-import { adopt } from "./adopt.ts";
-import { callback } from "./callback.ts";
-import { dev } from "./dev.ts";
-import { doctor } from "./doctor.ts";
-import { init } from "./init.ts";
-import { keys } from "./keys.ts";
-import { migrate } from "./migrate.ts";
-import { runs } from "./runs.ts";
-import { note, plain } from "./screen.ts";
-import { loadSettings } from "./settings.ts";
-import { show } from "./show.ts";
-import { signal } from "./signal.ts";
-import { start } from "./start.ts";
-import { UsageError } from "./usage-error.ts";
+/**
+ * The command `layover`. It imports nothing before it has looked at Node's version: on an older Node what it needs ends in
+ * the middle of something, or cannot even be read.
+ */
+const oldest = 22;
+const { node } = process.versions;
 
-const program = new Command("layover")
-  .description("Durable workflows on your own Postgres.")
-  .version(ownVersion())
-  .exitOverride()
-  // What comes after a command belongs to it: `start order --version 2` asks for no version of ours.
-  .enablePositionalOptions()
-  // Said in our own words, by `complaint`.
-  .configureOutput({ outputError: () => {} })
-  .hook("preAction", () => loadSettings());
-
-const groups: Readonly<Record<string, readonly Command[]>> = {
-  "Begin:": [init, dev],
-  "Your database:": [migrate, keys, adopt, doctor],
-  "Runs, by the API of what you deployed:": [runs, show, start, signal, callback],
-};
-for (const [group, commands] of Object.entries(groups)) {
-  for (const command of commands) program.addCommand(inheriting(command, program).helpGroup(group));
-}
-program.addHelpText(
-  "after",
-  `
-Settings are environment variables, also from .env and .dev.vars in this folder:
-  DATABASE_URL         your Postgres: postgres://USER:PASSWORD@HOST/DATABASE
-  LAYOVER_SECRET       the deployment's root secret
-  LAYOVER_URL          its address, with its prefix; http://localhost:3000, if unset
-  LAYOVER_KEY          an API key of it; that of layover dev in this folder, if unset
-  LAYOVER_NAMESPACE    as the deployment has it; default, if unset
-  LAYOVER_ENVIRONMENT  as the deployment has it; default, if unset`,
-);
-
-/** commander hands its settings down only to what is made by the parent itself. */
-function inheriting(command: Command, parent: Command): Command {
-  command.copyInheritedSettings(parent);
-  for (const inner of command.commands) inheriting(inner, command);
-  return command;
+if (Number.parseInt(node, 10) < oldest) {
+  process.stderr.write(`layover needs Node ${oldest} or newer, and this is Node ${node}.\n`);
+  process.exitCode = 1;
+} else {
+  await import("./program.ts");
 }
 
-/** A mistake of ours, or of the user's code, is shown whole. */
-function complaint(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\n${error.hint}`;
-  if (error instanceof LayoverError) return `${asSentence(plain(error.message))}\n${plain(error.hint)}`;
-  if (error instanceof CommanderError) return mistyped(error);
-  return error instanceof SetupError ? error.message : inspect(error);
-}
-
-/** `error: unknown option '--prot'\n(Did you mean --port?)` */
-function mistyped({ message }: CommanderError): string {
-  const [what = "", suggestion = ""] = message.replace(/^error: /, "").split("\n");
-  const hint = suggestion === "" ? `${nameOf(asked())} --help says what there is.` : suggestion.slice(1, -1);
-  return `${asSentence(what)}\n${hint}`;
-}
-
-/** The innermost command that the arguments name. */
-function asked(): Command {
-  let command = program;
-  for (const word of process.argv.slice(2)) {
-    command = command.commands.find((inner) => inner.name() === word) ?? command;
-  }
-  return command;
-}
-
-function nameOf(command: Command): string {
-  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
-}
-
-function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
-}
-
-try {
-  await program.parseAsync(process.argv.length > 2 ? process.argv : [...process.argv, "help"]);
-} catch (error) {
-  const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
-  if (!isHelp) note(complaint(error));
-  // Not `exitCode`: what had begun before it failed must not keep the process alive.
-  process.exit(error instanceof CommanderError ? error.exitCode : 1);
-}
+export {};

@@ -5,7 +5,8 @@ import { type RunStatus, type RunView, runStatuses } from "../client/run-view.ts
 import type { HttpClient } from "../http/http-client.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
 import { withDeployment } from "./deployment.ts";
-import { type Cell, plain, print, printJson, table } from "./screen.ts";
+import { shortIds } from "./run-ids.ts";
+import { type Cell, plain, print, printJson, screenWidth, table } from "./screen.ts";
 import { clockTime, fromNow, lasting } from "./times.ts";
 import { coloured, describeError } from "./values.ts";
 
@@ -20,7 +21,9 @@ interface Options {
 
 export const runs = new Command("runs")
   .summary("lists runs")
-  .description("Lists runs, newest first.")
+  .description(
+    "Lists runs, newest first. In a terminal it shows the end of each id, which names a run for the other commands, too.",
+  )
   .option("--workflow <name>", "of this workflow")
   .addOption(new Option("--status <status>", "in this state").choices(runStatuses))
   .option("--tag <name:value>", "with this tag; any number of times: with all of them", tagIn)
@@ -33,18 +36,25 @@ export const runs = new Command("runs")
     if (json) return printJson(page);
     const { cursor } = page;
     if (page.runs.length === 0) {
-      if (cursor === undefined) return print("There is no such run.");
+      if (cursor === undefined) return print(nothingFound({ ...filter, tags }));
       return print(`None of the newest runs is one. Older ones: --cursor ${plain(cursor)}`);
     }
     const now = new Date();
-    print(
-      table(
-        columns,
-        page.runs.map((run) => rowOf(run, now)),
-      ),
-    );
+    const ids = shownIds(page.runs.map(({ runId }) => runId));
+    const rows = page.runs.map((run, index) => [ids[index] ?? run.runId, ...rowOf(run, now)]);
+    print(table(columns, rows));
     if (cursor !== undefined) print(`\nThere are more: --cursor ${plain(cursor)}`);
   });
+
+function nothingFound({ workflow, status, tags, cursor }: ListOptions): string {
+  const isFiltered = [workflow, status, tags, cursor].some((part) => part !== undefined);
+  return isFiltered ? "There is no such run." : "There is no run yet. Start one: layover start WORKFLOW";
+}
+
+/** A program reads whole ids. A person reads the parts that the log shows, too, and can name the run by one. */
+function shownIds(runIds: readonly string[]): readonly string[] {
+  return screenWidth() === Number.POSITIVE_INFINITY ? runIds : shortIds(runIds);
+}
 
 /** How many pages one call of the command asks for. The database looks at some 2,000 runs for each. */
 const mostPages = 20;
@@ -72,9 +82,8 @@ const columns = [
 ];
 
 function rowOf(run: RunView, now: Date): (string | Cell)[] {
-  const { runId, workflow, version, id, status, createdAt } = run;
+  const { workflow, version, id, status, createdAt } = run;
   return [
-    runId,
     `${workflow}@${version}`,
     id ?? "",
     { text: status, style: (text) => coloured(status, text) },

@@ -2,6 +2,7 @@
  * What a command writes: for people, as wide as their terminal is and in colour where it has any; or JSON, alone. Nothing
  * is written but by the functions here, so nothing that others wrote reaches the terminal as it is (printable.ts).
  */
+import stringWidth from "string-width";
 import { toJson } from "../http/plain-json.ts";
 import { escaped, printable, printableLines } from "../platform/printable.ts";
 
@@ -27,6 +28,16 @@ const style = new RegExp(`(${"\u001b"}\\[\\d+m)`);
 export function print(text: string): void {
   const parts = text.split(style).map((part, index) => (index % 2 === 1 ? part : printableLines(part)));
   console.log(parts.join(""));
+}
+
+/** Ends the command where nobody reads on what it writes, as `head` does. */
+export function endQuietly(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error) => {
+      if ("code" in error && error.code === "EPIPE") process.exit();
+      throw error;
+    });
+  }
 }
 
 /** To stderr, beside what the command was asked for: lines without colours. */
@@ -81,10 +92,20 @@ function narrow(columns: readonly Column[], widths: number[], room: number): voi
   }
 }
 
-/** To one line of `width` characters at most. */
+/** To one line of `width` columns at most. */
 export function cutOff(text: string, width: number): string {
-  return lengthOf(text) <= width ? text : `${[...text].slice(0, Math.max(0, width - 1)).join("")}…`;
+  if (lengthOf(text) <= width) return text;
+  let kept = "";
+  let left = width - 1;
+  for (const { segment } of graphemes.segment(text)) {
+    left -= lengthOf(segment);
+    if (left < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }
+
+const graphemes = new Intl.Segmenter();
 
 /** What others wrote, on one line. Styles come after this. */
 export function plain(text: string): string {
@@ -105,6 +126,7 @@ export function wrapped(text: string, { indent = 0, width = screenWidth() } = {}
   return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
+/** How many columns of a terminal it takes: a Chinese character takes two. */
 function lengthOf(text: string): number {
-  return [...text].length;
+  return stringWidth(text);
 }

@@ -22,7 +22,7 @@ export const show = new Command("show")
   .description(
     "Shows a run: what it did, with every failed attempt, what it does now, and what it waits for until when.",
   )
-  .argument("<run>", "our id of it, or WORKFLOW/ID by your own")
+  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
   .option(
     "--full",
     `values and errors as they are, stacks where the key has the scope admin, and up to ${mostRecords} records`,
@@ -31,7 +31,7 @@ export const show = new Command("show")
   .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
   .action(async (name: string, { full = false, json }: Options) => {
     const { run, history } = await withDeployment(async ({ client }) => {
-      const run = await withRun(name, (named) => findRun(client, named));
+      const run = await withRun(client, name, (named) => findRun(client, named));
       const limit = full ? mostRecords : usualRecords;
       const history = await client.history(run.runId, { after: Math.max(0, run.records - limit), limit });
       return { run, history };

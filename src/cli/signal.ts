@@ -15,7 +15,7 @@ interface Options {
 export const signal = new Command("signal")
   .summary("sends a run a signal")
   .description("Sends a run a signal, which it keeps until it takes it.")
-  .argument("<run>", "our id of it, or WORKFLOW/ID by your own")
+  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
   .argument("<name>", "of the signal")
   .option("--payload <json>", "as it stands, or @FILE, or - for stdin")
   .option("--dedupe-id <id>", "your own id of the signal: a second one with it is left out")
@@ -24,8 +24,8 @@ export const signal = new Command("signal")
   .action(async (run: string, name: string, { payload, dedupeId, json }: Options) => {
     const value = payload === undefined ? undefined : await jsonArgument(payload, "--payload");
     const body = { payload: value, dedupeId, signalId: v7() };
-    const answer = await withDeployment(({ api }) =>
-      withRun(run, (named) => api.post(`${pathOfRun(named)}${pathOf("signals", name)}`, body)),
+    const answer = await withDeployment(({ api, client }) =>
+      withRun(client, run, (named) => api.post(`${pathOfRun(named)}${pathOf("signals", name)}`, body)),
     );
     if (json) printJson(answer);
     else print(isDuplicate(answer) ? `It was sent before, with the dedupe id ${dedupeId}.` : "Sent.");

@@ -39,7 +39,16 @@ export const start = new Command("start")
   .option("--tag <name:value>", "to find it by; any number of times", tagIn)
   .option("--wait <duration>", "for its end: 30s", durationIn)
   .option("--json", "answer as JSON")
-  .addHelpText("after", `\nExample:\n  layover start order --input '{"amount": 42}' --id o1 --wait 30s`)
+  .addHelpText(
+    "after",
+    `
+Exit code:
+  0  the run was started, or was there already; with --wait: it completed
+  1  it was not started; with --wait: it failed, was cancelled, or was not over in time
+
+Example:
+  layover start order --input '{"amount": 42}' --id o1 --wait 30s`,
+  )
   .action(async (workflow: string, options: Options) => {
     const input = options.input === undefined ? undefined : await jsonArgument(options.input, "--input");
     await withDeployment((deployment) => startRun(deployment, workflow, input, options));

@@ -23,6 +23,7 @@ interface Line {
 const done: Cell = { text: "✓", style: (text) => styleText("green", text) };
 const failed: Cell = { text: "✗", style: (text) => styleText("red", text) };
 const underWay: Cell = { text: "▶", style: (text) => styleText("cyan", text) };
+const ended: Cell = { text: "–", style: (text) => styleText("dim", text) };
 const still: Cell = { text: "…", style: (text) => styleText("blue", text) };
 
 export function timeline(run: RunView, history: HistoryView, { now, width }: Terms): string {
@@ -60,6 +61,12 @@ function recordLine(record: RecordView, width: number): Line {
   const { kind, attempts, isFailure, value, beganAt, recordedAt } = record;
   const shown = isFailure ? describeError(errorIn(value)) : describeValue(value, width);
   const after = kind === "step" && attempts > 1 ? `after ${attempts} attempts: ` : "";
+  if (record.hasTimedOut)
+    return { at: recordedAt, mark: ended, what: `${kind} ${placeOf(record)}`, value: "timed out" };
+  if (kind === "close") {
+    const is = value === true ? "closed: no more is taken" : "not closed: there was mail";
+    return { at: recordedAt, mark: done, what: `close ${placeOf(record)}`, value: is };
+  }
   return {
     at: recordedAt,
     mark: isFailure ? failed : done,
@@ -106,26 +113,36 @@ function pendingLine(row: PendingView, now: Date): Line {
       break;
   }
   if (row.leasedUntil !== undefined) {
-    return { mark: underWay, what: `step ${place}`, value: `${lease(row.leasedUntil, now)}${failures}` };
+    const value = `${lease(row.leasedUntil, now)}${failures}${interruptions(row)}`;
+    return { mark: underWay, what: `step ${place}`, value };
   }
   if (row.isQueued) return { mark: still, what: `step ${place}`, value: "queued: its map is at its maxConcurrency" };
   const isLater = row.readyAt !== undefined && row.readyAt > now;
   return {
     mark: still,
     what: `step ${place}`,
-    value: `${isLater ? `is tried again ${moment(row.readyAt, now)}` : "is ready"}${failures}`,
+    value: `${isLater ? `is tried again ${moment(row.readyAt, now)}` : "is ready"}${failures}${interruptions(row)}`,
   };
 }
 
 /** What the rows of `pending` do not tell: a turn of the run itself. */
-function turnLines({ status, turn, dueAt, leasedUntil }: RunView, now: Date): readonly Line[] {
-  if (leasedUntil !== undefined) return [{ mark: underWay, what: `turn ${turn}`, value: lease(leasedUntil, now) }];
+function turnLines(run: RunView, now: Date): readonly Line[] {
+  const { status, turn, dueAt, leasedUntil } = run;
+  if (leasedUntil !== undefined) {
+    return [{ mark: underWay, what: `turn ${turn}`, value: `${lease(leasedUntil, now)}${interruptions(run)}` }];
+  }
   if (status !== "queued") return [];
   const isOverdue = dueAt !== undefined && now.getTime() - dueAt.getTime() > latestAlarmMs;
   const looked =
     dueAt === undefined ? "" : `; the scheduler ${isOverdue ? "was to look" : "looks"} ${moment(dueAt, now)}`;
   const advice = isOverdue ? ": layover doctor finds out why it did not" : "";
   return [{ mark: still, what: `turn ${turn}`, value: `ready to be carried out${looked}${advice}` }];
+}
+
+/** A server of an earlier release does not tell. */
+function interruptions({ interrupted = 0 }: Partial<Pick<RunView, "interrupted">>): string {
+  if (interrupted === 0) return "";
+  return `, ${interrupted === 1 ? "an earlier try" : `${interrupted} earlier tries`} ended without a result: the process died`;
 }
 
 function lease(until: Date, now: Date): string {

@@ -7,7 +7,7 @@ import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
 import { readable, readableError } from "./unreadable.ts";
 
-/** Where in the run: scopes and name (`ship[3]/send`), and which of several of that name, from 0. */
+/** Where in the run: scopes and name (`ship[3]/send`), and which of several of that name, from 1. */
 export interface StepPlace {
   readonly path: string;
   readonly occurrence: number;
@@ -22,6 +22,8 @@ export interface RecordView extends StepPlace {
   readonly attempts: number;
   /** Whether `value` is an error, an ErrorValue. */
   readonly isFailure: boolean;
+  /** Whether it is a wait that ended without what it waited for. */
+  readonly hasTimedOut: boolean;
   /** May be Unreadable. Undefined for a sleep, and for a wait that timed out. */
   readonly value: unknown;
   readonly beganAt: Date | undefined;
@@ -49,6 +51,8 @@ export interface PendingView extends StepPlace {
   readonly leasedUntil: Date | undefined;
   /** That failed. */
   readonly attempts: number;
+  /** How many attempts in a row ended without a result, as their process died. */
+  readonly interrupted: number;
   /** Waits for one of its map's slots. */
   readonly isQueued: boolean;
 }
@@ -107,6 +111,7 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
     next: records.length === limit ? page.at(-1)?.position : undefined,
     records: page.map((record) => ({
       ...record,
+      hasTimedOut: record.value === null && (record.kind === "signal" || record.kind === "callback"),
       value: record.isFailure ? readableError(record.value) : readable(record.value),
       beganAt: dateOf(record.beganAt),
       recordedAt: new Date(record.recordedAt),
@@ -118,8 +123,9 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
       error: readableError(attempt.error),
       requestId: attempt.requestId ?? undefined,
     })),
-    pending: pending.map((wait) => ({
+    pending: pending.map(({ lost, ...wait }) => ({
       ...wait,
+      interrupted: lost ?? 0,
       signal: wait.signal ?? undefined,
       until: dateOf(wait.until),
       readyAt: dateOf(wait.readyAt),

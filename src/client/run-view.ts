@@ -61,6 +61,8 @@ export interface RunView {
   readonly untaken: Readonly<Record<string, number>>;
   /** How many records its history has. */
   readonly records: number;
+  /** How many turns in a row ended without a result, as their process died: they are carried out again. */
+  readonly interrupted: number;
   /** Counted from 1: the turn under way, or the next one. */
   readonly turn: number;
   /** How often it was started over. */
@@ -95,6 +97,7 @@ export function runView(run: WireRunView): RunView {
     closed: run.closed ?? [],
     untaken: run.untaken ?? {},
     records: run.records,
+    interrupted: run.lost ?? 0,
     turn: run.turn,
     epoch: run.epoch,
   };

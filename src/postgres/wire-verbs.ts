@@ -68,6 +68,8 @@ export interface WireRunView {
   readonly status: RunStatus;
   readonly customStatus: string | null;
   readonly epoch: number;
+  /** Left out: the functions of an earlier release. */
+  readonly lost?: number;
   readonly turn: number;
   readonly input: string | null;
   readonly result: string | null;
@@ -158,6 +160,8 @@ export interface WireHistory {
     readonly readyAt: number | null;
     readonly leasedUntil: number | null;
     readonly attempts: number;
+    /** Left out: the functions of an earlier release. */
+    readonly lost?: number;
     readonly isQueued: boolean;
   })[];
 }

@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { layover } from "./layover.ts";
 
@@ -36,4 +39,19 @@ test("the command says in two lines what was mistyped, and what was meant", asyn
   for (const [index, [, stderr]] of cases.entries()) expect(said[index]).toEqual({ status: 1, stdout: "", stderr });
   const { status, stdout } = await layover(["keys"]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+});
+
+test("an older Node is refused in one line, before anything that it cannot read is loaded", async () => {
+  const older = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });";
+  const args = ["--conditions=layover-source", "--import", `data:text/javascript,${encodeURIComponent(older)}`];
+  const child = spawn(process.execPath, [...args, "src/cli/main.ts", "runs"], { stdio: ["ignore", "ignore", "pipe"] });
+  const [said, [status]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect(said).toBe("layover needs Node 22 or newer, and this is Node 20.20.2.\n");
+  expect(status).toBe(1);
+});
+
+test("a reader that goes away ends the command without a word", async () => {
+  const child = spawn(process.execPath, ["--conditions=layover-source", "src/cli/main.ts", "--help"]);
+  child.stdout.destroy();
+  expect(await text(child.stderr)).toBe("");
 });

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import stringWidth from "string-width";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Workflow } from "../../src/core/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
@@ -18,8 +19,8 @@ describe("the commands for runs", () => {
 
   async function deploy(...workflows: readonly Workflow[]): Promise<NodeServer> {
     await server?.close();
-    const onError = () => {};
-    server = await serveNode({ workflows, database: database.query, secrets: [secret], port: 0, onError });
+    const onEvent = () => {};
+    server = await serveNode({ workflows, database: database.query, secrets: [secret], port: 0, onEvent });
     return server;
   }
 
@@ -75,7 +76,7 @@ describe("the commands for runs", () => {
     expect(all.stdout).toMatch(/ nap@1 +sleeping +\S.* in 4 min/);
     expect(all.stdout).toMatch(/ order@1 +o2 +failed .* StepError: step "limit"/);
     for (const line of all.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
-    expect(tagged.stdout.match(/^[0-9a-f-]{36}/gm)).toEqual([runId]);
+    expect(tagged.stdout.match(/^[0-9a-f]{8} /gm)).toEqual([`${runId.slice(-8)} `]);
     expect(JSON.parse(named.stdout)).toMatchObject({ runs: [{ version: 1 }], cursor: expect.any(String) });
 
     expect(waiting.stdout).toMatch(
@@ -103,6 +104,33 @@ describe("the commands for runs", () => {
     expect(await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--wait", "1s"])).toMatchObject({
       status: 0,
     });
+  });
+
+  test("name a run by the end of its id, which is all that a terminal of 80 columns has room for", async () => {
+    const { url, client } = await deploy(napWorkflow);
+    expect((await ask(["runs"])).stdout).toBe("There is no run yet. Start one: layover start WORKFLOW\n");
+    const { runId } = await client.start(napWorkflow.contract, undefined, { id: "注文番号の長い名前".repeat(4) });
+    const { runId: other } = await client.start(napWorkflow.contract, undefined, { delay: "1 day" });
+    const env = { LAYOVER_URL: url, LAYOVER_KEY: key, COLUMNS: "80" };
+    const part = runId.slice(-8);
+    const [listed, filtered, shown, sent, several, none] = await Promise.all([
+      layover(["runs"], { env }),
+      ask(["runs", "--status", "failed"]),
+      ask(["show", part.toUpperCase()]),
+      ask(["signal", part, "wake", "--payload", "null"]),
+      ask(["show", runId.slice(0, 4)]),
+      ask(["show", "0000ffff0000"]),
+    ]);
+    const lines = listed.stdout.trimEnd().split("\n");
+    expect(lines.slice(1).map((line) => line.slice(0, 10))).toEqual([`${other.slice(-8)}  `, `${part}  `]);
+    for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(80);
+    expect(filtered.stdout).toBe("There is no such run.\n");
+    expect(shown.stdout).toContain(`run        ${runId}\n`);
+    expect(sent).toMatchObject({ status: 0, stdout: "Sent.\n" });
+    expect(several.stderr).toMatch(
+      /^Several runs have an id with "[0-9a-f]{4}" in it: .*\nGive more of its digits\.\n$/,
+    );
+    expect(none.stderr).toMatch(/^No run has an id with "0000ffff0000" in it\.\n/);
   });
 
   test("find the key of a development server in its folder, for a local deployment alone", async () => {
@@ -164,7 +192,7 @@ describe("the commands for runs", () => {
       [["start", "order", "--tag", "c1"], 'The tag "c1" is not NAME:VALUE.\nWrite --tag customer:c1\n'],
       [
         ["show", "o1"],
-        'There is no run "o1": our id of a run is a uuid.\nBy your own id of it, say of which workflow: WORKFLOW/o1\n',
+        'There is no run "o1": our id of a run is a uuid.\nName it by our id or the part of it that layover runs shows, or by your own id and its workflow: WORKFLOW/o1\n',
       ],
       [["show", "order/o9"], 'Workflow "order" has no run with the id "o9".\n'],
       [["signal", unknown, "address"], `There is no run "${unknown}".\n`],

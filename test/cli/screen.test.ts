@@ -30,6 +30,17 @@ describe("a table", () => {
     expect(table(columns, rows, 10).split("\n")[1]).toBe("0199-aaaa-bbbb-cccc  a name …  a remar…");
   });
 
+  test("counts the columns that a terminal takes: two for a Chinese character or an emoji, none for an accent", () => {
+    const wide = [
+      ["1", "注文注文注文注文", "a"],
+      ["2", "🎉 e\u0301", "b"],
+    ];
+    expect(table(columns, wide, Number.POSITIVE_INFINITY)).toBe(
+      ["ID  NAME", "1   注文注文注文注文  a", `2   🎉 e\u0301${" ".repeat(14)}b`].join("\n"),
+    );
+    expect(table(columns, wide, 18).split("\n")[1]).toBe("1   注文注文注…  a");
+  });
+
   test("goes on in further lines where a cell asks for it", () => {
     const wrapping = [["1", "step", { text: "one two three four five six seven", wraps: true }]];
     expect(table(columns, wrapping, 30)).toBe(

@@ -20,7 +20,7 @@ begin
            where s.has_pending and b.run_id = r.id and b.kind = 'branch' and b.position is null and b.token is null
              and not b.is_queued and not b.is_released)) end), 'dueAt', layover.to_ms(s.due_at),
         'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
-        'records', s.last_position, 'closed', s.closed,
+        'records', s.last_position, 'lost', s.lost, 'closed', s.closed,
         'untaken', case when longest_value is null then (select json_object_agg(m.name, m.count order by m.name) from (
           select g.name, count(*) from layover.signal g where g.run_id = r.id and g.position is null group by g.name) as m) end,
         'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t

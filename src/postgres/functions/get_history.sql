@@ -24,7 +24,8 @@ language sql volatile as $$
       'pending', coalesce((
         select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
             'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.to_ms(b.ready_at),
-            'leasedUntil', layover.to_ms(b.leased_until), 'attempts', b.attempts, 'isQueued', b.is_queued)
+            'leasedUntil', layover.to_ms(b.leased_until), 'attempts', b.attempts, 'lost', b.lost,
+            'isQueued', b.is_queued)
             order by b.ordinal, b.path)
           from layover.pending b where b.run_id = f.run and b.position is null), '[]'))
       from layover.find_run(p) as f (run) join layover.run_state s on s.run_id = f.run),

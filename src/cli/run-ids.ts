@@ -1,0 +1,57 @@
+/** Ids of runs as a terminal has room for them: their ends, as the log shows them, too. */
+import type { ListOptions, Page } from "../client/listing.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Whoever lists runs, newest first. */
+export interface Lister {
+  readonly list: (options: ListOptions) => Promise<Page>;
+}
+
+/** Of an id of 32 digits. */
+const shortest = 8;
+const longest = 36;
+/** How many runs are looked through for a part of an id. */
+const pageSize = 200;
+const mostPages = 25;
+
+/** The ends of the ids, as long as it takes to tell these ids apart. */
+export function shortIds(runIds: readonly string[]): readonly string[] {
+  for (let length = shortest; length < longest; length += 1) {
+    const ends = runIds.map((runId) => runId.slice(-length));
+    if (new Set(ends).size === new Set(runIds).size) return ends;
+  }
+  return runIds;
+}
+
+/** Whether it may be a part of an id, and is not a whole one. */
+export function isPartOfId(text: string): boolean {
+  return /^[\da-f-]{4,35}$/i.test(text) && /[\da-f]/i.test(text);
+}
+
+/** The id that has this part. A beginning or an end of eight digits or more counts at once. @throws UsageError */
+export async function findByPart(client: Lister, part: string): Promise<string> {
+  const wanted = part.toLowerCase();
+  const isTelling = wanted.length >= shortest;
+  const found: string[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    const page = await client.list({ limit: pageSize, cursor });
+    found.push(...page.runs.map(({ runId }) => runId).filter((runId) => runId.includes(wanted)));
+    cursor = page.cursor;
+    if (cursor === undefined || found.length > 1 || (isTelling && found.length === 1)) break;
+  }
+  const [runId, ...others] = found;
+  if (runId === undefined) {
+    const which = cursor === undefined ? "No run" : `None of the newest ${pageSize * mostPages} runs`;
+    throw new UsageError(`${which} has an id with ${JSON.stringify(part)} in it.`, {
+      hint: "layover runs shows which there are. An older run has to be named by its whole id, or as WORKFLOW/ID.",
+    });
+  }
+  if (others.length === 0) return runId;
+  throw new UsageError(
+    `Several runs have an id with ${JSON.stringify(part)} in it: ${found.slice(0, 3).join(", ")} …`,
+    {
+      hint: "Give more of its digits.",
+    },
+  );
+}
