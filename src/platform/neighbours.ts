@@ -39,7 +39,7 @@ const listMs = 3_600_000;
 const goneMs = 180_000;
 const silentMs = 150_000;
 /** How long a process that ends takes to say so. */
-const leaveMs = 5_000;
+const leaveMs = 8_000;
 
 export class Neighbours {
   readonly #options: NeighboursOptions;
@@ -96,18 +96,15 @@ export class Neighbours {
   async receive({ to, from, instants, beside, isLeaving = false, isLast = false }: ArmMessage): Promise<void> {
     if (to !== this.#options.self.id) throw misdirected();
     if (this.#isLeaving) throw closing();
-    const known = this.#peers.get(from.id);
     if (isLeaving) this.#peers.forget(from.id);
     const isNew = [...(isLeaving ? [] : [from]), ...(beside === undefined ? [] : [beside])].filter((peer) =>
       this.#peers.learn(peer),
     );
     const other = beside?.id ?? (isLeaving ? undefined : from.id);
     await this.#options.alarm(instants);
-    const { known: earlier } = this.#copies.add(instants, this.#host.monotonic(), other);
-    for (const copy of earlier) if (!this.#peers.counts(copy.beside)) copy.beside = other;
+    this.#copies.add(instants, this.#host.monotonic(), other);
     if (isLast) this.#options.lookAhead();
     if (isLeaving || isNew.length > 0) void this.#repair();
-    else if (known !== undefined && this.#peers.suspects().includes(known)) void this.#ask(known);
   }
 
   /** Before this process ends: all that is to ring here rings in two others, as far as there are any. */
@@ -118,6 +115,7 @@ export class Neighbours {
       const tell = async () => {
         await Promise.all(this.#peers.all().map((peer) => this.#send(peer, { instants: [] })));
       };
+      await Promise.all(this.#peers.suspects().map((peer) => this.#ask(peer)));
       await this.#place(this.#copies.standing(this.#host.monotonic()));
       await Promise.all([tell(), this.#takeOff()]);
     });

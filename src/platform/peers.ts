@@ -41,15 +41,20 @@ export class Peers {
     return [...peers.filter(({ id }) => id > this.#self.id), ...peers.filter(({ id }) => id < this.#self.id)];
   }
 
-  /** Where this process may arm: who answered the last call, and carries all that this process does. */
+  /**
+   * Where this process may arm: who answered the last call. First come those that carry all that this process does: another
+   * one does not look for what it does not carry.
+   */
   places(): readonly Peer[] {
-    return this.all().filter((peer) => this.#known.get(peer.id)?.misses === 0 && carries(peer, this.#self));
+    const peers = this.all().filter(({ id }) => this.#known.get(id)?.misses === 0);
+    return [...peers.filter((peer) => this.#carries(peer)), ...peers.filter((peer) => !this.#carries(peer))];
   }
 
-  /** Whether what was armed there counts. */
+  /** Whether what was armed there counts, or is to get another place. */
   counts(id: string | undefined): boolean {
     const known = id === undefined ? undefined : this.#known.get(id);
-    return known !== undefined && known.lostAt === undefined;
+    if (known === undefined || known.lostAt !== undefined) return false;
+    return this.#carries(known.peer) || !this.places().some((peer) => this.#carries(peer));
   }
 
   /** Who did not answer the last call. */
@@ -84,10 +89,10 @@ export class Peers {
     known.lostAt = now;
     return true;
   }
-}
 
-function carries(peer: Peer, self: Peer): boolean {
-  return Object.entries(self.versions).every(([workflow, versions]) =>
-    versions.every((version) => peer.versions[workflow]?.includes(version) === true),
-  );
+  #carries(peer: Peer): boolean {
+    return Object.entries(this.#self.versions).every(([workflow, versions]) =>
+      versions.every((version) => peer.versions[workflow]?.includes(version) === true),
+    );
+  }
 }

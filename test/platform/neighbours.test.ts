@@ -159,6 +159,35 @@ describe("an instant that one of two processes arms", () => {
     expect([b.rings, c.rings]).toEqual([[], [125]]);
   });
 
+  test("is armed in one that carries less where there is no other, until there is one", async () => {
+    const a = await aProcess("a", { order: [1], mail: [1] });
+    const b = await aProcess("b", { order: [2], mail: [1] });
+    await a.arm(noon + 2 * minuteMs);
+    await a.arm(noon + 20 * minuteMs);
+    await pass(5 * minuteMs);
+    expect(b.rings).toEqual([125]);
+    const c = await aProcess("c", { order: [1, 2], mail: [1] });
+    await pass(minuteMs);
+    a.kill();
+    b.kill();
+    await pass(20 * minuteMs);
+    expect(c.rings).toContain(1_205);
+  });
+
+  test("gets another place once the process answers that did not take it", async () => {
+    const a = await aProcess("a", { order: [1], mail: [1] });
+    const b = await aProcess("b", { order: [2], mail: [1] });
+    const c = await aProcess("c", { order: [1], mail: [1] });
+    cut = new Set(["a c"]);
+    await a.arm(noon + 20 * minuteMs);
+    cut = new Set();
+    await pass(30_000);
+    a.kill();
+    b.kill();
+    await pass(20 * minuteMs);
+    expect(c.rings).toContain(1_205);
+  });
+
   test("waits for no answer of a process that is dead, once that is known", async () => {
     const [a, b, c] = [await aProcess("a"), await aProcess("b"), await aProcess("c")];
     b.kill();
@@ -247,6 +276,15 @@ test("a process without any other one rings by itself", async () => {
   expect([a.rings, calls]).toEqual([[90], []]);
 });
 
+test("a process that ticks often is listed once an hour", async () => {
+  const a = await aProcess("a");
+  for (let minute = 0; minute < 120; minute += 1) {
+    await pass(minuteMs);
+    await a.tick();
+  }
+  expect(lists).toEqual(["a 0", "a 3600", "a 7200"]);
+});
+
 test("processes that all answer ask nothing of the database, and each is asked every 20 seconds", async () => {
   for (const name of ["a", "b", "c"]) await aProcess(name);
   [lists, calls] = [[], []];
@@ -272,11 +310,22 @@ describe("a process that ends", () => {
     await a.arm(noon + 20 * minuteMs);
     await d.arm(noon + 30 * minuteMs); // stands in a, too
     await a.end();
-    await pass(2 * minuteMs);
+    await pass(1_000);
     b.kill();
+    d.kill();
     await pass(40 * minuteMs);
     expect(c.rings).toEqual(expect.arrayContaining([1_205, 1_805]));
     expect([a.rings, a.reports]).toEqual([[], []]);
+  });
+
+  test("has another one ring that could not be reached when it was armed", async () => {
+    const [a, b] = [await aProcess("a"), await aProcess("b")];
+    cut = new Set(["a b"]);
+    await a.arm(noon + 2 * minuteMs);
+    cut = new Set();
+    await a.end();
+    await pass(5 * minuteMs);
+    expect(b.rings).toEqual([125]);
   });
 
   test("has one of them look at once, and is missed by nobody", async () => {
