@@ -56,7 +56,9 @@ const moduleMark: ProjectFile = {
 export function projectFiles(host: Host, name: string, packageText: string | undefined): readonly ProjectFile[] {
   const text = completedPackage(host, name, packageText);
   return [
-    ...host.copied.flatMap(filesAt).map((path) => ({ path, text: copyOf(path, name) })),
+    ...host.copied
+      .flatMap(filesAt)
+      .map((path) => ({ path: host.renamed?.[path] ?? path, text: copyOf(path, host, name) })),
     ...(isOfModules(text) ? [] : [moduleMark]),
     { path: "package.json", text, completed: () => text },
     { path: "tsconfig.json", text: tsconfig, completed: (existing) => existing, advice: tsconfigAdvice },
@@ -74,8 +76,11 @@ function filesAt(path: string): readonly string[] {
 }
 
 /** As it is, but that what is deployed is called as the project: two of one name would replace each other. */
-function copyOf(path: string, name: string): string {
-  const text = readFileSync(join(packageFolder, path), "utf8");
+function copyOf(path: string, { replaced = [] }: Host, name: string): string {
+  const text = replaced.reduce(
+    (before, [part, by]) => before.replace(part, by),
+    readFileSync(join(packageFolder, path), "utf8"),
+  );
   return path === "wrangler.toml" ? text.replace(/(?<="|\/\/|queues create )layover\b/g, name) : text;
 }
 

@@ -3,6 +3,10 @@
 export interface Host {
   /** Files and folders of layover's own package, which are its reference deployment. */
   readonly copied: readonly string[];
+  /** What some of these files are called in the project. */
+  readonly renamed?: Readonly<Record<string, string>>;
+  /** What changes in them: texts, and what stands in their place. */
+  readonly replaced?: readonly (readonly [text: string, by: string])[];
   /** Where the secrets are kept while one develops. */
   readonly envFile: string;
   /** What DATABASE_URL is of. */
@@ -17,47 +21,73 @@ export interface Host {
 
 const tools = ["@types/node", "typescript"];
 
-export const hosts: Readonly<Record<"node" | "cloudflare", Host>> = {
-  node: {
-    copied: ["functions/node.ts", "functions/workflows"],
-    envFile: ".env",
-    database: "Your PostgreSQL, 15 or newer",
-    variables: [],
-    ignored: ["node_modules/", ".layover/", ".env"],
-    scripts: {
-      dev: "layover dev",
-      migrate: "layover migrate",
-      // Where it is deployed, the host sets the variables and there is no such file.
-      start: "node --env-file-if-exists=.env functions/node.ts",
-      typecheck: "tsc",
-    },
-    dependencies: ["layover", "pg", "zod"],
-    devDependencies: ["@electric-sql/pglite", "@types/pg", ...tools],
+const node: Host = {
+  copied: ["functions/node.ts", "functions/workflows"],
+  envFile: ".env",
+  database: "Your PostgreSQL, 15 or newer",
+  variables: [],
+  ignored: ["node_modules/", ".layover/", ".env"],
+  scripts: {
+    dev: "layover dev",
+    migrate: "layover migrate",
+    // Where it is deployed, the host sets the variables and there is no such file.
+    start: "node --env-file-if-exists=.env functions/node.ts",
+    typecheck: "tsc",
   },
-  cloudflare: {
-    copied: ["functions/worker.ts", "functions/workflows", "wrangler.toml"],
-    envFile: ".dev.vars",
-    database: "A branch of your Neon database",
-    variables: [
-      ["PUBLIC_URL", "http://localhost:8787", "Where callbacks are answered"],
-      [
-        "LAYOVER_ENVIRONMENT",
-        "development",
-        "Another one than what is deployed: so code on this machine carries out no run of production's database",
-      ],
-      ["LAYOVER_URL", "http://localhost:8787", "Where the command line asks"],
-    ],
-    ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
-    scripts: {
-      dev: "wrangler dev",
-      migrate: "layover migrate",
-      deploy: "wrangler deploy",
-      typecheck: "tsc",
-    },
-    dependencies: ["@neondatabase/serverless", "layover", "zod"],
-    // `layover migrate` runs on this machine, over TCP.
-    devDependencies: ["pg", "wrangler", ...tools],
-  },
+  dependencies: ["layover", "pg", "zod"],
+  devDependencies: ["@electric-sql/pglite", "@types/pg", ...tools],
 };
 
-export type HostName = keyof typeof hosts;
+const cloudflare: Host = {
+  copied: ["functions/worker.ts", "functions/workflows", "wrangler.toml"],
+  envFile: ".dev.vars",
+  database: "A branch of your Neon database",
+  variables: [
+    ["PUBLIC_URL", "http://localhost:8787", "Where callbacks are answered"],
+    [
+      "LAYOVER_ENVIRONMENT",
+      "development",
+      "Another one than what is deployed: so code on this machine carries out no run of production's database",
+    ],
+    ["LAYOVER_URL", "http://localhost:8787", "Where the command line asks"],
+  ],
+  ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
+  scripts: {
+    dev: "wrangler dev",
+    migrate: "layover migrate",
+    deploy: "wrangler deploy",
+    typecheck: "tsc",
+  },
+  dependencies: ["@neondatabase/serverless", "layover", "zod"],
+  // `layover migrate` runs on this machine, over TCP.
+  devDependencies: ["pg", "wrangler", ...tools],
+};
+
+/** A Worker that connects by TCP, for which it needs modules of Node's. */
+const cloudflareByTcp: Host = {
+  ...cloudflare,
+  copied: ["functions/worker-pg.ts", "functions/workflows", "wrangler.toml"],
+  renamed: { "functions/worker-pg.ts": "functions/worker.ts" },
+  replaced: [
+    [
+      "# A Worker that uses `pg` over TCP instead of `neon` needs Node's modules:\n# compatibility_flags",
+      "# pg connects by TCP, for which it needs Node's modules.\ncompatibility_flags",
+    ],
+    [
+      "Neon's connection string, with the pooled host or without",
+      "postgresql://user:password@host/database; the host is to be reached from the internet",
+    ],
+  ],
+  database: "Your PostgreSQL, 15 or newer",
+  dependencies: ["layover", "pg", "zod"],
+  devDependencies: ["@types/pg", "wrangler", ...tools],
+};
+
+export type HostName = "node" | "cloudflare";
+export type DatabaseName = "pg" | "neon";
+
+/** Each host, and by which databases. The first one is the default. */
+export const hosts: Readonly<Record<HostName, Readonly<Partial<Record<DatabaseName, Host>>>>> = {
+  node: { pg: node },
+  cloudflare: { neon: cloudflare, pg: cloudflareByTcp },
+};

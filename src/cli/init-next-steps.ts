@@ -1,5 +1,5 @@
 /** What to type after `layover init`: few lines, and exact. */
-import { type HostName, hosts } from "./init-hosts.ts";
+import type { Host, HostName } from "./init-hosts.ts";
 import { commandFor } from "./init-package.ts";
 
 interface Section {
@@ -9,8 +9,7 @@ interface Section {
 }
 
 /** `folder` is empty where one is in it already. `name` is that of what is deployed, `packageText` what package.json holds. */
-export function nextSteps(hostName: HostName, folder: string, name: string, packageText: string): string {
-  const host = hosts[hostName];
+export function nextSteps(hostName: HostName, host: Host, folder: string, name: string, packageText: string): string {
   const run = (script: string) => commandFor(script, host, packageText);
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
   const createKey = "npx layover keys create me --scopes start,read,signal";
@@ -26,11 +25,11 @@ export function nextSteps(hostName: HostName, folder: string, name: string, pack
     cloudflare: [
       { title: "Begin", lines: install },
       {
-        title: `Try it, with the DATABASE_URL of a branch of your Neon database in ${host.envFile}`,
+        title: `Try it, with the DATABASE_URL of ${isNeon(host) ? "a branch of your Neon database" : "a Postgres for trying"} in ${host.envFile}`,
         lines: [[run("migrate")], key, [run("dev")]],
       },
       {
-        title: "Deploy it, on your Neon database itself",
+        title: `Deploy it, on your ${isNeon(host) ? "Neon database" : "Postgres"} itself`,
         lines: [
           ["DATABASE_URL=… npx layover migrate"],
           [`npx wrangler queues create ${name}`],
@@ -50,6 +49,10 @@ export function nextSteps(hostName: HostName, folder: string, name: string, pack
     ],
   };
   return sections[hostName].map(textOf).join("");
+}
+
+function isNeon({ dependencies }: Host): boolean {
+  return dependencies.includes("@neondatabase/serverless");
 }
 
 function textOf({ title, lines }: Section): string {

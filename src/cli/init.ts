@@ -6,30 +6,41 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { Command } from "commander";
 import { type ProjectFile, projectFiles } from "./init-files.ts";
-import { type HostName, hosts } from "./init-hosts.ts";
+import { type Host, type HostName, hosts } from "./init-hosts.ts";
 import { nextSteps } from "./init-next-steps.ts";
 import { print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
-const usage = "Usage: layover init --on node|cloudflare [FOLDER]";
+const usage = "Usage: layover init --on node|cloudflare [--db pg|neon] [FOLDER]";
 
 export const init = new Command("init")
   .summary("begins a project, with the reference deployment")
   .description("Begins a project in a folder: layover's reference deployment, and a package.json for it.")
   .argument("[folder]", "made where it is missing", ".")
   .option("--on <host>", Object.keys(hosts).join(" or "))
-  .action((folder: string, { on }: { readonly on?: string }) => begin(folder, hostNamed(on)));
+  .option("--db <driver>", "pg: any PostgreSQL, by TCP; neon: Neon over HTTP, the default on cloudflare")
+  .action((folder: string, { on, db }: { readonly on?: string; readonly db?: string }) => {
+    const name = hostNamed(on);
+    begin(folder, name, hostWith(name, db));
+  });
+
+function hostWith(name: HostName, driver: string | undefined): Host {
+  const known = Object.entries(hosts[name]);
+  const found = driver === undefined ? known[0] : known.find(([each]) => each === driver);
+  if (found?.[1] !== undefined) return found[1];
+  const drivers = known.map(([each]) => `--db ${each}`).join(" or ");
+  throw new UsageError(`On ${name} there is no --db ${driver}.`, { hint: `There is ${drivers}.` });
+}
 
 function hostNamed(name: string | undefined): HostName {
   if (name === "node" || name === "cloudflare") return name;
-  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon.`;
+  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon or, by --db pg, any PostgreSQL.`;
   throw new UsageError(name === undefined ? "Which host is it for?" : `There is no host ${JSON.stringify(name)}.`, {
     hint,
   });
 }
 
-function begin(folder: string, hostName: HostName): void {
-  const host = hosts[hostName];
+function begin(folder: string, hostName: HostName, host: Host): void {
   try {
     const name = projectName(folder);
     const files = projectFiles(host, name, textAt(folder, "package.json"));
@@ -39,7 +50,7 @@ function begin(folder: string, hostName: HostName): void {
     for (const file of made) if (file.outcome !== "kept") write(folder, file);
     print(made.map(line).join("\n"));
     const packageText = made.find(({ path }) => path === "package.json")?.text ?? "";
-    print(nextSteps(hostName, relative(process.cwd(), folder), name, packageText));
+    print(nextSteps(hostName, host, relative(process.cwd(), folder), name, packageText));
   } catch (error) {
     throw error instanceof Error && "syscall" in error ? unusable(folder, error) : error;
   }

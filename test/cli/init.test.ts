@@ -75,6 +75,27 @@ describe("layover init in an empty folder", () => {
     expect(text).toMatch(/^PUBLIC_URL = "https:\/\/orders\.invalid"/m);
   });
 
+  test("makes a Worker for any Postgres, which connects by TCP", async () => {
+    await layoverInit("--on", "cloudflare", "--db", "pg", folder);
+    expect(found()).toContain("functions/worker.ts");
+    expect(found()).not.toContain("functions/worker-pg.ts");
+    expect(read("functions/worker.ts")).toBe(readFileSync("functions/worker-pg.ts", "utf8"));
+    expect(read("wrangler.toml")).toMatch(/^compatibility_flags = \["nodejs_compat"\]$/m);
+    expect(read("wrangler.toml")).not.toMatch(/neon/i);
+    expect(json("package.json")).toMatchObject({ dependencies: { pg: expect.any(String) } });
+    expect(Object.keys(json("package.json").dependencies)).not.toContain("@neondatabase/serverless");
+    expect(read(".dev.vars")).toContain("# Your PostgreSQL, 15 or newer: postgresql://");
+    expect(printed.join("\n")).not.toMatch(/neon/i);
+  });
+
+  test("knows by which databases a host works", async () => {
+    await expect(layoverInit("--on", "node", "--db", "neon", folder)).rejects.toMatchObject({
+      message: "On node there is no --db neon.",
+      hint: "There is --db pg.",
+    });
+    expect(found()).toEqual([]);
+  });
+
   test("develops for Cloudflare at its own address, and as another environment than what is deployed", async () => {
     await layoverInit("--on", "cloudflare", folder);
     const { LAYOVER_SECRET, ...variables } = parseEnv(read(".dev.vars"));
@@ -261,7 +282,9 @@ describe("layover init in a project that is there", () => {
 });
 
 describe("layover init says what is wrong and what to do", () => {
-  const hosts = expect.stringMatching(/^Usage: layover init --on node\|cloudflare \[FOLDER\]\nnode: .* cloudflare: /);
+  const hosts = expect.stringMatching(
+    /^Usage: layover init --on node\|cloudflare \[--db pg\|neon\] \[FOLDER\]\nnode: .* cloudflare: /,
+  );
 
   test.each([
     [[], "Which host is it for?"],
