@@ -45,7 +45,10 @@ export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoi
     try {
       return await driver.query(text, [...parameters], { fetchOptions, types });
     } catch (error) {
-      throw failureOf(abort.signal.aborted ? abort.signal.reason : error);
+      throw failureOf(
+        abort.signal.aborted ? abort.signal.reason : error,
+        fetchEndpoint === undefined && address.endpoint,
+      );
     } finally {
       clearTimeout(timer);
     }
@@ -71,9 +74,24 @@ function followFetchEndpoints(): void {
 }
 
 /** Only an answer of Postgres' own, or a request that was never made, tells that nothing happened. */
-function failureOf(error: unknown): QueryError {
-  const reason = reasonOf(error);
-  return isUnsent(reason) ? failedBeforeSending(reason) : failedAfterSending(reason);
+function failureOf(error: unknown, endpoint: string | false): QueryError {
+  const found = reasonOf(error);
+  const reason = endpoint !== false && mayBeOfOthers(endpoint, found) ? ofOthers(endpoint, found) : found;
+  return isUnsent(found) ? failedBeforeSending(reason) : failedAfterSending(reason);
+}
+
+/** Whether no Postgres has answered, at a host whose name is none of Neon's. */
+function mayBeOfOthers(endpoint: string, reason: unknown): boolean {
+  return !(reason instanceof NeonDbError) && !/\bneon\b|\.vercel-storage\.com\//.test(endpoint);
+}
+
+function ofOthers(endpoint: string, cause: unknown): Error {
+  const [host] = endpoint.split("/");
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new Error(
+    `${said} (neon() only reaches databases of Neon, and ${host} is no host of Neon's by its name: for any other Postgres use pg() of layover/pg, with nodejs_compat)`,
+    { cause },
+  );
 }
 
 /** What the network said. The driver wraps it, and so does Node's `fetch`: "fetch failed" tells nobody anything. */
