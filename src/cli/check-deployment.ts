@@ -5,7 +5,7 @@ import { openApiKey, readApiKey } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import type { Check } from "./check.ts";
 import { keyHint } from "./deployment.ts";
-import { apiKey, deploymentUrl, environment, namespace, rootSecrets, setting } from "./settings.ts";
+import { apiKey, deploymentUrl, devKey, environment, namespace, rootSecrets, setting } from "./settings.ts";
 import { clockTime } from "./times.ts";
 
 export async function checkDeployment(revokedKeys: ReadonlySet<string>): Promise<readonly Check[]> {
@@ -18,6 +18,9 @@ export async function checkDeployment(revokedKeys: ReadonlySet<string>): Promise
 function checkSecret(): { readonly check: Check; readonly secrets?: Secrets } {
   const about = "secret";
   if (setting("LAYOVER_SECRET") === undefined) {
+    if (isDevKey(apiKey())) {
+      return { check: { about, level: "well", says: "LAYOVER_SECRET is not set. layover dev has one of its own." } };
+    }
     const says = "LAYOVER_SECRET is not set here: no key can be made or looked into.";
     return { check: { about, level: "warning", says, todo: "Set it to the deployment's root secret." } };
   }
@@ -74,13 +77,18 @@ function counts(key: string, secrets: Secrets | undefined, restriction: string):
   const about = "API key";
   const { name, namespace: ofKey } = readApiKey(key) ?? { name: "", namespace: "" };
   const says = `${JSON.stringify(name)} counts there${restriction}.`;
-  if (secrets === undefined || isSigned(key, secrets, ofKey)) return { about, level: "well", says };
+  if (secrets === undefined || isDevKey(key) || isSigned(key, secrets, ofKey)) return { about, level: "well", says };
   return {
     about,
     level: "warning",
     says: `${says} But it was not signed with this LAYOVER_SECRET, so the deployment has another one.`,
     todo: "Give both the same one, or no key that you make here counts there. (If it was just replaced, all is well.)",
   };
+}
+
+/** Whether it is that of `layover dev` here, which is signed with the secret in its folder. */
+function isDevKey(key: string | undefined): boolean {
+  return key !== undefined && key === devKey();
 }
 
 /** Even if it has expired. */

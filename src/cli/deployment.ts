@@ -6,8 +6,8 @@ import { LayoverError } from "../core/errors.ts";
 import { Api, type ApiOptions } from "../http/api.ts";
 import { HttpClient } from "../http/http-client.ts";
 import { findByPart, isPartOfId, type Lister } from "./run-ids.ts";
-import { plain } from "./screen.ts";
-import { apiKey, deploymentUrl } from "./settings.ts";
+import { note, plain } from "./screen.ts";
+import { apiKey, deploymentUrl, devKey } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** For whoever has no LAYOVER_KEY. */
@@ -26,9 +26,18 @@ export async function withDeployment<Result>(work: (deployment: Deployment) => P
   if (key === undefined) {
     throw new UsageError(`LAYOVER_KEY is not set, and ${url} wants an API key.`, { hint: keyHint });
   }
-  const options: ApiOptions = { url, apiKey: key, retry: { maxAttempts: 3 } };
-  try {
+  const workWith = async (apiKey: string): Promise<Result> => {
+    const options: ApiOptions = { url, apiKey, retry: { maxAttempts: 3 } };
     return await work({ api: new Api(options), client: new HttpClient(options) });
+  };
+  try {
+    return await workWith(key).catch(async (error: unknown) => {
+      const own = devKey();
+      const isRefused = error instanceof LayoverError && error.code === "unauthorized";
+      if (!isRefused || own === undefined || own === key) throw error;
+      note("LAYOVER_KEY does not count there. The key of layover dev in this folder is tried instead.");
+      return await workWith(own); // what was refused had no effect
+    });
   } catch (error) {
     throw error instanceof LayoverError ? refusal(error, url) : error;
   }

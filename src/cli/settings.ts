@@ -56,15 +56,16 @@ export function deploymentUrl(): string {
 
 /** With that of `layover dev` in this folder, where it is a local deployment that is asked. */
 export function apiKey(): string | undefined {
-  return setting("LAYOVER_KEY") ?? (isLocal(deploymentUrl()) ? devKey() : undefined);
+  return setting("LAYOVER_KEY") ?? devKey();
 }
 
 export function hasDevServer(): boolean {
   return existsSync(devKeyFile);
 }
 
-function devKey(): string | undefined {
-  return hasDevServer() ? readFileSync(devKeyFile, "utf8").trim() : undefined;
+/** The key of `layover dev` in this folder, where it may be what is asked. It is signed with a secret of its own. */
+export function devKey(): string | undefined {
+  return hasDevServer() && isLocal(deploymentUrl()) ? readFileSync(devKeyFile, "utf8").trim() : undefined;
 }
 
 function isLocal(url: string): boolean {

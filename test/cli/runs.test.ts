@@ -143,6 +143,11 @@ describe("the commands for runs", () => {
       layover(["runs"], { folder, env: { LAYOVER_URL: "https://example.com" } }),
     ]);
     expect(local).toMatchObject({ status: 0, stderr: "" });
+    const stale = await layover(["runs"], { folder, env: { LAYOVER_URL: url, LAYOVER_KEY: `${key}x` } });
+    expect(stale.status).toBe(0);
+    expect(stale.stderr).toMatch(/^LAYOVER_KEY does not count there\. The key of layover dev in this folder is tried/);
+    const { stdout } = await layover(["doctor"], { folder, env: { LAYOVER_URL: url } });
+    expect(stdout).toContain("LAYOVER_SECRET is not set. layover dev has one of its own.");
     expect(far.stderr).toContain("LAYOVER_KEY is not set, and https://example.com wants an API key.");
   });
 
