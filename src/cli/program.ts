@@ -6,6 +6,7 @@ import { SetupError } from "../postgres/setup-error.ts";
 import { ownVersion } from "../postgres/sql-files.ts";
 import { adopt } from "./adopt.ts";
 import { callback } from "./callback.ts";
+import { deployed } from "./deployed.ts";
 import { dev } from "./dev.ts";
 import { doctor } from "./doctor.ts";
 import { init } from "./init.ts";
@@ -31,7 +32,7 @@ const program = new Command("layover")
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
   "Begin:": [init, dev],
-  "Your database:": [migrate, keys, adopt, doctor],
+  "Your database:": [migrate, deployed, keys, adopt, doctor],
   "Runs, by the API of what you deployed:": [runs, show, start, signal, callback],
 };
 for (const [group, commands] of Object.entries(groups)) {

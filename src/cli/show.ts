@@ -93,8 +93,8 @@ function reasons({ status, blocked, error, ...run }: RunView, full: boolean): re
   if (status === "blocked") {
     return [
       told("blocked", blocked ?? ""),
-      ...refusals,
       `${" ".repeat(11)}→ Deploy the code that fits this history: the new deployment tries again by itself.`,
+      ...refusals,
     ];
   }
   if (error === undefined) return refusals;

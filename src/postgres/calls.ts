@@ -140,7 +140,7 @@ export class Calls {
     return this.#call("move_due", call);
   }
 
-  noteDeployment(call: wire.NoteCall): Promise<{ readonly outcome: "noted" }> {
+  noteDeployment(call: wire.NoteCall): Promise<{ readonly outcome: "noted" | "wrong_environment" }> {
     return this.#call("note_deployment", { ...call, endpoint: this.endpoint });
   }
 

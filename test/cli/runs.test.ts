@@ -179,6 +179,7 @@ describe("the commands for runs", () => {
     expect(shown.stdout).toMatch(
       /\nblocked +the history holds step charge at position 1, .*\n.*\n +→ Deploy the code that fits this history/,
     );
+    expect(shown.stdout).toMatch(/\nrefused +by the deployment [0-9a-f]{16}, at /);
     expect(listed.stdout).toMatch(/ blocked +\S/);
   });
 

@@ -13,7 +13,7 @@ declare
   v_note constant text := coalesce(p->>'note', 'looked');
 begin
   if layover.find_mismatch(p) is not null then
-    return json_build_object('outcome', 'noted');
+    return json_build_object('outcome', case when p ? 'deploymentName' then 'wrong_environment' else 'noted' end);
   elsif not p ? 'deploymentName' then
     update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
      where e.namespace = p->>'namespace';
