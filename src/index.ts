@@ -22,7 +22,7 @@ export type {
 export type { ListOptions, Page } from "./client/listing.ts";
 export { Run, type SignalOptions, type SignalReceipt, type WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
-export type { RunEnding, RunStatus, RunView } from "./client/run-view.ts";
+export type { RunEnding, RunStatus, RunView, Setback } from "./client/run-view.ts";
 export type { StartInOptions, StartOptions } from "./client/starting.ts";
 export { Unreadable } from "./client/unreadable.ts";
 export type { ClientVerbs } from "./client/verbs.ts";

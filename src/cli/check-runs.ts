@@ -155,6 +155,11 @@ const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Di
     says: `${subject(trouble)} refused by the deployment ${trouble.refusedBy ?? ""}, and no other one has gone on: ${trouble.reason ?? ""}.`,
     todo: "Another live deployment has this version and is tried each minute. If it does not come: deploy the code that fits.",
   }),
+  setback: (trouble, { now }) => ({
+    level: "warning",
+    says: `${subject(trouble)} held up, since ${clockTime(new Date(trouble.since ?? now))}: ${trouble.reason ?? ""}. ${trouble.runs === 1 ? "It is" : "They are"} tried again a minute, 10 minutes, an hour and 6 hours after that.`,
+    todo: "If the tries do not help, they are blocked until new code is deployed: correct what the reason says.",
+  }),
   blocked: (trouble) => ({
     says: `${subject(trouble)} blocked${byWhom(trouble)}: ${trouble.reason ?? ""}.`.replace(/\.\.$/, "."),
     todo: "Deploy the code that fits: the new deployment tries again by itself.",

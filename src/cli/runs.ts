@@ -93,9 +93,11 @@ function rowOf(run: RunView, now: Date): (string | Cell)[] {
 }
 
 /** What is known of it without its history. */
-function remark({ status, blocked, error, readyAt, customStatus }: RunView, now: Date): string {
+function remark(run: RunView, now: Date): string {
+  const { status, blocked, error, readyAt, customStatus } = run;
   if (status === "blocked") return blocked ?? "";
   if (status === "failed" || status === "cancelled") return describeError(error);
+  if (run.setback !== undefined) return `${run.setback.reason}, tried again ${fromNow(run.setback.until, now)}`;
   const isTimed = readyAt !== undefined && readyAt > now && ["sleeping", "waiting", "retrying"].includes(status);
   const until = !isTimed ? "" : status === "waiting" ? `until ${clockTime(readyAt)}` : fromNow(readyAt, now);
   return [customStatus ?? "", until].filter((part) => part !== "").join(", ");

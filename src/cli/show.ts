@@ -83,7 +83,7 @@ function untaken([name, count]: readonly [name: string, count: number]): string 
 }
 
 /** In full: this is what people come for. */
-function reasons({ status, blocked, error, ...run }: RunView, full: boolean): readonly string[] {
+function reasons({ status, blocked, setback, error, ...run }: RunView, full: boolean): readonly string[] {
   const told = (name: string, text: string) =>
     `${styleText("red", name.padEnd(9))}  ${wrapped(plain(text), { indent: 11 })}`;
   // A server of an earlier release does not tell of refusals.
@@ -95,6 +95,15 @@ function reasons({ status, blocked, error, ...run }: RunView, full: boolean): re
       told("blocked", blocked ?? ""),
       `${" ".repeat(11)}→ Deploy the code that fits this history: the new deployment tries again by itself.`,
       ...refusals,
+    ];
+  }
+  if (setback !== undefined) {
+    const { reason, path, since, until } = setback;
+    const who = path === undefined ? "" : `${path}: `;
+    return [
+      ...refusals,
+      told("held up", `${who}${reason}`),
+      `${" ".repeat(11)}→ tried again at ${clockTime(until)}, held up since ${clockTime(since)}`,
     ];
   }
   if (error === undefined) return refusals;

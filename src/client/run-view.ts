@@ -26,6 +26,17 @@ export interface Refusal {
   readonly why: string;
 }
 
+/** Why a run did not get on. It is tried again a minute, ten minutes, an hour and six hours later; after that it is blocked. */
+export interface Setback {
+  readonly reason: string;
+  /** The path of the step, where it is one of several that are carried out beside each other. */
+  readonly path: string | undefined;
+  /** When it happened first. */
+  readonly since: Date;
+  /** When it is tried again. */
+  readonly until: Date;
+}
+
 /** A run as it was when it was asked for. */
 export interface RunView {
   readonly runId: string;
@@ -46,6 +57,8 @@ export interface RunView {
   readonly blocked: string | undefined;
   /** Which deployments do not go on with it, as their code does not fit its history. Another one may. */
   readonly refusedBy: readonly Refusal[];
+  /** Why it did not get on, and when it is tried again. */
+  readonly setback: Setback | undefined;
   readonly createdAt: Date;
   readonly endedAt: Date | undefined;
   /** From when on its next turn may be carried out. */
@@ -88,6 +101,7 @@ export function runView(run: WireRunView): RunView {
     error: run.leftOut.includes("error") ? errorLeftOut : readableError(run.error),
     blocked: run.blocked ?? undefined,
     refusedBy: (run.refusedBy ?? []).map((refusal) => ({ ...refusal, at: new Date(refusal.at) })),
+    setback: setbackOf(run.setback),
     createdAt: new Date(run.createdAt),
     endedAt: dateOf(run.endedAt),
     readyAt: dateOf(run.readyAt),
@@ -101,6 +115,12 @@ export function runView(run: WireRunView): RunView {
     turn: run.turn,
     epoch: run.epoch,
   };
+}
+
+function setbackOf(setback: WireRunView["setback"]): Setback | undefined {
+  if (setback == null) return undefined;
+  const { reason, path, since, until } = setback;
+  return { reason, path: path ?? undefined, since: new Date(since), until: new Date(until) };
 }
 
 export function dateOf(ms: number | null | undefined): Date | undefined {

@@ -35,6 +35,8 @@ export class Execution {
   outcome: HandlerOutcome | undefined;
   /** Why this code cannot have made this history. */
   divergence: string | undefined;
+  /** Whether the divergence is only that the handler still waits for something of its own: it may get on in time when tried again. */
+  isHeldUp = false;
   /** Why the run is being ended before its time. */
   cancellation: string | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
@@ -133,6 +135,7 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+      this.isHeldUp = this.isAdrift;
       this.divergence = this.#describeDivergence(record);
       return;
     }

@@ -36,6 +36,8 @@ export type LayoverEvent =
   | ({ readonly kind: "run_failed"; readonly error: ErrorValue; readonly code: string | undefined } & OfRun)
   /** Code and history do not fit, or the run ended its process again and again: it stands still. */
   | ({ readonly kind: "run_blocked"; readonly reason: string } & OfRun)
+  /** A turn did not get on. It is tried again; after four tries the run is blocked. */
+  | ({ readonly kind: "run_held_up"; readonly reason: string } & OfRun)
   | ({ readonly kind: "step_completed" } & OfAttempt)
   /** An attempt failed, and another one follows at `retryAt`. */
   | ({

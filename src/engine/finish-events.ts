@@ -15,8 +15,12 @@ export interface About {
   readonly at: Date;
 }
 
-export function finishEvents(finish: Finish, about: About): readonly LayoverEvent[] {
-  return "next" in finish ? ofRun(finish, about) : ofBranch(finish, about);
+/** `isBlocked`: what the database answered of a setback. */
+export function finishEvents(finish: Finish, about: About, isBlocked = false): readonly LayoverEvent[] {
+  const events = "next" in finish ? ofRun(finish, about) : ofBranch(finish, about);
+  const { setback: reason } = finish;
+  if (reason === undefined) return events;
+  return [...events, { kind: isBlocked ? "run_blocked" : "run_held_up", ...about, reason }];
 }
 
 /** Of a turn whose holder is alive, and learns that somebody else has claimed it. */

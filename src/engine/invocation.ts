@@ -24,7 +24,7 @@ import type { Finish } from "./lesser-finishes.ts";
 import { branchRefs, Onward } from "./onward.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
-import { RunTurn } from "./run-turn.ts";
+import { heldUp, RunTurn } from "./run-turn.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
 type Claimed = ClaimedRun | ClaimedBranch;
@@ -183,7 +183,8 @@ class Invocation {
       if (
         answer.outcome === "finished" &&
         flight.execution.outcome === undefined &&
-        flight.execution.divergence === undefined
+        flight.execution.divergence === undefined &&
+        plan.setback === undefined
       ) {
         for (const demand of plan.demands ?? []) flight.rows.set(placeName(demand), demand.until);
         if (again !== undefined && answer.claim?.outcome === "claimed") {
@@ -217,6 +218,11 @@ class Invocation {
     const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
     if (demand?.wanted.kind !== "step") {
       if (execution.losers.includes(placeName(branch))) return;
+      if (execution.isHeldUp || execution.isAdrift) {
+        const setback = execution.divergence ?? heldUp(execution.lastPlace);
+        await this.#finish(lease, { ...finish, setback }, []);
+        return;
+      }
       const blocked =
         execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
       return await this.#refuseBranch(lease, { ...finish, blocked });
@@ -256,10 +262,10 @@ class Invocation {
       const { outcome } = answer;
       if (outcome === "superseded" && !lease.isGivenBack) this.#tellLoss(lease);
       const { contract } = lease;
-      if (outcome !== "finished" || contract === undefined) return;
+      if (answer.outcome !== "finished" || contract === undefined) return;
       const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
-      const isLeft = answer.outcome === "finished" && answer.isReady === true; // for another deployment, not blocked
-      for (const event of finishEvents(taken, about))
+      const isLeft = answer.isReady === true; // for another deployment, not blocked
+      for (const event of finishEvents(taken, about, answer.isBlocked))
         if (event.kind !== "run_blocked" || !isLeft) this.#crew.tell(event);
     });
   }
@@ -306,7 +312,7 @@ class Invocation {
     if (flight === undefined) return undefined;
     await flight.replay(claimed.records ?? [], this.#patience);
     if (flight.execution.isAdrift) await flight.execution.drift(this.#patience());
-    if (flight.execution.divergence === undefined) warm.keep(flight);
+    if (flight.execution.divergence === undefined && !flight.execution.isAdrift) warm.keep(flight);
     return flight;
   }
 

@@ -16,8 +16,9 @@ export function recognise(flight: Flight, { pending }: ClaimedRun): void {
     if (row.kind === "retry") failedAttempts.set(place, row.attempts);
     else if (row.position === null) rows.set(place, row.until ?? undefined);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
-    if (!isAskedFor(flight, row))
-      execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
+    if (isAskedFor(flight, row)) continue;
+    execution.isHeldUp ||= execution.isAdrift;
+    execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
   }
 }
 

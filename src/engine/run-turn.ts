@@ -72,13 +72,16 @@ export class RunTurn {
     }
     for (;;) {
       if (execution.isAdrift) await this.#drift();
-      if (execution.divergence !== undefined) return this.#end("blocked", { value: execution.divergence });
+      if (execution.divergence !== undefined) {
+        if (execution.isHeldUp) return this.#end("parked", { setback: execution.divergence });
+        return this.#end("blocked", { value: execution.divergence });
+      }
       if (execution.outcome !== undefined) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
         const { next, value } = await describeEnd(this.#flight);
         return this.#end(next, { value });
       }
-      if (execution.isAdrift) return this.#end("blocked", { value: "the handler awaits something that is no step" });
+      if (execution.isAdrift) return this.#end("parked", { setback: heldUp(execution.lastPlace) });
       const excess = tooLong(this.#claimed, {
         records: this.#records.length,
         bytes: this.#bytes,
@@ -261,8 +264,16 @@ export class RunTurn {
 }
 
 function foreignAwait(place: string | undefined): string {
-  const where = place === undefined ? "at its beginning" : `after ${place}`;
-  return `the handler awaits something ${where} that is no step: it is done again at each replay, and must not take longer than a second. Put it into step.run`;
+  return `the handler awaits something ${where(place)} that is no step: it is done again at each replay, and must not take longer than a second. Put it into step.run`;
+}
+
+/** Why a turn ended without having got on, in words for people. */
+export function heldUp(place: string | undefined): string {
+  return `the handler awaits something ${where(place)} that is no step, and it took longer than a second. Put it into step.run`;
+}
+
+function where(place: string | undefined): string {
+  return place === undefined ? "at its beginning" : `after ${place}`;
 }
 
 function notAwaited(what: string): string {

@@ -9,6 +9,7 @@ export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
     case "error":
       return "error";
     case "step_exhausted":
+    case "run_held_up":
     case "lease_lost":
     case "run_unclaimed":
     case "sweep_found":
@@ -25,6 +26,8 @@ export function messageOf(event: LayoverEvent): string {
       return `the run failed: ${sentence(event.error)}`;
     case "run_blocked":
       return `the run is blocked: ${event.reason}`;
+    case "run_held_up":
+      return `the run is held up, and is tried again: ${event.reason}`;
     case "step_exhausted":
       return `step ${event.step} failed for good, at attempt ${event.attempt}: ${sentence(event.error)}`;
     case "lease_lost":

@@ -79,6 +79,7 @@ export interface WireRunView {
   readonly blocked: string | null;
   /** The deployments whose code does not fit its history. Left out by the functions of a release before. */
   readonly refusedBy?: readonly WireRefusal[] | null;
+  readonly setback?: WireSetback | null;
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly readyAt: number | null;
@@ -98,6 +99,16 @@ export interface WireRefusal {
   readonly at: number;
   readonly why: string;
 }
+/** Why a run, or a branch of it, did not get on. */
+export interface WireSetback {
+  readonly reason: string;
+  /** Of the branch. */
+  readonly path: string | null;
+  /** Which try comes next, from 1. */
+  readonly tries: number;
+  readonly since: number;
+  readonly until: number;
+}
 /** What people see, derived from the rows (run_status.sql). The last three are for ever. */
 export type RunStatus =
   /** Its next turn may begin, and has not. */
@@ -108,7 +119,7 @@ export type RunStatus =
   | "sleeping"
   /** For a signal or a callback. */
   | "waiting"
-  /** A step failed and will be tried again. */
+  /** A step failed, or a turn did not get on; it will be tried again. */
   | "retrying"
   /** An operator stopped it, until they resume it. */
   | "paused"
@@ -195,13 +206,13 @@ export interface RevokeAnswer {
 /** Runs of one version that do not get on, all for the same reason. */
 export interface Trouble {
   /**
-   * Blocked; refused by a deployment, and not taken by another one; claimed and not finished; dispatched and not claimed; due,
+   * Blocked; to be tried again later; refused by a deployment, and not taken by another one; claimed and not finished; dispatched and not claimed; due,
    * and nobody looks.
    */
-  readonly keptBy: "blocked" | "refused" | "crashes" | "unclaimed" | "overdue";
+  readonly keptBy: "blocked" | "setback" | "refused" | "crashes" | "unclaimed" | "overdue";
   readonly workflow: string;
   readonly version: number;
-  /** Why they are blocked or refused. */
+  /** Why they are blocked, refused or tried again later. */
   readonly reason: string | null;
   /** Ids of the deployments that have refused them, with commas. Null: none has. */
   readonly refusedBy: string | null;

@@ -164,6 +164,8 @@ export interface FinishRun {
   readonly value?: string;
   /** Where it is blocked: id of the deployment whose code does not fit. Another one may have the code. */
   readonly deployment?: string;
+  /** Of a parked run: why this turn did not get on. The next one tries again, some times, and then the run is blocked. */
+  readonly setback?: string;
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
   readonly attempt?: FailedAttempt;
@@ -195,6 +197,8 @@ export interface FinishBranch extends Place {
   /** The code does not fit the history: blocks the run, unless another deployment than `deployment` may fit. */
   readonly blocked?: string;
   readonly deployment?: string;
+  /** Why this turn did not get on. The next one tries again, some times, and then the run is blocked. */
+  readonly setback?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
 }
@@ -207,6 +211,8 @@ export type FinishAnswer =
       readonly status?: string;
       readonly isReady?: boolean;
       readonly readyAt?: number | null;
+      /** Of a setback: whether it was the last one, and the run is blocked. */
+      readonly isBlocked?: boolean;
       /** That may be claimed at once. */
       readonly branches?: readonly BranchRef[] | null;
       /** A branch's: the turn of the run that it made ready. */

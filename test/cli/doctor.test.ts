@@ -213,7 +213,16 @@ describe("layover doctor", () => {
         await start("film", 3),
         "status = 'running', lost = 4, token = layover.new_id(), leased_until = layover.now(), ready_at = null",
       );
+      const slow = await start("slow", 1);
+      await database.pool.query(
+        `insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
+           values ($1, '', 1, 1, 'it took too long', 1, layover.now(), layover.now() + interval '1 minute')`,
+        [slow],
+      );
       const { stdout, status } = await doctor({ DATABASE_URL: database.url });
+      expect(stdout).toMatch(
+        /1 run of slow@1 is held up, since .*: it took too long\.\s+It\s+is\s+tried\s+again\s+a\s+minute, .* after\s+that\./,
+      );
       expect(stdout).toMatch(
         /✗ runs +2 runs of order@1 are blocked: the history has "charge"\.\n +→ Deploy the code that fits/,
       );

@@ -7,7 +7,7 @@ import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
-import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow } from "./workflows.ts";
+import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow, stuckOrderWorkflow } from "./workflows.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
@@ -181,6 +181,18 @@ describe("the commands for runs", () => {
     );
     expect(shown.stdout).toMatch(/\nrefused +by the deployment [0-9a-f]{16}, at /);
     expect(listed.stdout).toMatch(/ blocked +\S/);
+  });
+
+  test("say of a run that is held up why, and when it is tried again", { timeout: 60_000 }, async () => {
+    await deploy(stuckOrderWorkflow);
+    const { stdout } = await ask(["start", "order", "--input", '{"amount": 1}', "--id", "o1"]);
+    await expect.poll(() => statusOf(stdout.trim()), patience).toBe("retrying");
+    const [shown, listed] = await Promise.all([ask(["show", "order/o1"]), ask(["runs", "--status", "retrying"])]);
+    expect(shown.stdout).toMatch(/^order@1 retrying\n/);
+    expect(shown.stdout).toMatch(
+      /\nheld up +the handler awaits something at its beginning that is no step.*\n(.*\n)* +→ tried again at .*, held up since /,
+    );
+    expect(listed.stdout).toMatch(/ retrying +\S+ +the handler awaits/);
   });
 
   test("say what is wrong, and what to do", { timeout: 60_000 }, async () => {

@@ -30,6 +30,9 @@ export const changedOrderWorkflow = order.handler(async ({ step }) => {
   await step.run("look into the stock", () => true);
 });
 
+/** The same contract again, whose handler awaits what never comes. */
+export const stuckOrderWorkflow = order.handler(() => new Promise(() => {}));
+
 const nap = workflow({ name: "nap", version: 1, signals: { wake: z.null() } });
 const shopNap = workflow({ name: "shop/nap", version: 1, signals: { wake: z.null() } });
 export const napWorkflow = nap.handler(async ({ step }) => {

@@ -322,9 +322,17 @@ describe("a turn that was claimed alone, of which", () => {
       expect(world.deaths).toBe(54);
     });
 
-    test("the answer ends each process is blocked in the end, with the reason", async () => {
+    test("the answer ends each process is tried again later, and goes on when that has passed", async () => {
       const { view, bodies } = await afterADeath(runIt, ({ what }, times) =>
         what === "claim_turns" && times <= 60 ? "dies after" : "passes",
+      );
+      expect(view).toMatchObject({ status: "completed", result: "done" });
+      expect(bodies).toBe(5);
+    });
+
+    test("the answer ends each process is blocked after four tries, with the reason", async () => {
+      const { view, bodies } = await afterADeath(runIt, ({ what }) =>
+        what === "claim_turns" ? "dies after" : "passes",
       );
       expect(view).toMatchObject({
         status: "blocked",
@@ -368,8 +376,8 @@ describe("a turn that was claimed alone, of which", () => {
 test("a handler that always kills its process is blocked in the end, with the reason", async () => {
   const { view, world } = await play(database, async (_, world) => world.die());
   expect(view.status).toBe("blocked");
-  expect(view.blocked).toBe("6 invocations in a row began turn 1 and never finished it");
-  expect(world.deaths).toBe(10);
+  expect(view.blocked).toBe("6 invocations in a row began turn 5 and never finished it");
+  expect(world.deaths).toBe(10 + 4 * 2); // and two for each of the four tries
 });
 
 test("a handler that kills its process where a branch is replayed is blocked in the end", async () => {

@@ -173,15 +173,6 @@ describe("what a handler awaits that is no step", () => {
     expect(view).toMatchObject({ status: "completed", result: [1, 2, 3], blocked: undefined });
   });
 
-  test("blocks the run when it takes longer than a second", async () => {
-    const { view, world } = await play(database, async ({ step }, world) => {
-      await step.run("a", () => 1);
-      await world.foreign();
-    });
-    expect(view).toMatchObject({ status: "blocked", blocked: "the handler awaits something that is no step" });
-    expect(world.time).toBe(1_000);
-  });
-
   test("blocks the run when a step comes of it while another waits", async () => {
     const { view } = await play(database, async ({ step }, world) =>
       Promise.all([

@@ -80,10 +80,13 @@ describe("a run", () => {
     ]);
   });
 
-  test("that is blocked is told of with the reason", async () => {
+  test("that is held up, and then blocked, is told of with the reason", async () => {
     const { world, about } = await told(() => new Promise(() => {}));
-    const reason = "the handler awaits something that is no step";
-    expect(world.events.filter(({ kind }) => kind !== "error")).toEqual([{ kind: "run_blocked", ...about, reason }]);
+    const reason =
+      "the handler awaits something at its beginning that is no step, and it took longer than a second. Put it into step.run";
+    const events = world.events.filter(({ kind }) => kind !== "error");
+    const held = { kind: "run_held_up", ...about, at: expect.any(Date), reason };
+    expect(events).toEqual([held, held, held, held, { kind: "run_blocked", ...about, reason }]);
   });
 });
 

@@ -4,6 +4,7 @@ import { anyOf, inAnyOrder } from "./match.ts";
 import { hasRefused } from "./refusals.ts";
 import {
   arm,
+  earliest,
   findRow,
   findRun,
   groupSizeOf,
@@ -13,6 +14,8 @@ import {
   isReady,
   isToBeCancelled,
   lose,
+  setBack,
+  setBackRow,
 } from "./rules.ts";
 import {
   type Answer,
@@ -59,10 +62,19 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const refusals = whyRunIsRefused(world, run, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(run)) {
-    Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0, beginnings: 0 });
-    run.losses = noLosses;
-    run.isBlocked = true;
-    return { outcome: "blocked" };
+    const until = setBack(run, now);
+    const readyAt = earliest(until, run.cancelledPosition === undefined ? run.timeoutAt : undefined);
+    if (run.lease !== undefined) lose(run, run.lease);
+    Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });
+    run.beginnings = until === undefined ? 0 : Math.min(run.beginnings, maxBeginnings - 1);
+    run.isBlocked = until === undefined;
+    if (until === undefined) {
+      run.losses = noLosses;
+      return { outcome: "blocked" };
+    }
+    run.readyAt = isToBeCancelled(run, now) ? now : readyAt;
+    arm(world, [now]); // by nobody: if what stands is too late, the next tick that happens finds it
+    return { outcome: "not_ready", readyAt: null };
   }
   if (isToBeCancelled(run, now)) recordCancellation(run, now);
   if (run.isBlocked) arm(world, [now]); // by nobody: it is found by the next tick that happens
@@ -227,9 +239,11 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   const refusals = whyBranchIsRefused(world, run, row, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(row)) {
-    Object.assign(row, { lease: undefined, loneClaims: 0, beginnings: 0, losses: noLosses, turn: row.turn + 1 });
-    run.isBlocked = true;
-    return { outcome: "blocked" };
+    if (row.lease !== undefined) lose(row, row.lease);
+    row.beginnings = Math.min(row.beginnings, maxBeginnings - 1);
+    if (!setBackRow(run, row, now)) return { outcome: "blocked" };
+    arm(world, [now]); // by nobody, as above
+    return { outcome: "not_ready", readyAt: null };
   }
   if (groupSizeOf(row) === 1) row.loneClaims += 1;
   if (row.lease !== undefined) lose(row, row.lease);

@@ -72,7 +72,7 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   ),
   step: usually(3, "success" as const, "failure", "retry soon", "retry late"),
   retryMs: fc.constantFrom(0, second, 10 * second, 10 * second + 1, hour),
-  next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block", "block"),
+  next: usually(9, "park" as const, "go on", "go on", "complete", "fail", "block", "block", "set back"),
   by: usually(1, undefined, "one" as const, "two", "three"),
   demands: fc.array(demand, { maxLength: 3, size: "max" }),
   isEarly: fc.boolean(),

@@ -1,5 +1,5 @@
 /** The world as it should be found in the tables after a command; `play.sql` reads the same from there. */
-import { freeSlots, isLive, waitedFor } from "./rules.ts";
+import { freeSlots, isLive, standingSetback, waitedFor } from "./rules.ts";
 import type { Place, Row, Run, World } from "./world.ts";
 
 export type Facts = Readonly<Record<string, unknown>>;
@@ -23,6 +23,7 @@ function factsOfRun(run: Run, now: number): Facts {
     readyAt: readiness(run.readyAt, now),
     isBlocked: run.isBlocked,
     refusedBy: [...run.refusals.keys()].sort(),
+    setback: factsOfSetback(run),
     closed: [...run.closed],
     cancelledPosition: run.cancelledPosition ?? null,
     endedAt: run.endedAt ?? null,
@@ -74,7 +75,15 @@ function factsOfRow(row: Row, now: number): unknown[] {
     row.lease?.token ?? null,
     row.lease?.until ?? null,
     row.position ?? null,
+    row.position === undefined ? factsOfSetback(row) : null,
   ];
+}
+
+function factsOfSetback(of: Run | Row): unknown {
+  const setback = standingSetback(of);
+  return setback === undefined || ("endedAt" in of && of.endedAt !== undefined)
+    ? null
+    : [setback.tries, setback.since, setback.until];
 }
 
 /** Since when something is ready makes no difference. */

@@ -17,6 +17,8 @@ import {
   isSamePlace,
   isStill,
   isToBeCancelled,
+  setBack,
+  setBackRow,
   spare,
   toRow,
   use,
@@ -48,6 +50,9 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
     return superseded;
   }
 
+  const isSetBack = f.setback !== undefined && f.position === run.history.length && !hasCome(run, f);
+  if (isSetBack && (f.records?.length ?? 0) > 0) run.setback = undefined; // it has got on so far
+  const triedAgainAt = isSetBack ? setBack(run, now) : undefined;
   const isWhole = f.position === run.history.length && !hasCome(run, f);
   const next = isWhole && isPastTimeout(run, f) ? "ready" : f.next;
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
@@ -71,6 +76,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const added = isEnding ? [] : recordDemands(run, f, through, now);
   if (isWhole && f.next === "blocked") refuse(world, run, f.deployment);
   if (isWhole && f.next === "parked") park(run, now);
+  if (isSetBack) holdUp(run, triedAgainAt, now);
 
   const branches = (isEnding ? [] : [...freed, ...added]).map(({ path, occurrence, turn }) => ({
     path,
@@ -186,6 +192,13 @@ function park(run: Run, now: number): void {
   run.readyAt = isMet ? now : earliest(...instants, timeoutAt);
 }
 
+/** It waits for the next try, whatever it would wait for else; or it was tried often enough. */
+function holdUp(run: Run, until: number | undefined, now: number): void {
+  run.isBlocked ||= until === undefined;
+  const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
+  run.readyAt = until === undefined || isToBeCancelled(run, now) ? now : earliest(until, timeoutAt);
+}
+
 function end(run: Run, { next, value = "" }: FinishRun, now: number): void {
   if (next !== "completed" && next !== "failed" && next !== "cancelled") return;
   run.status = next;
@@ -213,6 +226,10 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   row.beginnings = 0;
   row.losses = noLosses;
   f = settleAnnouncement(run, f);
+  if (f.setback !== undefined) {
+    setBackRow(run, row, now);
+    return { outcome: "finished", turn: f.turn + 1 };
+  }
   if (f.blocked !== undefined) {
     const wasBlocked = run.isBlocked;
     refuse(world, run, f.deployment);

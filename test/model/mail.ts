@@ -43,6 +43,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     lastFinish: undefined,
     isBlocked: false,
     refusals: new Map(),
+    setback: undefined,
     closed: [],
     isPaused: false,
     isCancelAsked: false,

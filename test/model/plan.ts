@@ -33,6 +33,7 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
     const blocked = "the code asks for something else";
     return { turn: { ...finish, blocked, ...refuserIn(item) }, deadlines: [] };
   }
+  if (item.next === "set back") return { turn: { ...finish, setback: "it took too long" }, deadlines: [] };
   const attempt = { number, beganAt: now, endedAt: now, error: "no luck" };
   const announces = announcedBy(findRun(world, runId, holder.namespace), item);
   if (item.step.startsWith("retry")) {
@@ -74,9 +75,10 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const mustRetry = step?.retryInMs !== undefined;
   const mayGoOn = step !== undefined && handler.waiting.length === 0;
   const parks = mustRetry || wanted === "parked" || (wanted === "ready" && !mayGoOn);
-  const demands = parks && !mustRetry ? handler.demand(item) : [];
+  const isSetBack = item.next === "set back" && !mustRetry;
+  const demands = parks && !mustRetry && !isSetBack ? handler.demand(item) : [];
   const waits = mustRetry || demands.length > 0 || handler.waiting.length > 0;
-  const next = parks ? (waits ? "parked" : "ready") : wanted;
+  const next = isSetBack ? "parked" : parks ? (waits ? "parked" : "ready") : wanted;
 
   const position = item.sawLess && step === undefined ? Math.max(0, holder.seen - 1) : holder.seen;
   const { records } = handler;
@@ -87,6 +89,7 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     next,
     ...(next !== "ready" && next !== "parked" && { value: `${next} by ${holder.token.slice(-4)}` }),
     ...(next === "blocked" && refuserIn(item)),
+    ...(isSetBack && { setback: "it took too long" }),
     ...(records.length > 0 && { records }),
     ...(demands.length > 0 && { demands }),
     ...(step !== undefined && step.number !== undefined && { attempt: attemptOf(world, step) }),
@@ -110,6 +113,7 @@ function refuserIn({ by }: FinishItem): { readonly deployment?: string } {
 function toNext({ next }: FinishItem, run: Run): FinishRun["next"] {
   switch (next) {
     case "park":
+    case "set back":
       return "parked";
     case "go on":
       return "ready";

@@ -11,6 +11,14 @@ language sql volatile as $$ select to_timestamp(current_setting('layover_test.no
 alter table layover.signal alter number drop identity;
 alter table layover.signal alter number set default current_setting('layover_test.number')::bigint;
 
+-- The setback that a turn is to make good, if there is one.
+create function layover_test.setback(run uuid, path text, occurrence integer, turn integer) returns json
+language plpgsql volatile as $$
+begin
+  return (select json_build_array(b.tries, layover.to_ms(b.since), layover.to_ms(b.until)) from layover.setback b
+    where b.run_id = run and b.path = setback.path and b.occurrence = setback.occurrence and b.turn = setback.turn);
+end $$;
+
 create function layover_test.facts(runs uuid[]) returns json language plpgsql volatile as $$
 declare
   v_now constant timestamptz := layover.now();
@@ -22,7 +30,8 @@ begin
       'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
       'isBlocked', s.blocked is not null, 'refusedBy', coalesce((
-        select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'), 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
+        select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'),
+      'setback', case when s.ended_at is null then layover_test.setback(s.run_id, '', 1, s.turn) end, 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
       'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
       'records', coalesce((
         select json_agg(json_build_array(h.kind, h.path, h.occurrence, h.value, h.is_failure,
@@ -34,7 +43,8 @@ begin
             json_build_array(b.lost, case when b.lost = 0 then 0 else b.spared end), b.dispatches, b.is_queued,
             b.is_counted, b.is_released, case when b.position is null and b.ready_at is not null
               then layover.to_ms(greatest(b.ready_at, v_now)) end, b.token,
-            layover.to_ms(b.leased_until), b.position)) order by (b.path || '#' || b.occurrence) collate "C")
+            layover.to_ms(b.leased_until), b.position,
+            case when b.position is null then layover_test.setback(b.run_id, b.path, b.occurrence, b.turn) end)) order by (b.path || '#' || b.occurrence) collate "C")
           from layover.pending b
          where b.run_id = s.run_id and (not b.is_released or coalesce(b.leased_until > v_now, false))), '[]'),
       'maps', coalesce((
@@ -73,7 +83,8 @@ begin
   return (with state as (
     select s.run_id, s.status, s.last_position, s.handed_position, s.token, s.leased_until, s.ready_at, s.due_at,
         s.ended_at is not null as is_over, s.cancelled_position is null as may_be_cancelled, s.timeout_at, s.dispatches,
-        s.ended_at is null and s.paused_at is null and s.blocked is null as is_live
+        s.ended_at is null and s.paused_at is null and s.blocked is null as is_live,
+        layover_test.setback(s.run_id, '', 1, s.turn) is null as is_even
       from layover.run_state s where s.run_id = any(runs)
   ), row as (
     select b.run_id, b.path, b.occurrence, b.kind, b.signal, b.until, b.map, b.is_queued, b.is_counted, b.is_released,
@@ -134,7 +145,7 @@ begin
      where g.run_id = any(runs) and g.position is not null and coalesce(o.position >= g.position, true)
     union all
     select s.run_id, 'a parked run that a signal or an answer waits for is ready' from state s
-     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and (
+     where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and (
        exists (select from row b join layover.signal g on g.run_id = b.run_id and g.name = b.signal
          where b.run_id = s.run_id and not b.is_released and g.position is null
            and (b.until is null or g.received_at <= b.until))
@@ -143,13 +154,13 @@ begin
          where b.run_id = s.run_id and b.kind = 'callback' and not b.is_released and k.position is null))
     union all
     select s.run_id, 'a parked run of which a sleep, a wait or a retry is over is ready' from state s
-     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and exists (
+     where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and exists (
        select from row b where b.run_id = s.run_id and not b.is_released
          and (b.kind <> 'branch' and b.until <= v_now or b.kind = 'retry' and b.ready_at <= v_now))
     union all
     select s.run_id, 'a parked run with a record that its handler has not seen is ready, unless its map waits for more'
       from state s
-     where s.status = 'parked' and coalesce(s.ready_at > v_now, true) and exists (
+     where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and exists (
        select from row b left join layover.map m on m.run_id = b.run_id and m.path = b.map
         where b.run_id = s.run_id and b.position > s.handed_position and not b.is_released
           and (b.map is null or m.counted = 0))
@@ -161,7 +172,8 @@ begin
     select x.run_id, 'nothing is left of a run that is gone' from (
         select r.id as run_id from layover.run r union all select t.run_id from layover.record t
         union all select t.run_id from layover.pending t union all select t.run_id from layover.map t
-        union all select t.run_id from layover.attempt t union all select t.run_id from layover.signal t
+        union all select t.run_id from layover.attempt t
+        union all select t.run_id from layover.setback t union all select t.run_id from layover.signal t
         union all select t.run_id from layover.callback t) as x
      where x.run_id = any(runs) and not exists (select from state s where s.run_id = x.run_id)
   )

@@ -5,11 +5,14 @@ import {
   callMs,
   commitMs,
   type Lease,
+  minute,
   mostSpared,
   noLosses,
   type Place,
   type Row,
   type Run,
+  type Setback,
+  tryAfterMs,
   type World,
 } from "./world.ts";
 
@@ -141,6 +144,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     readyAt: kind === "branch" ? now : undefined,
     lease: undefined,
     lastFinish: undefined,
+    setback: undefined,
     position: undefined,
   };
 }
@@ -154,6 +158,47 @@ export function groupSizeOf({ losses, lease }: Run | Row): number | null {
 /** It is claimed again, and its last lease was not finished. */
 export function lose(of: Run | Row, { token }: Lease): void {
   of.losses = { ...of.losses, count: of.losses.count + 1, token };
+}
+
+/** Its turn did not get on: answers when it is tried again. Undefined: it was tried often enough. */
+export function setBack(of: Run | Row, now: number): number | undefined {
+  const before = of.setback?.turn === of.turn ? of.setback : undefined;
+  of.setback = nextTry(before, of.turn + 1, now);
+  return of.setback?.until;
+}
+
+function nextTry(before: Setback | undefined, turn: number, now: number): Setback | undefined {
+  if (before !== undefined && before.until > now) return { ...before, turn };
+  const { since, tries } = before ?? { since: now, tries: 0 };
+  const afterMs = tryAfterMs[tries];
+  if (afterMs === undefined) return undefined;
+  const at = (since + afterMs > now ? since : now) + afterMs;
+  return { turn, tries: tries + 1, since, until: Math.ceil(at / minute) * minute };
+}
+
+/** What is known of a setback that counts. */
+export function standingSetback({ setback, turn }: Run | Row): Setback | undefined {
+  return setback?.turn === turn ? setback : undefined;
+}
+
+/** A branch that was set back: its map does not wait for it, and goes on without it if nobody else is at work. */
+export function setBackRow(run: Run, row: Row, now: number): boolean {
+  const until = setBack(row, now);
+  row.turn += 1;
+  row.lease = undefined;
+  row.loneClaims = 0;
+  if (until === undefined) {
+    row.beginnings = 0;
+    row.losses = noLosses;
+    run.isBlocked = true;
+    return false;
+  }
+  row.readyAt = until;
+  if (row.isCounted && row.map !== undefined) {
+    row.isCounted = false;
+    if (waitedFor(run, row.map).length === 0) run.readyAt = earliest(run.readyAt, now);
+  }
+  return true;
 }
 
 /** The holder of the lease that was lost last is alive. */

@@ -62,7 +62,7 @@ export interface FinishItem {
   readonly asides: readonly ("sleep" | "red" | "blue" | "callback" | "late callback")[];
   readonly step: "success" | "failure" | "retry soon" | "retry late";
   readonly retryMs: number;
-  readonly next: "park" | "go on" | "complete" | "fail" | "block";
+  readonly next: "park" | "go on" | "complete" | "fail" | "block" | "set back";
   /** Whose code it is that blocks. */
   readonly by: By;
   readonly demands: readonly DemandWish[];

@@ -61,6 +61,7 @@ export interface Row extends Place {
   readyAt: number | undefined;
   lease: Lease | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
+  setback: Setback | undefined;
   /** Where its record stands in the history, which nobody has been handed yet. */
   position: number | undefined;
 }
@@ -73,6 +74,17 @@ export interface Losses {
   readonly token: string | undefined;
 }
 export const noLosses: Losses = { count: 0, spared: 0, token: undefined };
+/** A turn that did not get on is tried again. It counts only while `turn` is the next one, or under way. */
+export interface Setback {
+  readonly turn: number;
+  /** Which try comes next, from 1. */
+  readonly tries: number;
+  readonly since: number;
+  readonly until: number;
+}
+/** How long after the setback the tries are. */
+export const tryAfterMs = [minute, 10 * minute, hour, 6 * hour];
+
 /** So many may be spared. */
 export const mostSpared = 5;
 
@@ -122,6 +134,7 @@ export interface Run {
   isBlocked: boolean;
   /** When each deployment refused it, by their ids. */
   readonly refusals: Map<string, number>;
+  setback: Setback | undefined;
   /** Names of signals that it takes no more. */
   closed: string[];
   isPaused: boolean;

@@ -315,7 +315,8 @@ export const orderings: readonly Ordering[] = [
     file: invocation,
     why: "A later turn would go on from where the code did not fit.",
     find: `        flight.execution.outcome === undefined &&
-        flight.execution.divergence === undefined
+        flight.execution.divergence === undefined &&
+        plan.setback === undefined
       ) {`,
     replace: `        flight.execution.outcome === undefined
       ) {`,

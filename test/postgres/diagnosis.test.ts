@@ -62,6 +62,27 @@ describeEachPostgres(
         expect(await kept()).toEqual([keptBy]);
       });
 
+      test("setback, since when and why, of a run and of a branch that are tried again", async () => {
+        const run = await aRunAtWork(stage);
+        await run.finish(stage.onlooker, { token: "first", setback: "it took too long" });
+        const since = noon;
+        expect(await troubles()).toMatchObject([
+          { keptBy: "setback", reason: "it took too long", since, runs: 1, example: run.id },
+        ]);
+        const other = await aFanOut(stage, ["a", "b"]);
+        await other.finishBranch(stage.onlooker, "a", { token: "a", setback: "so did this" });
+        expect(await troubles()).toMatchObject([{}, { keptBy: "setback", reason: "so did this", example: other.id }]);
+      });
+
+      test("but not a setback after which the run has got on", async () => {
+        const run = await aRunAtWork(stage);
+        await run.finish(stage.onlooker, { token: "first", setback: "it took too long" });
+        await stage.clock.advance(minute);
+        await run.claim(stage.onlooker, { token: "second", turn: 2 });
+        await run.finish(stage.onlooker, { token: "second", next: "ready", armed: [noon + 2 * minute] });
+        expect(await troubles()).toEqual([]);
+      });
+
       test.each([
         ["crashes", "lost = 2"],
         ["unclaimed", "dispatches = 3"],

@@ -69,6 +69,15 @@ const cases: readonly (readonly [seen: string, how: string, make: Make])[] = [
   ["sleeping", "sleeps", (stage) => aParkedRun(stage, [aDemand("sleep", "nap", { until: noon + minute })])],
   ["sleeping", "is to begin later", (stage) => aRun(stage, { delayMs: minute })],
   ["paused", "was paused", made(aRun, "paused_at = layover.now(), due_at = null")],
+  [
+    "retrying",
+    "was set back",
+    async (stage) => {
+      const run = await aRunAtWork(stage);
+      await run.finish(stage.onlooker, { token: "first", setback: "it took too long" });
+      return run;
+    },
+  ],
   ["blocked", "does not fit the code", made(aRun, "blocked = 'by other code', due_at = null")],
   ["cancelling", "is to be cancelled", made(aRunAtWork, "cancel_requested_at = layover.now()")],
   ["cancelling", "cleans up", made(aRunAtWork, "cancelled_position = 1, last_position = 1")],

@@ -106,13 +106,15 @@ describeEachPostgres("what goes alone", (database) => {
     test.each([
       ["begun", 6, "began"],
       ["claimed", 51, "claimed"],
-    ] as const)("blocks its run once it was %s %i times without an end", async (_, times, verb) => {
+    ] as const)("is set back once it was %s %i times without an end", async (_, times, verb) => {
       const run = await aDeadOne();
       await wearOut(run, times, { isBegun: verb === "began" });
-      expect(await claim(run, stage.onlooker, "last")).toEqual({ outcome: "blocked" });
-      const blocked = `${times} invocations in a row ${verb} ${what} and never finished it`;
-      expect(await run.state()).toMatchObject({ blocked });
-      expect(await row(run)).toMatchObject({ claims: 0, beginnings: 0, lost: 0, turn: 2, token: null });
+      expect(await claim(run, stage.onlooker, "last")).toEqual({ outcome: "not_ready", readyAt: null });
+      const reason = `${times} invocations in a row ${verb} ${what} and never finished it`;
+      expect(await stage.look("select reason from layover.setback where run_id = $1", [run.id])).toEqual([{ reason }]);
+      expect(await run.state()).toMatchObject({ blocked: null });
+      const beginnings = verb === "began" ? terms.maxBeginnings - 1 : 0;
+      expect(await row(run)).toMatchObject({ claims: 0, beginnings, turn: 2, token: null });
     });
   });
 

@@ -74,7 +74,7 @@ describeEachPostgres(
         }
       });
 
-      test("that blocks its run, since too many died over it, leaves the leases of others alone", async () => {
+      test("that is set back, since too many died over it, leaves the leases of others alone", async () => {
         const run = await aParkedRun(stage, [...branches(["a"]), { ...aDemand("branch", "a"), occurrence: 2 }]);
         const other = await aFanOut(stage, ["a"]);
         for (const occurrence of [1, 2])
@@ -82,7 +82,8 @@ describeEachPostgres(
         await stage.onlooker.query("update layover.pending set beginnings = 6, lost = 3");
         await stage.clock.advance(2 * minute);
         expect(await run.claimBranch(stage.onlooker, "a", { token: "last", alone: true })).toEqual({
-          outcome: "blocked",
+          outcome: "not_ready",
+          readyAt: null,
         });
         const rows = await stage.look("select run_id, occurrence from layover.pending where token is not null");
         expect(rows).toEqual(

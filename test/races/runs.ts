@@ -49,7 +49,7 @@ interface FinishOptions extends Partial<Omit<wire.FinishRun, "runId" | "token" |
   readonly claim?: ClaimOptions;
 }
 
-interface BranchFinishOptions extends Pick<Partial<wire.FinishBranch>, "armed" | "attempt" | "blocked"> {
+interface BranchFinishOptions extends Pick<Partial<wire.FinishBranch>, "armed" | "attempt" | "blocked" | "setback"> {
   readonly token: string;
   readonly turn?: number;
   readonly value?: string;
@@ -138,9 +138,10 @@ export class Run {
   }
 
   toFinishBranch(path: string, options: BranchFinishOptions): wire.FinishBranch {
-    const { token, turn = 1, value = "0true", isFailure = false, attempt, blocked, armed = [soon] } = options;
+    const { token, turn = 1, value = "0true", isFailure = false, attempt, blocked, setback, armed = [soon] } = options;
     const record = { value, isFailure, at: noon, beganAt: noon, attempts: 1 };
-    const what = attempt !== undefined ? { attempt } : blocked !== undefined ? { blocked } : { record };
+    const why = setback !== undefined ? { setback } : blocked !== undefined ? { blocked } : { record };
+    const what = attempt !== undefined ? { attempt } : why;
     return { runId: this.id, ...at(path), turn, token: tokenOf(token), armed, ...what };
   }
 

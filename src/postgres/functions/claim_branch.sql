@@ -15,7 +15,7 @@ begin
   if not layover.is_our_environment(p) then
     return json_build_object('outcome', 'wrong_environment');
   end if;
-  if v_alone then -- may have to block the run, which is locked first
+  if v_alone then -- may have to set it back or block the run, which is locked first
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
   -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
@@ -66,13 +66,14 @@ begin
     v_wear := case when b.group_size = 1 then layover.describe_wear(p, b.claims, b.beginnings,
       format('%s#%s', c->>'path', c->>'occurrence')) end;
     if v_wear is not null then
-      update layover.run_state t
-         set due_at = null, blocked = v_wear
-       where t.run_id = v_run and t.ended_at is null;
-      update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
-             turn = q.turn + 1
+      update layover.pending q
+         set beginnings = least(q.beginnings, (p->>'maxBeginnings')::integer - 1),
+             lost = q.lost + (q.token is not null)::integer, spared = case when q.lost = 0 then 0 else q.spared end,
+             lost_token = coalesce(q.token, q.lost_token)
        where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer;
-      return json_build_object('outcome', 'blocked');
+      return case when layover.set_back_branch(v_run, c->>'path', (c->>'occurrence')::integer, v_wear, null) is null
+        then json_build_object('outcome', 'blocked')
+        else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- as another turn
     end if;
     update layover.pending q
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',

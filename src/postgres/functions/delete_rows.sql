@@ -8,6 +8,7 @@ begin
   delete from layover.signal t where t.run_id = run;
   delete from layover.callback t where t.run_id = run;
   delete from layover.attempt t where t.run_id = run;
+  delete from layover.setback t where t.run_id = run;
   delete from layover.record t where t.run_id = run;
   delete from layover.tag t where t.run_id = run;
   delete from layover.run t where t.id = run;

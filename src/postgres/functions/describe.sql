@@ -14,6 +14,7 @@ begin
           select json_agg(json_build_object('deployment', f.key, 'at', f.value->'at', 'why', f.value->'why')
               order by (f.value->>'at')::bigint, f.key)
             from jsonb_each(s.refused_by) as f) end,
+        'setback', case when s.ended_at is null and s.blocked is null then layover.describe_setback(s) end,
         'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
         'readyAt', layover.to_ms(case when s.ended_at is null then least(s.ready_at, (
           select min(b.ready_at) from layover.pending b

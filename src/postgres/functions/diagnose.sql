@@ -41,6 +41,13 @@ begin
           end as kept_by) as k
        where k.kept_by is not null
       union all
+      select d.run_id, layover.from_ms((b.setback->>'since')::bigint), 'setback', b.setback->>'reason', null, null,
+          (b.setback->>'tries')::integer
+        from (select d.run_id from due d where d.run_id in (select b.run_id from layover.setback b) offset 0) as d
+        join layover.run_state s on s.run_id = d.run_id
+        cross join lateral (select layover.describe_setback(s) as setback) as b
+       where b.setback is not null
+      union all
       (select s.run_id, null, 'blocked', s.blocked,
           (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(s.refused_by) as e (key)), null, null
         from layover.run_state s where s.namespace = v_namespace and s.blocked is not null

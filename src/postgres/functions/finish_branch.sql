@@ -39,7 +39,12 @@ begin
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
-  if f ? 'blocked' then
+  if f ? 'setback' then
+    update layover.pending q set beginnings = 0, lost = 0
+     where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+    return json_build_object('outcome', 'finished', 'turn', (f->>'turn')::integer + 1, 'isBlocked',
+      layover.set_back_branch(v_run, v_path, v_occurrence, f->>'setback', f->'armed') is null);
+  elsif f ? 'blocked' then
     v_is_left := not layover.refuse_run(v_run, f->>'deployment', f->>'blocked');
     if v_is_left and s.paused_at is null then
       update layover.run_state t set due_at = least(t.due_at, layover.pick_due(f->'armed', v_now)) where t.run_id = v_run;

@@ -14,6 +14,7 @@ declare
   v_branches json;
   v_freed    json;
   v_record   jsonb;
+  v_answer   json;
   s          record;
 begin
   update layover.run_state as t
@@ -103,5 +104,9 @@ begin
   if v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
     return layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- for another deployment
   end if;
-  return layover.park_run(s.run_id, v_next, v_branches, f->'armed');
+  v_answer := layover.park_run(s.run_id, v_next, v_branches, f->'armed');
+  if f ? 'setback' then
+    return layover.set_back_run(s.run_id, f->>'setback', f ? 'records', v_branches, f->'armed');
+  end if;
+  return v_answer;
 end $$;

@@ -1,4 +1,5 @@
--- running -> running, when a lease is over; blocked -> running, when new code may know better; a run whose timeout has
+-- running -> running, when a lease is over; running -> parked until it is tried again, or blocked, when that happened too
+-- often in a row; blocked -> running, when new code may know better; a run whose timeout has
 -- passed or whose cancel was asked for is claimed once no branch is at work, with that in its history.
 -- Otherwise the refusal says why not.
 create or replace function layover.reclaim_run(p jsonb, c jsonb) returns json
@@ -10,6 +11,8 @@ declare
   v_busy   timestamptz;
   v_carried boolean;
   v_wear   text;
+  v_until  timestamptz;
+  v_ready  timestamptz;
   v_answer json;
   s        record;
 begin
@@ -20,7 +23,7 @@ begin
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.refused_by, t.last_record_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
-      t.cancelled_position
+      t.cancelled_position, t.cancel_requested_at
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -50,11 +53,20 @@ begin
   end if;
   v_wear := layover.describe_wear(p, s.claims, s.beginnings, format('turn %s', s.turn));
   if v_wear is not null then
+    v_until := layover.note_setback(v_run, '', 1, s.turn, v_wear);
+    v_ready := least(v_until, case when s.cancelled_position is null then least(s.timeout_at, s.cancel_requested_at) end);
     update layover.run_state t
-       set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, due_at = null, claims = 0,
-           beginnings = 0, lost = 0, blocked = v_wear
+       set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0,
+           beginnings = case when v_until is null then 0 else least(t.beginnings, (p->>'maxBeginnings')::integer - 1) end,
+           lost = case when v_until is null then 0 else t.lost + (t.token is not null)::integer end,
+           spared = case when t.lost = 0 then 0 else t.spared end, lost_token = coalesce(t.token, t.lost_token),
+           ready_at = case when v_until is null then t.ready_at else v_ready end,
+           due_at = case when v_until is null then null when t.due_at <= v_ready then t.due_at
+             else v_now end, -- a claim arms nothing: for the next tick
+           blocked = case when v_until is null then v_wear end
      where t.run_id = v_run;
-    return json_build_object('outcome', 'blocked');
+    return case when v_until is null then json_build_object('outcome', 'blocked')
+      else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- as another turn
   end if;
 
   if s.is_cancelling or (s.cancelled_position is null and s.timeout_at <= v_now) then

@@ -11,6 +11,8 @@ begin
       when s.status = 'running' then 'running'
       when s.ready_at <= layover.now() then 'queued'
       when p.is_running then 'running'
+      when exists (select from layover.setback b where b.run_id = s.run_id and b.path = '' and b.turn = s.turn)
+        then 'retrying'
       when p.is_queued then 'queued'
       when p.is_retrying then 'retrying'
       when p.is_waiting then 'waiting'

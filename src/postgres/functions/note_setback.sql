@@ -1,0 +1,39 @@
+-- Writes down that a turn of a run (an empty path) or of a branch did not get on, for a reason that may pass by itself: a
+-- handler that waited too long, a process that died again and again. Answers when it is to be tried again; null: it was
+-- tried often enough. Under the run's lock.
+--
+-- Four tries, at whole minutes: 1 minute, 10 minutes, 1 hour and 6 hours after it happened. Where that has passed (nobody
+-- was there to try), as long after now. A try before its time, because a signal came, is none of the four.
+create or replace function layover.note_setback(run uuid, path text, occurrence integer, turn integer, why text)
+returns timestamptz
+language plpgsql volatile as $$
+declare
+  v_now   constant timestamptz := layover.now();
+  v_since timestamptz;
+  v_until timestamptz;
+  v_tries integer;
+  v_wait  interval;
+begin
+  select b.since, b.until, b.tries into v_since, v_until, v_tries
+    from layover.setback b
+   where b.run_id = run and b.path = note_setback.path and b.occurrence = note_setback.occurrence
+     and b.turn = note_setback.turn;
+  v_since := coalesce(v_since, v_now);
+  if v_until is null or v_until <= v_now then
+    v_tries := coalesce(v_tries, 0) + 1;
+    v_wait := (array['1 minute', '10 minutes', '1 hour', '6 hours'])[v_tries]::interval;
+    v_until := case when v_since + v_wait > v_now then v_since else v_now end + v_wait;
+    v_until := date_trunc('minute', v_until + interval '59.999999 seconds');
+  end if;
+  if v_until is null then
+    delete from layover.setback b
+     where b.run_id = run and b.path = note_setback.path and b.occurrence = note_setback.occurrence;
+    return null;
+  end if;
+  insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
+    values (run, path, occurrence, note_setback.turn + 1, left(why, 2000), v_tries, v_since, v_until)
+    on conflict on constraint setback_pkey do update
+      set turn = excluded.turn, reason = excluded.reason, tries = excluded.tries, since = excluded.since,
+          until = excluded.until;
+  return v_until;
+end $$;

@@ -1,0 +1,41 @@
+-- A branch: leased -> ready when it is tried again, or its run blocked, when its turn did not get on. Its map does not wait
+-- for it meanwhile. Under the locks of the run and of the branch. Answers when it is tried again; null: the run is blocked.
+--
+-- `armed` null: a claim finds it, which arms nothing. Then the run stays due when it was, if that is early enough; or it is due
+-- now, for the next tick.
+create or replace function layover.set_back_branch(run uuid, path text, occurrence integer, why text, armed jsonb)
+returns timestamptz
+language plpgsql volatile as $$
+declare
+  v_now   constant timestamptz := layover.now();
+  v_until timestamptz;
+  v_need  timestamptz;
+  v_left  integer;
+  b       record;
+begin
+  select q.turn, q.map, q.is_counted into b from layover.pending q
+   where q.run_id = run and q.path = set_back_branch.path and q.occurrence = set_back_branch.occurrence;
+  v_until := layover.note_setback(run, path, occurrence, b.turn, why);
+  update layover.pending q
+     set token = null, leased_until = null, turn = q.turn + 1, claims = 0,
+         beginnings = case when v_until is null then 0 else q.beginnings end,
+         lost = case when v_until is null then 0 else q.lost end,
+         ready_at = coalesce(v_until, q.ready_at), is_counted = q.is_counted and v_until is null
+   where q.run_id = run and q.path = set_back_branch.path and q.occurrence = set_back_branch.occurrence;
+  if v_until is null then
+    update layover.run_state t set blocked = why, due_at = null where t.run_id = run and t.ended_at is null;
+    return null;
+  end if;
+  if b.is_counted then
+    update layover.map m set counted = m.counted - 1 where m.run_id = run and m.path = b.map
+     returning m.counted into v_left;
+  end if;
+  v_need := case when v_left = 0 then v_now else v_until end;
+  update layover.run_state t
+     set ready_at = case when v_left = 0 then least(t.ready_at, v_now) else t.ready_at end,
+         due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
+           when armed is not null then least(t.due_at, layover.pick_due(armed, v_now))
+           when t.due_at <= v_need then t.due_at else v_now end
+   where t.run_id = run;
+  return v_until;
+end $$;

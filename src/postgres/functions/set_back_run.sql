@@ -1,0 +1,30 @@
+-- parked -> parked until it is tried again, or blocked, of a run whose turn did not get on. Under the run's lock, after
+-- park_run, whose answer it corrects. A turn that recorded something has got on so far: its tries are counted anew. A timeout
+-- or a cancel makes the run ready earlier.
+create or replace function layover.set_back_run(run uuid, why text, got_on boolean, branches json, armed jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now    constant timestamptz := layover.now();
+  v_until  timestamptz;
+  v_answer json;
+begin
+  if got_on then
+    delete from layover.setback b where b.run_id = run and b.path = '';
+  end if;
+  select layover.note_setback(run, '', 1, t.turn - 1, why) into v_until
+    from layover.run_state t where t.run_id = run;
+  update layover.run_state t
+     set blocked = case when v_until is null then why else t.blocked end,
+         ready_at = case when v_until is null then v_now else least(v_until, case when t.cancelled_position is null
+           then least(t.timeout_at, t.cancel_requested_at) end) end,
+         due_at = case when v_until is not null and t.paused_at is null and t.blocked is null
+           then least(t.due_at, layover.pick_due(armed, v_now)) end
+   where t.run_id = run;
+  update layover.run_state t
+     set finished_answer = json_build_object('outcome', 'finished', 'turn', t.turn, 'status', t.status,
+       'isReady', coalesce(t.ready_at <= v_now, false) and t.due_at is not null,
+       'isBlocked', v_until is null, 'readyAt', case when v_until is not null then layover.to_ms(t.ready_at) end, 'branches', branches)::text
+   where t.run_id = run
+   returning t.finished_answer::json into v_answer;
+  return v_answer;
+end $$;

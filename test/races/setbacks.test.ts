@@ -1,0 +1,125 @@
+/** A turn that did not get on and is to be tried again, and who comes at that moment. */
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aFanOut, aParkedRun, aRecord, aRunAtWork, aWaitFor, minute, noon, type Run, soon, terms } from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+const why = "it took too long";
+
+describeEachPostgres("a finish that sets its run back", (database) => {
+  const stage = stageOn(database);
+  const setBack = (run: Run, token: string) => (session: Session) =>
+    run.finish(session, { token, next: "parked", setback: why });
+  const setbacks = async (run: Run) =>
+    await stage.look(
+      `select path, turn, tries, layover.to_ms(until)::float8 as until from layover.setback where run_id = $1`,
+      [run.id],
+    );
+
+  test("may come twice, and counts once", async () => {
+    const run = await aRunAtWork(stage);
+    const [first, again] = await stage.collide({ first: setBack(run, "first"), second: setBack(run, "first") });
+    expect(first).toMatchObject({ outcome: "finished", isReady: false, readyAt: noon + minute });
+    expect(again).toEqual(first);
+    expect(await setbacks(run)).toEqual([{ path: "", turn: 2, tries: 1, until: noon + minute }]);
+    expect(await run.state()).toMatchObject({ status: "parked", readyAt: noon + minute, dueAt: soon, blocked: null });
+  });
+
+  test("is undone where it rolls back, and the claim after the lease is the next holder's", async () => {
+    const run = await aRunAtWork(stage);
+    const session = await stage.session("doomed");
+    await session.begin();
+    await setBack(run, "first")(session);
+    await session.end("rollback");
+    expect(await setbacks(run)).toEqual([]);
+    expect(await run.state()).toMatchObject({ status: "running", turn: 1 });
+  });
+
+  test("and the claim of its next turn: too early, then in its time, and its good finish ends it", async () => {
+    const run = await aRunAtWork(stage);
+    await setBack(run, "first")(stage.onlooker);
+    const early = await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    expect(early).toMatchObject({ outcome: "not_ready", readyAt: noon + minute });
+    await stage.clock.advance(minute);
+    expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ outcome: "claimed" });
+    await run.finish(stage.onlooker, { token: "second", demands: [aWaitFor("item")] });
+    expect(await run.state()).toMatchObject({ turn: 3, readyAt: null });
+    const view: unknown = await stage.onlooker.call("get_run", { runId: run.id, namespace: "default" });
+    expect(view).toMatchObject({ status: "waiting", setback: null });
+  });
+
+  test("waits for the lock of a signal that comes, which makes it ready afterwards", async () => {
+    const run = await aParkedRun(stage, [aWaitFor("item")]);
+    await run.signal(stage.onlooker, "item");
+    await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    const finish = (session: Session) =>
+      run.finish(session, { token: "second", next: "parked", setback: why, position: 0 });
+    const [, finished] = await stage.collide({ first: (session) => run.signal(session, "item"), second: finish });
+    expect(finished).toMatchObject({ outcome: "finished", isReady: false });
+    await run.signal(stage.onlooker, "item");
+    expect(await run.state()).toMatchObject({ isReady: true, dueAt: soon });
+  });
+
+  test("has its tries counted anew where its turn recorded something", async () => {
+    const run = await aRunAtWork(stage);
+    await setBack(run, "first")(stage.onlooker);
+    await stage.clock.advance(minute);
+    await run.claim(stage.onlooker, { token: "second", turn: 2 });
+    await run.finish(stage.onlooker, { token: "second", setback: why, records: [aRecord("step", "it")] });
+    expect(await setbacks(run)).toEqual([{ path: "", turn: 3, tries: 1, until: noon + 2 * minute }]);
+  });
+});
+
+describeEachPostgres("a claim that finds a turn worn out", (database) => {
+  const stage = stageOn(database);
+  const wear = async (run: Run, table: "run_state" | "pending") => {
+    await stage.onlooker.query(
+      `update layover.${table} set claims = 8, beginnings = 6, lost = 8, leased_until = layover.now() where run_id = $1`,
+      [run.id],
+    );
+  };
+
+  describe.each([
+    ["of a run", "run_state"],
+    ["of a branch", "pending"],
+  ] as const)("%s", (_, table) => {
+    const aWornRun = async () => {
+      const run = table === "pending" ? await aFanOut(stage, ["b"]) : await aRunAtWork(stage);
+      await wear(run, table);
+      return run;
+    };
+    const claim = (run: Run, token: string, turn: number) => (session: Session) =>
+      table === "pending"
+        ? run.claimBranch(session, "b", { token, turn, alone: true })
+        : run.claim(session, { token, turn, alone: true });
+    const stateOf = async (run: Run) => (table === "pending" ? (await run.pending())["b"] : await run.state());
+
+    test("sets it back once, and the other one is told of another turn", async () => {
+      const run = await aWornRun();
+      const [first, second] = await stage.collide({ first: claim(run, "x", 1), second: claim(run, "y", 1) });
+      expect(first).toEqual({ outcome: "not_ready", readyAt: null });
+      expect(second).toEqual({ outcome: "stale", turn: 2 });
+      expect(await stateOf(run)).toMatchObject({ token: null, turn: 2, claims: 0, beginnings: 4, lost: 9 });
+      const { dueAt, blocked } = await run.state();
+      expect([dueAt, blocked]).toEqual([soon, null]);
+    });
+
+    test("gives it one more real beginning at its time, and blocks it after four of them", async () => {
+      const run = await aWornRun();
+      await claim(run, "x", 1)(stage.onlooker);
+      for (const [index, waitMs] of [1, 9, 50, 300].entries()) {
+        await stage.clock.advance(waitMs * minute);
+        const turn = index + 2;
+        expect(await claim(run, `try ${turn}`, turn)(stage.onlooker)).toMatchObject({
+          outcome: "claimed",
+          beginnings: terms.maxBeginnings - 1,
+        });
+        await wear(run, table);
+        const outcome = index === 3 ? "blocked" : "not_ready";
+        expect(await claim(run, `after ${turn}`, turn)(stage.onlooker)).toMatchObject({ outcome });
+      }
+      expect(await run.state()).toMatchObject({ blocked: expect.stringContaining("never finished it"), dueAt: null });
+      expect(await stage.look("select from layover.setback where run_id = $1", [run.id])).toHaveLength(0);
+    });
+  });
+});
