@@ -31,6 +31,8 @@ export interface PassageOptions {
 const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
+/** SQL functions after whose answer the client dispatches what they made ready. */
+const hinting = new Set(["start_run", "send_signal", "answer_callback"]);
 /** SQL functions after which everything stands as before. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 
@@ -79,6 +81,8 @@ export class Passage implements Source {
   #behind: (() => Promise<void>)[] = [];
   /** When something went wrong the last time; the world's. */
   troubledAt = 0;
+  /** Somebody outside did not learn what became of their call, so nobody dispatches what it made ready. */
+  isHintLost = false;
   statements = 0;
   /** How many statements waited for a lock. */
   waits = 0;
@@ -163,6 +167,7 @@ export class Passage implements Source {
     if (fate !== "passes") {
       note(() => `… which ${fate}`);
       this.troubledAt = course().time;
+      this.isHintLost ||= hinting.has(call.what);
     }
     if (fate === "dies before") return crash(owner);
     if (fate === "fails before") return call.reject(broken(true));

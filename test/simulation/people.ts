@@ -216,6 +216,8 @@ export class People implements Source {
         (error: unknown) => ({ refused: codeOf(error) }),
       );
       const outcome = await Promise.race([asked, process.gone]);
+      if (outcome !== undefined && "refused" in outcome)
+        this.#options.note(() => `… ${process.name} refuses: ${outcome.refused}`);
       if (outcome !== undefined && !("refused" in outcome && passing.has(outcome.refused))) return outcome;
       if (!insists) return { refused: "nobody asked again" };
       await this.#pause(againMs, "asks again");

@@ -4,7 +4,7 @@ import { drainObjection, longestWaitMs } from "./recovery.ts";
 import { Rules } from "./rules.ts";
 import type { RunRows } from "./snapshot.ts";
 
-const onNode = { platform: "node", chances: noneMet() } as const;
+const onNode = { platform: "node", chances: noneMet(), isHintLost: false } as const;
 const start = Date.UTC(2026, 0, 1, 12);
 
 function aRun(changes: Partial<RunRows>): RunRows {
@@ -25,7 +25,7 @@ function wrongsAfter(waitedMs: number, { calmAt = start, ...changes }: Partial<R
       { orphans: 0, bare: 0, runs: [aRun(changes)] },
       {
         ...{ alarms: [], isExact: false, graceMs: 0, since: start, now, calmAt },
-        ...{ carries: () => true, isTakenOver: false, isBeginning: true },
+        ...{ carries: () => true, isTakenOver: false, isBeginning: true, steppedMs: 0 },
         longestWaitMs: (dispatches) => longestWaitMs(onNode, dispatches),
       },
     );
@@ -47,10 +47,10 @@ test("the minute counts from the last fault, and not for who is blocked or waits
 });
 
 test("what takes three times as long as without faults, and two waits more, takes too long to end", () => {
-  const calm = { calmAt: 0, movedAt: 100_000 };
+  const calm = { calmAt: 0, movedAt: 100_000, isHintLost: false };
   const mostMs = 3 * 100_000 + 2 * (60_000 + 60_000);
-  expect(drainObjection({ calmAt: 5_000, movedAt: 5_000 + mostMs }, calm, onNode)).toBeUndefined();
-  expect(drainObjection({ calmAt: 5_000, movedAt: 5_001 + mostMs }, calm, onNode)).toBe(
+  expect(drainObjection({ ...calm, calmAt: 5_000, movedAt: 5_000 + mostMs }, calm, onNode)).toBeUndefined();
+  expect(drainObjection({ ...calm, calmAt: 5_000, movedAt: 5_001 + mostMs }, calm, onNode)).toBe(
     "it took 540.001 s to end after the last fault, and 100 s in all without any",
   );
 });

@@ -5,18 +5,22 @@
 import { type Program, partsOf } from "./programs/program.ts";
 import type { Scenario } from "./scenario.ts";
 
-type Terms = Pick<Scenario, "platform" | "chances">;
+interface Terms extends Pick<Scenario, "platform" | "chances"> {
+  /** Somebody outside did not learn what became of their call. */
+  readonly isHintLost: boolean;
+}
 
 /**
  * How long a run may wait that could be claimed. Where processes live on (`node`, `embedded`) they look again within
  * seconds, and a minute is the promise. Where nothing lives between invocations, only the motion minute finds what a lost
  * dispatch has left: up to two minutes ahead, armed so that it rings within two more; the platform may be late by another
  * two. What was dispatched and not claimed is looked at after 1, 2, 4 … minutes. So is everywhere what a pooler claims in
- * the name of somebody who is gone.
+ * the name of somebody who is gone, and what somebody made ready who never learned of it.
  */
-export function longestWaitMs({ platform, chances }: Terms, dispatches: number): number {
+export function longestWaitMs({ platform, chances, isHintLost }: Terms, dispatches: number): number {
   const livesOn = platform === "node" || platform === "embedded";
-  if (livesOn && chances["comes late"] + chances["comes twice"] === 0) return 60_000;
+  const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
+  if (livesOn && isKnown) return 60_000;
   return 6 * 60_000 + 60_000 * 2 ** dispatches;
 }
 
@@ -25,6 +29,7 @@ export interface Drain {
   /** When the last fault was over, and when the last run moved, in the world's time. */
   readonly calmAt: number;
   readonly movedAt: number;
+  readonly isHintLost: boolean;
 }
 
 /** What the slowest chain of waits after the last fault takes, beside the work itself: see {@link drainObjection}. */
@@ -48,9 +53,14 @@ function isSteadyProgram(program: Program): boolean {
  * small groups, one after the other. And a constant: a lease that was live when its holder died, and the longest wait for
  * whoever looks next; both once more for what died with the looker.
  */
-export function drainObjection(faulty: Drain, calm: Drain, terms: Terms): string | undefined {
+export function drainObjection(
+  faulty: Drain,
+  calm: Drain,
+  scenario: Pick<Scenario, "platform" | "chances">,
+): string | undefined {
   const tookMs = faulty.movedAt - faulty.calmAt;
-  const mayTakeMs = times * calm.movedAt + 2 * (leaseMs + longestWaitMs(terms, 0));
+  const mayTakeMs =
+    times * calm.movedAt + 2 * (leaseMs + longestWaitMs({ ...scenario, isHintLost: faulty.isHintLost }, 0));
   if (tookMs <= mayTakeMs) return undefined;
   return `it took ${tookMs / 1_000} s to end after the last fault, and ${calm.movedAt / 1_000} s in all without any`;
 }

@@ -16,6 +16,8 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   /** Since when nothing has gone wrong. */
   readonly calmAt: number;
   readonly longestWaitMs: (dispatches: number) => number;
+  /** How much the database's clock was set. An instant that was stored before may be so much further away. */
+  readonly steppedMs: number;
 }
 
 export class Rules {
@@ -62,7 +64,8 @@ export class Rules {
     const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.runId) ?? 0);
     this.#dispatches.set(run.runId, dispatches);
     // What was ready while it was at work is claimable since its turn ended.
-    const need = run.need === null ? null : Math.max(run.need, this.#movedAt.get(run.runId) ?? 0);
+    const from = Math.max(run.need ?? 0, this.#movedAt.get(run.runId) ?? 0);
+    const need = run.need === null ? null : from + prospect.steppedMs;
     return objection({ due: run.due, need, dispatches }, prospect);
   }
 }

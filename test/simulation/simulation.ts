@@ -170,7 +170,7 @@ class Simulation {
     const { statements, waits } = this.#passage;
     const { events, time } = this.#course;
     const { deaths } = this.#fleet;
-    const drain = { calmAt: this.#calmAt, movedAt: this.#movedAt };
+    const drain = { calmAt: this.#calmAt, movedAt: this.#movedAt, isHintLost: this.#passage.isHintLost };
     return { wrongs: this.#wrongs, events, statements, waits, faults: this.#faults.met, deaths, time, drain };
   }
 
@@ -306,7 +306,9 @@ class Simulation {
         isTakenOver: platform === "embedded",
         isBeginning,
         calmAt: beginning + this.#calmAt + offMs,
-        longestWaitMs: (dispatches) => longestWaitMs(this.#scenario, dispatches),
+        longestWaitMs: (dispatches) =>
+          longestWaitMs({ ...this.#scenario, isHintLost: this.#passage.isHintLost }, dispatches),
+        steppedMs,
       }),
     );
   }
