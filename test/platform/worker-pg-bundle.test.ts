@@ -1,0 +1,6 @@
+import { expect, test } from "vitest";
+import { workerWithNode } from "./wrangler-bundle.ts";
+
+test("the reference Worker for any Postgres is bundled as wrangler deploys it", { timeout: 60_000 }, () => {
+  expect(workerWithNode("functions/worker-pg.ts")).toContain("LayoverAlarm");
+});
