@@ -192,7 +192,7 @@ describe("the commands for runs", () => {
     expect(shown.stdout).toMatch(
       /\nheld up +the handler awaits something at its beginning that is no step.*\n(.*\n)* +→ tried again at .*, held up since /,
     );
-    expect(listed.stdout).toMatch(/ retrying +\S+ +the handler awaits/);
+    expect(listed.stdout).toMatch(/ retrying +\S+ \S+ +the handler awaits/);
   });
 
   test("say what is wrong, and what to do", { timeout: 60_000 }, async () => {

@@ -56,6 +56,20 @@ describe("signals over HTTP", () => {
     expect(await large.send("more")).toMatchObject(refused);
   });
 
+  it("are refused with 409 where the run has closed their name, and what was sent before is sent", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    const send = async (dedupeId: string) => {
+      const init = json({ payload: { city: "Bonn" }, dedupeId });
+      const response = await app.request(`/v1/runs/${runId}/signals/address`, init);
+      return [response.status, await response.json()];
+    };
+    expect(await send("before")).toMatchObject([202, { outcome: "sent" }]);
+    await database.pool.query("update layover.run_state set closed = '{address}' where run_id = $1", [runId]);
+    expect(await send("after")).toMatchObject([409, { code: "signal_closed" }]);
+    expect(await send("before")).toMatchObject([202, { outcome: "duplicate" }]);
+  });
+
   it("tell by code why they were not taken", async () => {
     const { app, client, calls } = anApp(database.query);
     const { runId } = await client.start(order, { id: "1" }, { id: "o1" });
