@@ -49,6 +49,11 @@ export const moves: Readonly<Record<string, Move>> = {
     const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
     await session.call("renew_leases", { leaseMs: pick([1, 60_000]), turns });
   },
+  return_leases: async (session, ground) => {
+    const held = [...(await runsOf(ground)), ...(await branchesOf(ground))].filter(({ token }) => token !== null);
+    const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
+    await call(session, "return_leases", { turns });
+  },
   send_signal: async (session, ground) => {
     const runId = pick(await runsOf(ground))?.["runId"] ?? randomUUID();
     const signal = { signalId: randomUUID(), name: "address", encodedPayload: "0", armed: armed() };
