@@ -144,9 +144,13 @@ export class TestRun<C extends Contract> {
   }
 
   async #describe(): Promise<string> {
-    const [{ status, blocked, error, readyAt }, { pending, attempts }] = [await this.get(), await this.history()];
+    const [{ status, blocked, setback, error, readyAt }, { pending, attempts }] = [
+      await this.get(),
+      await this.history(),
+    ];
     const about = [
       ...(blocked === undefined ? [] : [blocked]),
+      ...(setback === undefined ? [] : [`${setback.reason}; it is tried again at ${setback.until.toISOString()}`]),
       ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
       ...(status === "queued" && readyAt !== undefined ? [`ready from ${readyAt.toISOString()} on`] : []),
       ...pending.map(describeWait),
