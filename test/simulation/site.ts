@@ -16,7 +16,10 @@ export interface Site {
   close(): Promise<void>;
 }
 
-const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag", "environment"];
+/** What migrate wrote stays. */
+const rowTables = `
+  select tablename as "table" from pg_tables
+   where schemaname = 'layover' and tablename not in ('migration', 'function_set') order by tablename`;
 
 export async function openSite(serverUrl: string): Promise<Site> {
   const database = await freshDatabase(serverUrl);
@@ -25,7 +28,8 @@ export async function openSite(serverUrl: string): Promise<Site> {
   const query = pg(pool);
   const sessions = new Sessions(database.url);
   const clock = await turnableClock(query);
-  const rows = tables.map((table) => `delete from layover.${table}`);
+  const tables = await pool.query<{ table: string }>(rowTables);
+  const rows = tables.rows.map(({ table }) => `delete from layover.${table}`);
   const numbers = "select setval(pg_get_serial_sequence('layover.signal', 'number'), 1, false)";
   const everything = [...rows, numbers].join("; ");
   return {
