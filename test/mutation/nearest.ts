@@ -34,7 +34,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|is_our_environment|find_mismatch|check_environment|identity)$/,
-    "platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks",
+    "platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [
@@ -70,6 +70,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^in_stretches$/,
     "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
   ],
+  [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
 ];

@@ -51,6 +51,7 @@ describeEachPostgres(
     describe("names what keeps a run", () => {
       test.each([
         ["crashes", "lost = 2"],
+        ["refused", `refused_by = '{"b1": {"at": 1, "why": "no"}}', ready_at = layover.now() - interval '61 seconds'`],
         ["crashes", "lost = 2, dispatches = 9, due_at = layover.now() - interval '1 hour'"],
         ["unclaimed", "dispatches = 3"],
         ["unclaimed", "dispatches = 3, due_at = layover.now() + interval '6 hours'"],
