@@ -1,5 +1,4 @@
 /** From what `start` is given to the call that is sent: everything is checked here, before a row is written. */
-import { v7 } from "uuid";
 import { encode } from "../core/codec.ts";
 import type { Contract, InputOf } from "../core/contract.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
@@ -8,6 +7,7 @@ import { defaultLimits } from "../core/limits.ts";
 import { checkName } from "../core/names.ts";
 import { parse } from "../core/schema.ts";
 import type { StartAnswer, StartCall } from "../postgres/wire-verbs.ts";
+import { newRunId } from "./new-run-id.ts";
 import { checkRunId } from "./run-id.ts";
 import { digestOfSent } from "./sent.ts";
 
@@ -62,7 +62,7 @@ export async function startCall(
   const sent = digestOfSent(input, encodedInput);
   return {
     // Of the database's time: a host's clock may be wrong, and runs are listed by it.
-    runId: runId === undefined ? v7({ msecs: await now() }) : checkRunId(runId),
+    runId: runId === undefined ? newRunId(await now()) : checkRunId(runId),
     workflow: contract.name,
     version: contract.version,
     encodedInput,

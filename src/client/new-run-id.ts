@@ -1,0 +1,11 @@
+/** Makes our ids of runs: uuid v7 of the database's time. Those of one process and one millisecond sort as they were made. */
+import { v7 } from "uuid";
+
+let last: { readonly msecs: number; readonly seq: number } | undefined;
+
+/** `msecs`: the database's time, in epoch milliseconds. */
+export function newRunId(msecs: number): string {
+  const seq = last?.msecs === msecs ? last.seq + 1 : Math.floor(Math.random() * 2 ** 31);
+  last = { msecs, seq };
+  return v7({ msecs, seq });
+}
