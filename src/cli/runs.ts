@@ -32,7 +32,7 @@ export const runs = new Command("runs")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
   .action(async ({ json, tag: tags, ...filter }: Options) => {
-    const page = await withDeployment(({ client }) => wholePage(client, { ...filter, tags }));
+    const page = await withDeployment(({ client }) => foundPage(client, { ...filter, tags }));
     if (json) return printJson(page);
     const { cursor } = page;
     if (page.runs.length === 0) {
@@ -59,17 +59,13 @@ function shownIds(runIds: readonly string[]): readonly string[] {
 /** How many pages one call of the command asks for. The database looks at some 2,000 runs for each. */
 const mostPages = 20;
 
-/** Asks on until there are `limit` runs: a page may be short though more pages follow. */
-async function wholePage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
-  const runs: RunView[] = [];
-  let cursor = filter.cursor;
-  for (let pages = 0; pages < mostPages && runs.length < filter.limit; pages += 1) {
-    const page = await client.list({ ...filter, limit: filter.limit - runs.length, cursor });
-    runs.push(...page.runs);
-    cursor = page.cursor;
-    if (cursor === undefined) return { runs };
+/** Asks on until it has found runs: a page may be empty though more pages follow. */
+async function foundPage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
+  let page = await client.list(filter);
+  for (let pages = 1; pages < mostPages && page.runs.length === 0 && page.cursor !== undefined; pages += 1) {
+    page = await client.list({ ...filter, cursor: page.cursor });
   }
-  return { runs, ...(cursor !== undefined && { cursor }) };
+  return page;
 }
 
 const columns = [

@@ -210,7 +210,7 @@ describe("race", () => {
 
   test("without branches waits for ever, as Promise.race does", async () => {
     const { view } = await play(database, async ({ step }) => step.race("none", []));
-    expect(view).toMatchObject({ status: "blocked", blocked: "the handler awaits something that is no step" });
+    expect(view).toMatchObject({ status: "blocked", blocked: expect.stringContaining("that is no step") });
   });
 });
 

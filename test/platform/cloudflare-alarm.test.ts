@@ -201,7 +201,7 @@ test("each six hours one tick sweeps, and reports what no alarm stood for", asyn
   await settledIn(worker, pass);
   await pass(6 * hour);
   expect(await worker.ring()).toBe("ok");
-  expect(stage.statements().toSorted()).toEqual(["list_due", "prune_runs"]);
+  expect(stage.statements().toSorted()).toEqual(["list_due", "note_deployment", "prune_runs"]);
   await database.pool.query(
     `select layover.start_run('{"namespace": "default", "workflow": "still", "version": 1}'::jsonb)`,
   );
