@@ -31,7 +31,10 @@ describe("layover keys", () => {
     const server = await serveNode({ workflows: [napWorkflow], database: database.query, secrets: [secret], port: 0 });
     try {
       const call = { env: env({ LAYOVER_URL: server.url, LAYOVER_KEY: key }) };
-      expect(await layover(["runs"], call)).toMatchObject({ status: 0, stdout: "There is no such run.\n" });
+      expect(await layover(["runs"], call)).toMatchObject({
+        status: 0,
+        stdout: "There is no run yet. Start one: layover start WORKFLOW\n",
+      });
       // What leaked is the key: it names itself.
       expect(await layover(["keys", "revoke", key], { env: env() })).toEqual({
         status: 0,

@@ -114,7 +114,9 @@ describeEachPostgres(
       expect(await engine.tick()).toMatchObject({ isOurs: false });
       await expect(client.start(charge)).rejects.toMatchObject({
         code: "wrong_environment",
-        message: 'the namespace "default" does not know this database by the address "10.0.0.7/app"',
+        message: expect.stringContaining(
+          'the namespace "default" does not know this database by the address "10.0.0.7/app"',
+        ),
       });
       expect(await calls.adoptAddress("default")).toEqual({ outcome: "adopted" });
       await engine.tick();

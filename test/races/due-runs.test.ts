@@ -80,12 +80,12 @@ describeEachPostgres(
       }
     });
 
-    test("of a new deployment is shown what is due within its time, to the millisecond", async () => {
+    test("is shown what is due within its time, to the millisecond", async () => {
       const run = await aParkedRun(stage, [aWaitFor("address", { until: noon + 3 * minute })]);
       await set(run, "due_at = layover.now() + interval '5 seconds'");
       expect(await ids({ isNew: true, withinMs: 5 * second - 1 })).toEqual([]);
       expect(await ids({ isNew: true, withinMs: 5 * second })).toEqual([run.id]);
-      expect(await ids({ isNew: false, withinMs: 5 * second })).toEqual([]);
+      expect(await ids({ isNew: false, withinMs: 5 * second })).toEqual([run.id]);
       await stage.clock.advance(5 * second);
       for (const withinMs of [0, undefined]) expect(await ids({ isNew: true, withinMs })).toEqual([run.id]);
     });
