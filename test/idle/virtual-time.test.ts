@@ -86,6 +86,7 @@ test("eleven thousand runs that wait send no statement, and those that are due a
     list_due: pages + 2,
     move_due: pages,
     prune_runs: 2,
+    note_deployment: 1, // at most once an hour
     claim_turns: sleepers / batch,
     finish_turns: sleepers / batch,
   });
