@@ -122,7 +122,7 @@ export async function tick(
     return looks.filter(({ move }) => isLocked.has(move.runId));
   };
   // What it has refused before it is to be asked for again: this process may run other code under the same id.
-  if (wishes.isNew === true) await say("deployed");
+  if (wishes.isNew === true && named !== undefined) await say("deployed");
   for (;;) {
     const withinMs = takesOver || looksAhead ? longestMotionMs : 0;
     const call: DueCall = {
