@@ -26,7 +26,7 @@ test("the command shows what there is, and of each command an example", async ()
 
 test("the command says in two lines what was mistyped, and what was meant", async () => {
   const cases = [
-    [["deploy", "now"], "Unknown command 'deploy'.\nlayover --help says what there is.\n"],
+    [["publish", "now"], "Unknown command 'publish'.\nlayover --help says what there is.\n"],
     [["migrat"], "Unknown command 'migrat'.\nDid you mean migrate?\n"],
     [["dev", "--prot", "1"], "Unknown option '--prot'.\nDid you mean --port?\n"],
     [
