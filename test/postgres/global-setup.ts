@@ -17,6 +17,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const servers = new Map<string, Promise<FoundPostgres>>();
 
   const door = createServer((request, response) => {
+    // A connection that is kept may be closed here just when a test asks on it again.
+    response.setHeader("connection", "close");
     const version = (request.url ?? "/").slice(1);
     const server = servers.get(version) ?? findPostgres(version);
     servers.set(version, server);

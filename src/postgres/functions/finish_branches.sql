@@ -24,7 +24,7 @@ begin
   v_now := layover.now();
   return query
     with item as materialized (
-      select q.ctid, i.number, i.token, i.armed, i.bytes, i.record, q.path, q.occurrence, q.map, q.is_released,
+      select q.ctid, i.number, i.token, i.armed, i.bytes, i.record, q.path, q.occurrence, q.map, q.is_released, q.leased_until,
           (s.last_position + row_number() over (order by i.number))::integer as position,
           row_number() over (partition by q.map order by i.number) as place_in_map,
           count(*) filter (where q.is_counted) over (partition by q.map order by i.number) as counted,
@@ -36,7 +36,7 @@ begin
             from unnest(turns) with ordinality as t (turn, number)
         ) as i
         cross join lateral (
-          select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released from layover.pending b
+          select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released, b.leased_until from layover.pending b
            where b.run_id = v_run and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
            limit 1) as q
     ), recorded as (
@@ -68,7 +68,9 @@ begin
        where not i.is_released
          and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
     ), last_one as materialized (
-      select max(i.number) as number from item i
+      -- From this one on, nobody of them is waited for by the run's timeout. Null: it is not over, or waits for others.
+      select case when count(*) > 0 then coalesce(max(i.number) filter (where i.leased_until > v_now), 1) end as number
+        from item i
        where s.timeout_at <= v_now and s.cancelled_position is null and not exists (
          select from layover.pending q where q.run_id = v_run and q.leased_until > v_now
             and not exists (select from item j where j.ctid = q.ctid))
@@ -84,7 +86,7 @@ begin
        where t.run_id = v_run and i.count > 0
     ), answered as materialized (
       select i.ctid, i.number, i.position, i.token, json_build_object('outcome', 'finished',
-          'continues', case when s.is_waiting and (i.number = l.number
+          'continues', case when s.is_waiting and (i.number >= l.number
             or (i.number = g.number and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,
           'turn', (turns[i.number]->>'turn')::integer + 1,
           'branches', case when q.path is not null
