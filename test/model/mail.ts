@@ -81,7 +81,7 @@ export function signal(world: World, namespace: string, call: SignalCall, number
   }
   if (run.closed.includes(name)) return { answer: { outcome: "closed", runId }, hasEffect: false };
   run.signals.push({ number, id: call.signalId, name, payload, dedupeId, receivedAt: now, takenAt: undefined });
-  const isWaited = run.rows.some((row) => row.kind === "signal" && isAnswered(run, row));
+  const isWaited = run.rows.some((row) => isAnswered(run, row)); // a run that was set back may have an answer already
   const turn = wake(run, isWaited, now);
   return { answer: { outcome: "sent", runId, now, turn }, hasEffect: true };
 }
