@@ -31,13 +31,24 @@ const table: readonly (readonly [sqlState: RegExp, Consequence])[] = [
 
 const unanswered: Consequence = { again: "later", connection: "ended with all older ones" };
 const refused: Consequence = { again: "never", connection: "kept" };
+/** The driver stopped in the middle of an answer. The same answer would be too large again. */
+const answerTooLarge: Consequence = { again: "never", connection: "ended" };
 const sessionEnded: Consequence = { again: "later", connection: "ended" };
 
-export function consequenceOf({ sqlState, isRolledBack, message }: QueryError): Consequence {
+export function consequenceOf(error: QueryError): Consequence {
+  const { sqlState, isRolledBack, message } = error;
+  if (isAnswerTooLarge(error)) return answerTooLarge;
   // Not Postgres but the network failed, or nothing answered in time.
   if (sqlState === undefined) return unanswered;
   // What a connection has prepared is older than a migration. Nothing ran.
   if (sqlState === "0A000" && message.includes("cached plan")) return unanswered;
   const [, consequence = isRolledBack ? refused : sessionEnded] = table.find(([states]) => states.test(sqlState)) ?? [];
   return isRolledBack || consequence.connection !== "kept" ? consequence : { ...consequence, connection: "ended" };
+}
+
+/** Whether the answer was more than one string of this runtime can hold, or than Neon's proxy passes on. */
+export function isAnswerTooLarge({ sqlState, message, cause }: QueryError): boolean {
+  if (sqlState !== undefined) return false;
+  const code: unknown = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
+  return code === "ERR_STRING_TOO_LONG" || /response is too large/i.test(message);
 }

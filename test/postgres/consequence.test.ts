@@ -42,3 +42,12 @@ test("a plan that is older than a migration is no unsupported feature: a fresh c
   const following0A000 = following("0A000", true, "cached plan must not change result type");
   expect(following0A000).toEqual({ again: "later", connection: olderEnded });
 });
+
+test.each([
+  ["more than one string can hold", new Error("Cannot create a string longer than 0x1fffffe8 characters")],
+  ["more than Neon's proxy passes on", new Error("response is too large (max is 67108864 bytes)")],
+])("an answer of %s is not asked for again: it would be too large again", (_, { message }) => {
+  const cause = Object.assign(new Error(message), message.startsWith("Cannot") && { code: "ERR_STRING_TOO_LONG" });
+  const following = consequenceOf(new QueryError(message, { isRolledBack: false, cause }));
+  expect(following).toEqual({ again: "never", connection: "ended" });
+});
