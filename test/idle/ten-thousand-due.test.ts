@@ -46,7 +46,9 @@ test("ten thousand runs due at one instant are claimed in batches", { timeout: 9
 
   const statements = stage.statements();
   const counts = new Map([...Map.groupBy(statements, (name) => name)].map(([name, calls]) => [name, calls.length]));
-  expect(Object.fromEntries(counts)).toMatchObject({ list_due: runs / page + 1, move_due: runs / page });
+  expect(counts.get("move_due")).toBe(runs / page);
+  // The clock's turn passes the minute of the first run's start too. Where that rings by itself, its tick finds no run due.
+  expect([0, 1]).toContain((counts.get("list_due") ?? 0) - runs / page - 1);
   // A delivery is one claim. Where one goes off before more is there, as on a busy machine, it has fewer than ten.
   for (const name of ["claim_turns", "finish_turns"]) {
     expect(counts.get(name)).toBeGreaterThanOrEqual(runs / batch);

@@ -33,7 +33,7 @@ interface Deployment {
   readonly untilSaid: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-/** Starts an order by the README's start.ts, and approves it. Answers how to ask for its result. */
+/** Starts an order by the README's start.ts, and approves it. Answers how to wait for its end, which it tells. */
 async function untilApproved({ type }: Terminal, { url, untilSaid }: Deployment, { key, envFile }: Access) {
   const [runId] = (await type(`node --env-file=${envFile} start.ts`, { env: { LAYOVER_URL: url } })).split(" ");
   expect(await type("npx layover runs --json", { env: { LAYOVER_URL: url } })).toContain(runId);
@@ -43,7 +43,11 @@ async function untilApproved({ type }: Terminal, { url, untilSaid }: Deployment,
   expect(approved.status).toBe(200);
   const get = async (at: string, path: string) =>
     await (await fetch(`${at}/v1/runs/${runId}${path}`, { headers })).json();
-  return async (at: string) => await get(at, "/result?wait=30s");
+  return async (at: string) => {
+    // A process that is killed amid a step holds its lease for a minute.
+    await expect.poll(() => get(at, "/result?wait=30s"), { timeout: 120_000 }).toMatchObject({ status: "completed" });
+    return await get(at, "/result");
+  };
 }
 
 const completed = {
@@ -52,7 +56,7 @@ const completed = {
 };
 
 test("the README's lines and files, as they stand, are a project on Node that carries an order to its end", {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   const terminal = await aTerminal();
   const { folder, type } = terminal;
@@ -71,7 +75,7 @@ test("the README's lines and files, as they stand, are a project on Node that ca
 });
 
 test("the README's lines and files, as they stand, are a Worker that carries an order to its end", {
-  timeout: 180_000,
+  timeout: 240_000,
 }, async () => {
   const terminal = await aTerminal();
   const { folder, type } = terminal;
