@@ -155,6 +155,7 @@ export class Passage implements Source {
   async #do(deed: Deed): Promise<void> {
     this.#deeds = this.#deeds.filter((other) => other !== deed);
     await deed.act();
+    await this.#options.course().rest();
     await this.#options.look();
     await this.#freed();
   }
@@ -274,12 +275,18 @@ export class Passage implements Source {
     }
   }
 
-  /** A transaction ended: whoever waited for its locks goes on. */
+  /**
+   * A transaction ended: whoever waited for its locks goes on, one after the other. Before each of them, whoever was told an
+   * answer comes to rest. Otherwise the process that was told and Postgres would race.
+   */
   async #freed(): Promise<void> {
+    const course = this.#options.course();
+    await course.rest();
     const first = this.#first;
     if (first !== undefined && (await first.flight.progress()) === "answered") {
       this.#first = undefined;
       await first.goOn();
+      await course.rest();
     }
     let behind = this.#behind;
     this.#behind = [];
@@ -287,6 +294,7 @@ export class Passage implements Source {
       const next = this.#options.chance.pick(behind);
       behind = behind.filter((other) => other !== next);
       await next();
+      await course.rest();
     }
   }
 

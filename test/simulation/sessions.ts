@@ -8,6 +8,12 @@ import { pg as queryOf } from "../../src/postgres/pg.ts";
 
 const most = 6;
 
+/** What passes before an answer of Postgres is heard. Nothing that is played may depend on it. */
+export type Lag = () => Promise<void>;
+
+/** In milliseconds: for ever. A time limit of the real clock would let the machine decide what happens. */
+export const unhurried = { timeoutMs: 2 ** 31 - 1 };
+
 /** Whether a session waits, by way of others that wait, for a transaction that stands open. Who is at work gives way soon. */
 const waits = `
   with recursive blocker (pid) as (
@@ -35,12 +41,14 @@ interface Watch {
 
 export class Sessions {
   readonly #url: string;
+  readonly #lag: Lag;
   #free: Session[] = [];
   #lent: Session[] = [];
   #monitor: pg.Client | undefined;
 
-  constructor(url: string) {
+  constructor(url: string, lag: Lag = async () => {}) {
     this.#url = url;
+    this.#lag = lag;
   }
 
   /** Whether no more can be lent. How many have ever been opened says nothing: other worlds opened them. */
@@ -83,7 +91,7 @@ export class Sessions {
     const client = await connected(this.#url);
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const pid = rows[0]?.pid ?? 0;
-    return new Session(client, {
+    return new Session(client, this.#lag, {
       isWaiting: async () => (await this.#ask<{ waits: boolean }>("waits", waits, pid))?.waits ?? false,
       cancel: async () => void (await this.#ask("cancel", "select pg_cancel_backend($1)", pid)),
     });
@@ -92,6 +100,7 @@ export class Sessions {
   async #ask<Row extends pg.QueryResultRow>(name: string, text: string, pid: number): Promise<Row | undefined> {
     this.#monitor ??= await connected(this.#url);
     const { rows } = await this.#monitor.query<Row>({ name, text, values: [pid] });
+    await this.#lag();
     return rows[0];
   }
 }
@@ -100,20 +109,24 @@ export class Session {
   readonly client: pg.Client;
   readonly query: Query;
   readonly #watch: Watch;
+  readonly #lag: Lag;
 
-  constructor(client: pg.Client, watch: Watch) {
+  constructor(client: pg.Client, lag: Lag, watch: Watch) {
     this.client = client;
-    this.query = queryOf(client);
+    this.query = queryOf(client, unhurried);
+    this.#lag = lag;
     this.#watch = watch;
   }
 
   /** Without it, each statement is a transaction of its own. */
   async begin(): Promise<void> {
     await this.client.query("begin");
+    await this.#lag();
   }
 
   async end(how: "commit" | "rollback"): Promise<void> {
     await this.client.query(how);
+    await this.#lag();
   }
 
   /** Ends what is under way in it, though it waits for a lock. */
@@ -124,7 +137,8 @@ export class Session {
 
   fly<Answer>(act: (via: Query) => Promise<Answer>): Flight<Answer> {
     let outcome: { readonly answer: Answer } | undefined;
-    const answered = act(this.query).then((answer) => {
+    const answered = act(this.query).then(async (answer) => {
+      await this.#lag();
       outcome = { answer };
     });
     return {

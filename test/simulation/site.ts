@@ -4,7 +4,7 @@ import type { Query } from "../../src/core/ports.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { type Clock, turnableClock } from "../postgres/clock.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
-import { Sessions } from "./sessions.ts";
+import { type Lag, Sessions, unhurried } from "./sessions.ts";
 
 export interface Site {
   readonly pool: Pool;
@@ -21,12 +21,12 @@ const rowTables = `
   select tablename as "table" from pg_tables
    where schemaname = 'layover' and tablename not in ('migration', 'function_set') order by tablename`;
 
-export async function openSite(serverUrl: string): Promise<Site> {
+export async function openSite(serverUrl: string, { lag }: { readonly lag?: Lag } = {}): Promise<Site> {
   const database = await freshDatabase(serverUrl);
   const pool = new Pool({ connectionString: database.url, max: 3 });
   pool.on("error", () => {});
-  const query = pg(pool);
-  const sessions = new Sessions(database.url);
+  const query = pg(pool, unhurried);
+  const sessions = new Sessions(database.url, lag);
   const clock = await turnableClock(query);
   const tables = await pool.query<{ table: string }>(rowTables);
   const rows = tables.rows.map(({ table }) => `delete from layover.${table}`);
