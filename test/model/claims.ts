@@ -115,8 +115,9 @@ function whyGroupIsRefused(of: Run | Row, { turns }: ClaimTerms, { alone, groupS
   return most !== null && size > most ? [{ outcome: "alone", groupSize: most }] : [];
 }
 
-function isWornOut({ loneClaims, beginnings }: Run | Row): boolean {
-  return beginnings > maxBeginnings || loneClaims > maxClaims;
+/** Who may go beside others again, as its holders proved to be alive, is not worn out. */
+function isWornOut(of: Run | Row): boolean {
+  return groupSizeOf(of) === 1 && (of.beginnings > maxBeginnings || of.loneClaims > maxClaims);
 }
 
 function recordCancellation(run: Run, now: number): void {

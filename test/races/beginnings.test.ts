@@ -116,6 +116,14 @@ describeEachPostgres("what goes alone", (database) => {
       const beginnings = verb === "began" ? terms.maxBeginnings - 1 : 0;
       expect(await row(run)).toMatchObject({ claims: 0, beginnings, turn: 2, token: null });
     });
+
+    test("is not set back once it may go beside others again, however often it began", async () => {
+      const run = await ready();
+      await claim(run, stage.onlooker, "first");
+      await begin(run, stage.onlooker, "first", terms.maxBeginnings + 1);
+      await stage.clock.advance(2 * minute);
+      expect(await claim(run, stage.onlooker, "next")).toMatchObject({ outcome: "claimed", claims: 0 });
+    });
   });
 
   test("has not begun any more once it is finished: in a set too, and as a branch that blocks its run", async () => {

@@ -51,7 +51,8 @@ begin
   if layover.is_group_too_large(p, c, s.group_size) then
     return json_build_object('outcome', 'alone', 'groupSize', s.group_size);
   end if;
-  v_wear := layover.describe_wear(p, s.claims, s.beginnings, format('turn %s', s.turn));
+  v_wear := case when s.group_size = 1 then layover.describe_wear(p, s.claims, s.beginnings,
+    format('turn %s', s.turn)) end;
   if v_wear is not null then
     v_until := layover.note_setback(v_run, '', 1, s.turn, v_wear);
     v_ready := least(v_until, case when s.cancelled_position is null then least(s.timeout_at, s.cancel_requested_at) end);
