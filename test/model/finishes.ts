@@ -269,7 +269,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
 }
 
 /** An announcement that failed has succeeded, if somebody answered. */
-function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
+export function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
   const { announces, attempt, ...others } = f;
   if (announces === undefined || attempt === undefined) return f;
   if (!run.answers.some((answer) => isUntaken(answer, announces))) return f;

@@ -2,7 +2,7 @@
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { claim, claimable } from "./claims.ts";
 import { nameOf } from "./facts.ts";
-import { finish, hasCome } from "./finishes.ts";
+import { finish, hasCome, settleAnnouncement } from "./finishes.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
@@ -285,7 +285,9 @@ function spoil(turn: FinishRun | FinishBranch): object {
 function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBranch): boolean {
   const run = findRun(world, turn.runId, namespace);
   if (run === undefined) return false;
-  if ("path" in turn) return findRow(run, turn)?.lease?.token === turn.token;
+  if ("path" in turn) {
+    return findRow(run, turn)?.lease?.token === turn.token && settleAnnouncement(run, turn) === turn; // which has another record
+  }
   return run.lease?.token === turn.token && turn.position === run.history.length && !hasCome(run, turn);
 }
 
