@@ -1,5 +1,5 @@
 -- Plays a sequence of commands against layover's own functions, one after the other:
--- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "wasVoided", "looks"} …]}. Answers for each step what it was
+-- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "mayBeLate", "looks"} …]}. Answers for each step what it was
 -- told and, where it looks, what is in the tables then and which rules the rows break.
 
 create schema layover_test;
@@ -228,7 +228,7 @@ begin
       v_answer := json_build_object('sqlState', sqlstate, 'message', sqlerrm);
     end;
     if (v_step->>'looks')::boolean then
-      v_broken := layover_test.violations(v_runs, (v_step->>'wasVoided')::boolean);
+      v_broken := layover_test.violations(v_runs, (v_step->>'mayBeLate')::boolean);
       if v_step->>'fn' = 'finish_turns' and exists (
         select from jsonb_each_text(v_looks) as was join jsonb_each_text(layover_test.looks(v_runs)) as is_now
           on is_now.key = was.key where is_now.value::bigint > was.value::bigint) then
