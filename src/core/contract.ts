@@ -7,9 +7,17 @@ import { LayoverError } from "./errors.ts";
 import { checkName, checkStepName } from "./names.ts";
 import type { InferInput, InferOutput, Schema, Schemas } from "./schema.ts";
 import type { Log, RunInfo, Step } from "./step.ts";
+import type { Storable } from "./storable.ts";
 
 // biome-ignore lint/complexity/noBannedTypes: the empty set of names, on which no key can be looked up
 type NoSchemas = {};
+
+type StorableSchemas<Given extends Schemas> = { readonly [Name in keyof Given]: Storable<InferOutput<Given[Name]>> };
+
+/** A result that a schema takes is not stored itself: what the schema makes of it is. */
+type StorableWithoutSchema<Output extends Schema, Result> = [unknown] extends [InferOutput<Output>]
+  ? Storable<Result>
+  : unknown;
 
 /** What a contract is made of. */
 export interface ContractOptions<
@@ -23,11 +31,11 @@ export interface ContractOptions<
   /** A run keeps the version it was started with. Raise it when old runs could not replay the new code. */
   readonly version: number;
   /** Any Standard Schema (zod, valibot, arktype …). Parsed once, when the run is started; its output is stored. */
-  readonly input?: Input;
+  readonly input?: Input & Storable<InferOutput<Input>>;
   /** What the handler returns is parsed by it; its output is the run's result. */
-  readonly output?: Output;
-  readonly signals?: Signals;
-  readonly callbacks?: Callbacks;
+  readonly output?: Output & Storable<InferOutput<Output>>;
+  readonly signals?: Signals & StorableSchemas<Signals>;
+  readonly callbacks?: Callbacks & StorableSchemas<Callbacks>;
   /** How long a run may take from its start; then it fails with `run_timeout`. Default: for ever. */
   readonly timeout?: Duration;
 }
@@ -47,7 +55,9 @@ export interface Contract<
   readonly callbacks: Callbacks;
   readonly timeoutMs: number | undefined;
   /** Binds the code that carries out this contract. */
-  handler(handler: Handler<Input, Output, Signals, Callbacks>): Workflow;
+  handler<Result extends InferInput<Output>>(
+    handler: Handler<Input, Output, Signals, Callbacks, Result> & StorableWithoutSchema<Output, Result>,
+  ): Workflow;
 }
 
 /** What a handler is given. `input` is the input schema's output. */
@@ -62,9 +72,13 @@ export interface HandlerContext<Input extends Schema, Signals extends Schemas, C
  * The code of a workflow. It is run again over its history (replayed), so whatever is not deterministic belongs in a
  * step.
  */
-export type Handler<Input extends Schema, Output extends Schema, Signals extends Schemas, Callbacks extends Schemas> = (
-  context: HandlerContext<Input, Signals, Callbacks>,
-) => Promise<InferInput<Output>>;
+export type Handler<
+  Input extends Schema,
+  Output extends Schema,
+  Signals extends Schemas,
+  Callbacks extends Schemas,
+  Result extends InferInput<Output> = InferInput<Output>,
+> = (context: HandlerContext<Input, Signals, Callbacks>) => Promise<Result>;
 
 /** A contract with its handler: what a deployment registers. */
 export interface Workflow {

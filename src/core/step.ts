@@ -5,6 +5,7 @@
 import type { Duration } from "./duration.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { InferOutput, Schemas } from "./schema.ts";
+import type { Storable } from "./storable.ts";
 
 export interface StepOptions {
   /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
@@ -111,7 +112,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
    */
   run<Result>(
     name: string,
-    body: (context: StepContext) => Result | Promise<Result>,
+    body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
     options?: StepOptions,
   ): Promise<Result>;
   /** Nothing runs meanwhile. Up to 10 years. @example await step.sleep("cool off", "1 hour"); */
