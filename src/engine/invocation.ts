@@ -24,6 +24,7 @@ import type { Finish } from "./lesser-finishes.ts";
 import { branchRefs, Onward } from "./onward.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
+import { replayHistory } from "./replay-history.ts";
 import { heldUp, RunTurn } from "./run-turn.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
@@ -163,7 +164,7 @@ class Invocation {
     let claimed = first;
     let claim = turn;
     for (let steps = 1; ; steps += 1) {
-      if (claimed.records != null) await flight.replay(claimed.records, this.#patience);
+      if (!(await this.#replay(flight, claim, claimed))) return this.#tellLoss(lease);
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
@@ -310,10 +311,16 @@ class Invocation {
     }
     const flight = await this.#takeOff(turn, claimed, lease);
     if (flight === undefined) return undefined;
-    await flight.replay(claimed.records ?? [], this.#patience);
+    if (!(await this.#replay(flight, turn, claimed))) return void this.#tellLoss(lease);
     if (flight.execution.isAdrift) await flight.execution.drift(this.#patience());
     if (flight.execution.divergence === undefined && !flight.execution.isAdrift) warm.keep(flight);
     return flight;
+  }
+
+  /** Answers whether it read all that was claimed. False: the lease was lost meanwhile. */
+  #replay(flight: Flight, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
+    const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.#options;
+    return replayHistory(flight, { calls, claimed, turn, budgetBytes, patience: this.#patience });
   }
 
   /** Begins the handler; a run whose input its schema refuses fails at once. */

@@ -77,7 +77,7 @@ export interface EngineOptions {
   readonly warmRuns?: number | undefined;
   /** How many bytes of history the runs in memory may have together. Default 64 MiB. */
   readonly warmBytes?: number | undefined;
-  /** How many bytes one claim may answer, about; one turn is claimed at least. Default 32 MiB. */
+  /** How many bytes one claim may answer, about. A history that is larger is read in pages of that size. Default 32 MiB. */
   readonly claimBytes?: number | undefined;
   /** How long a run is kept after its end. Default 30 days, failed 90. */
   readonly keepMs?: number | undefined;

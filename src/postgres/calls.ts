@@ -96,6 +96,11 @@ export class Calls {
     return this.#call("claim_turns", call);
   }
 
+  /** Further records of a claimed run, of which its claim answered only the first ones. */
+  readPage(call: wire.PageCall): Promise<wire.PageAnswer> {
+    return this.#call("read_page", call);
+  }
+
   /** `deadlines`: instants at which the scheduler may have to look at one of these runs. */
   finishTurns(
     turns: readonly (Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">)[],

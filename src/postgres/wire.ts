@@ -97,6 +97,7 @@ interface Claimed {
   /** By how many in a row it was claimed alone, with this one; and how many of those before have begun. */
   readonly claims: number;
   readonly beginnings: number;
+  /** Where the budget of bytes has no room for all of them, the first ones: `read_page` answers those up to `position`. */
   readonly records?: readonly WireRecord[] | null;
   readonly run?: WireRun | null;
 }
@@ -125,6 +126,20 @@ export interface ClaimAnswer {
   /** One for each turn asked for, in order. */
   readonly turns: readonly (ClaimedRun | ClaimedBranch | ClaimRefusal)[];
 }
+
+/** For the holder of a lease, whose claim answered only the first records. */
+export interface PageCall extends Partial<Place> {
+  readonly runId: string;
+  readonly token: string;
+  readonly epoch: number;
+  /** The records after this position, and through that one. */
+  readonly after: number;
+  readonly through: number;
+  readonly budgetBytes: number;
+}
+export type PageAnswer =
+  | { readonly outcome: "read"; readonly now: number; readonly records: readonly WireRecord[] | null }
+  | { readonly outcome: "superseded"; readonly now: number };
 
 export interface NewRecord extends Place {
   readonly kind: RecordKind;

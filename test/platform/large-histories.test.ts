@@ -58,6 +58,53 @@ test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_
   expect(errors).toEqual([]);
 });
 
+test("a run whose history is as large as it may be is read in pages, and replayed as one", {
+  timeout: 120_000,
+}, async () => {
+  const parts = 16;
+  const whole = workflow({ name: "whole", version: 1 }).handler(async ({ step }) => {
+    let bytes = 0;
+    for (let number = 1; number < parts; number += 1) bytes += (await step.run("part", () => "never")).length;
+    return await step.run("sum", () => bytes);
+  });
+  const runId = crypto.randomUUID().replace(/^.{13}/, "01890000-0000");
+  await database.query("select layover.start_run($1)", [
+    JSON.stringify({ namespace: "whole", runId, workflow: "whole", version: 1, input: null }),
+  ]);
+  // A quotation mark has two bytes in its record, and four in an answer.
+  await database.query(
+    `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+       select $1::uuid, 0, n, 'step', 'part', n, false, layover.now(), '0"' || repeat('\\"', 524280) || '"'
+         from generate_series(1, $2::integer - 1) as n`,
+    [runId, parts],
+  );
+  await database.query(
+    `update layover.run_state set last_position = $2, handed_position = $2, history_bytes = $2 * 1048576,
+       due_at = layover.now() where run_id = $1`,
+    [runId, parts - 1],
+  );
+  const answers: number[] = [];
+  const watched: Query = Object.assign(
+    async (...[text, parameters]: Parameters<Query>) => {
+      const rows = await database.query(text, parameters);
+      answers.push(JSON.stringify(rows).length);
+      return rows;
+    },
+    { endpoint: database.query.endpoint },
+  );
+  const claimBytes = 8 * 1024 * 1024;
+  const { client, close } = await startInProcess({
+    workflows: [whole],
+    database: watched,
+    namespace: "whole",
+    claimBytes,
+  });
+  expect(await client.result(runId, { wait: "60s" })).toBe((parts - 1) * 524_280);
+  expect(Math.max(...answers)).toBeLessThan(claimBytes);
+  expect(Math.max(...answers)).toBeGreaterThan(claimBytes / 2);
+  await close();
+});
+
 test("a claim whose answer is too large for the driver is sent again in halves", { timeout: 60_000 }, async () => {
   const small = workflow({ name: "small", version: 1 });
   const sizes: number[] = [];

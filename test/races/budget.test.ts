@@ -63,4 +63,45 @@ describeEachPostgres("a claim with a budget of bytes", (database) => {
     const turns = ["a", "b", "c"].map((path) => ({ ...run.toClaim({ token: path }), path, occurrence: 1 }));
     expect(await claim(5 * mebibyte, turns)).toEqual(["claimed", "claimed", "later"]);
   });
+
+  test("answers the first records of a history that does not fit, and the holder of the lease reads on", async () => {
+    const run = await withHistory(await aRun(stage), 5 * mebibyte);
+    const quotes = `0"${'\\"'.repeat(mebibyte / 2 - 2)}"`; // escaped once more in the answer
+    await stage.onlooker.query(
+      `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+         select $1, 0, n, 'step', 'part', n, false, layover.now(), $2 from generate_series(1, 5) as n`,
+      [run.id, quotes],
+    );
+    await stage.onlooker.query("update layover.run_state set last_position = 5 where run_id = $1", [run.id]);
+    const budgetBytes = 5 * mebibyte;
+    const turn = run.toClaim({ token: "a" });
+    const { token } = turn;
+    const { turns } = await stage.onlooker.call("claim_turns", { ...terms, budgetBytes, turns: [turn] });
+    expect(turns[0]).toMatchObject({ outcome: "claimed", have: null, position: 5, records: { length: 2 } });
+
+    const page = { runId: run.id, token, epoch: 0, through: 5, budgetBytes };
+    const read = async (more: object) => await stage.onlooker.call("read_page", { ...page, ...more });
+    const second = await read({ after: 2 });
+    expect(second).toMatchObject({ outcome: "read", records: { length: 2 } });
+    expect(JSON.stringify(second).length).toBeLessThan(budgetBytes);
+    expect(await read({ after: 4 })).toMatchObject({
+      records: [["step", "part", 5, false, quotes, expect.anything(), 1]],
+    });
+    expect(await read({ after: 4, budgetBytes: 1 })).toMatchObject({ records: { length: 1 } });
+    for (const other of [{ token: crypto.randomUUID() }, { epoch: 1 }, { namespace: "elsewhere" }])
+      expect(await read({ after: 2, ...other })).toMatchObject({ outcome: "superseded" });
+  });
+
+  test("reads on for a branch too, as long as its own lease stands", async () => {
+    const run = await withHistory(await aParkedRun(stage, branches(["a", "b"])), 3 * mebibyte);
+    const place = { path: "a", occurrence: 1 };
+    const turn = { ...run.toClaim({ token: "a" }), ...place };
+    const { token } = turn;
+    const claimed = await stage.onlooker.call("claim_turns", { ...terms, budgetBytes: mebibyte, turns: [turn] });
+    expect(claimed.turns[0]).toMatchObject({ outcome: "claimed" });
+    const page = { runId: run.id, token, ...place, epoch: 0, after: 0, through: 1, budgetBytes: mebibyte };
+    expect(await stage.onlooker.call("read_page", page)).toMatchObject({ outcome: "read" });
+    const foreign = await stage.onlooker.call("read_page", { ...page, path: "b" });
+    expect(foreign).toMatchObject({ outcome: "superseded" });
+  });
 });

@@ -17,6 +17,7 @@ export interface Answers {
   adopt_environment: { readonly outcome: "adopted" };
   start_run: verbs.StartAnswer;
   claim_turns: wire.ClaimAnswer;
+  read_page: wire.PageAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
   return_leases: { readonly now: number; readonly turns: readonly wire.ReturnAnswer[] };

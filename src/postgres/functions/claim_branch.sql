@@ -31,7 +31,7 @@ begin
   end if;
   v_now := layover.now();
   select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.refused_by, t.last_record_at, t.handed_position,
-      t.timeout_at,
+      t.timeout_at, t.history_bytes,
       t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
       layover.is_carried_here(p, r.workflow, r.version) as is_here
     into s
@@ -90,6 +90,7 @@ begin
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
     'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'attempts', b.attempts,
     'records', case when b.demanded_after > coalesce(v_have, 0)
-      then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after) end,
+      then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after,
+        layover.page_budget(s.history_bytes, s.last_position, (p->>'budgetBytes')::bigint)) end,
     'run', case when v_have is null then layover.read_run(v_run) end);
 end $$;

@@ -18,7 +18,9 @@ begin
        and q.kind = 'branch' and q.position is null
        for update) as q;
   v_now := layover.now();
-  select t.epoch, t.last_record_at, t.handed_position, t.timeout_at into s
+  select t.epoch, t.last_record_at, t.handed_position, t.timeout_at,
+      layover.page_budget(t.history_bytes, t.last_position, (p->>'budgetBytes')::bigint) as budget
+    into s
     from layover.run_state t join layover.run r on r.id = t.run_id
    where t.run_id = v_run and t.namespace = p->>'namespace' and t.ended_at is null and layover.may_run(t, v_now)
      and layover.is_carried_here(p, r.workflow, r.version);
@@ -46,6 +48,6 @@ begin
        'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
        'leasedUntil', layover.to_ms(q.leased_until), 'claims', q.claims, 'beginnings', q.beginnings, 'attempts', q.attempts,
        'records', case when q.demanded_after > coalesce(i.have, 0)
-         then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), q.demanded_after) end,
+         then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), q.demanded_after, s.budget) end,
        'run', case when i.have is null then layover.read_run(v_run) end);
 end $$;

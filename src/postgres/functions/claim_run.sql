@@ -23,7 +23,7 @@ begin
        when (c->'have'->>'position')::integer = t.last_position and (c->'have'->>'epoch')::integer = t.epoch
          and not t.has_pending and not t.has_mail
        then layover.describe_held(t)
-       else layover.describe_claimed(t, c->'have') end
+       else layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) end
      into v_answer;
   if found then
     return v_answer;

@@ -31,7 +31,7 @@ begin
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
              and not t.has_mail
            then layover.describe_held(t)
-           else layover.describe_claimed(t, i.have) end as answer
+           else layover.describe_claimed(t, i.have, (p->>'budgetBytes')::bigint) end as answer
     )
     select m.number, m.answer from moved m;
   get diagnostics v_count = row_count;

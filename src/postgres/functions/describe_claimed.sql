@@ -1,5 +1,6 @@
--- A claimed run: the history beyond what its process holds, what it waits for, and what could be taken.
-create or replace function layover.describe_claimed(s layover.run_state, have jsonb) returns json
+-- A claimed run: the history beyond what its process holds, what it waits for, and what could be taken. Of a history that does
+-- not fit in `budget` (bytes) the first records: read_page answers the others.
+create or replace function layover.describe_claimed(s layover.run_state, have jsonb, budget bigint) returns json
 language plpgsql volatile as $$
 declare
   v_have constant integer := case when (have->>'epoch')::integer = s.epoch
@@ -10,7 +11,8 @@ begin
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at), 'claims', s.claims,
     'beginnings', s.beginnings, 'historyBytes', s.history_bytes,
     'records', case when s.last_position > coalesce(v_have, 0)
-      then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position) end,
+      then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position,
+        layover.page_budget(s.history_bytes, s.last_position, budget)) end,
     'pending', case when s.has_pending then layover.read_pending(s.run_id, case when v_have is null then -1
       else coalesce((have->>'rowsThrough')::integer, 2147483647) end) end,
     'signals', case when s.has_mail then layover.read_signals(s.run_id) end,

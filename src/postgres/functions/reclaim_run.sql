@@ -33,7 +33,7 @@ begin
   if s.status in ('completed', 'failed', 'cancelled') then
     return json_build_object('outcome', 'over', 'status', s.status);
   elsif s.token = v_token then
-    return (select layover.describe_claimed(t, c->'have') from layover.run_state t where t.run_id = v_run);
+    return (select layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) from layover.run_state t where t.run_id = v_run);
   elsif s.turn <> (c->>'turn')::integer then
     return json_build_object('outcome', 'stale', 'turn', s.turn);
   elsif s.leased_until > v_now then
@@ -97,6 +97,6 @@ begin
          claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,
          due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
    where t.run_id = v_run
-   returning layover.describe_claimed(t, c->'have') into v_answer;
+   returning layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) into v_answer;
   return v_answer;
 end $$;

@@ -1,0 +1,34 @@
+/** Replays what a claim answered of a run's history. A large history comes in pages: the claim answers the first one. */
+import type { Calls } from "../postgres/calls.ts";
+import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import type { Flight } from "./flight.ts";
+
+export interface Replay {
+  readonly calls: Calls;
+  readonly claimed: ClaimedRun | ClaimedBranch;
+  /** The turn that was claimed: its token opens the further pages. */
+  readonly turn: ClaimTurn;
+  /** About how large a page may be. */
+  readonly budgetBytes: number;
+  /** See `Flight.replay`. */
+  readonly patience: () => Promise<void>;
+}
+
+/** Answers whether all was read. False: the lease was lost meanwhile. Stops where the code diverges. */
+export async function replayHistory(flight: Flight, replay: Replay): Promise<boolean> {
+  const { calls, claimed, turn, budgetBytes, patience } = replay;
+  const { epoch, position: through } = claimed;
+  const { runId, token, path, occurrence } = turn;
+  const place = path === undefined || occurrence === undefined ? {} : { path, occurrence };
+  let records = claimed.records ?? [];
+  let after = claimed.have ?? 0;
+  for (;;) {
+    await flight.replay(records, patience);
+    after += records.length;
+    if (after >= through || flight.execution.divergence !== undefined) return true;
+    const page = await calls.readPage({ runId, token, ...place, epoch, after, through, budgetBytes });
+    if (page.outcome === "superseded") return false;
+    records = page.records ?? [];
+    if (records.length === 0) throw new Error(`the records of run ${runId} after ${after} are not there`);
+  }
+}
