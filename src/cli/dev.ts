@@ -9,10 +9,16 @@ export const dev = new Command("dev")
   .argument("[module]", "functions/workflows/index.ts, if none is given")
   .option("--port <number>", "0: any that is free", portIn, 3000)
   .option("--data <folder>", "where the data are kept", folderIn, ".layover/data")
+  .option("--no-reload", "keeps the code that it began with, when a file changes")
   .addHelpText("after", "\nExample:\n  layover dev src/workflows.ts --port 4000")
-  .action(async (module: string | undefined, options: DevOptions) => {
-    const { serveDev } = await import("./serve-dev.ts");
-    await serveDev(module, options);
+  .action(async (module: string | undefined, { reload, ...options }: DevOptions & { readonly reload: boolean }) => {
+    if (reload) {
+      const { serveReloading } = await import("./reloading.ts");
+      await serveReloading(module, options);
+    } else {
+      const { serveDev } = await import("./serve-dev.ts");
+      await serveDev(module, options);
+    }
   });
 
 function portIn(text: string): number {

@@ -33,6 +33,12 @@ export function linesToTry(url: string, contract: Contract): readonly LineToTry[
   }
 }
 
+/** Starts a run by the command line. */
+export function startLine(commandLine: string, { name, input }: Contract): string {
+  const example = input === undefined ? undefined : exampleOf(input);
+  return `${commandLine} start ${name}${example === undefined ? "" : ` --input ${quoted(example)}`}`;
+}
+
 function callbackLine(schema: Schema): LineToTry {
   return {
     purpose: "Answer what it asks. It logs a URL here: open that in a browser, or put it into URL",
@@ -45,5 +51,9 @@ function inputOf({ input }: Contract): unknown {
 }
 
 function body(value: unknown): string {
-  return `-d '${JSON.stringify(value ?? null).replaceAll("'", `'\\''`)}'`;
+  return `-d ${quoted(value)}`;
+}
+
+function quoted(value: unknown): string {
+  return `'${JSON.stringify(value ?? null).replaceAll("'", `'\\''`)}'`;
 }

@@ -1,11 +1,9 @@
 /** All commands, one file each. What they throw becomes a sentence and an exit code here. */
-import { inspect } from "node:util";
 import { Command, CommanderError } from "commander";
-import { LayoverError } from "../core/errors.ts";
-import { SetupError } from "../postgres/setup-error.ts";
 import { ownVersion } from "../postgres/sql-files.ts";
 import { adopt } from "./adopt.ts";
 import { callback } from "./callback.ts";
+import { asSentence, complaint } from "./complaint.ts";
 import { deployed } from "./deployed.ts";
 import { dev } from "./dev.ts";
 import { doctor } from "./doctor.ts";
@@ -13,12 +11,11 @@ import { init } from "./init.ts";
 import { keys } from "./keys.ts";
 import { migrate } from "./migrate.ts";
 import { runs } from "./runs.ts";
-import { endQuietly, note, plain } from "./screen.ts";
+import { endQuietly, note } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
 import { show } from "./show.ts";
 import { signal } from "./signal.ts";
 import { start } from "./start.ts";
-import { UsageError } from "./usage-error.ts";
 
 const program = new Command("layover")
   .description("Durable workflows on your own Postgres.")
@@ -57,14 +54,6 @@ function inheriting(command: Command, parent: Command): Command {
   return command;
 }
 
-/** A mistake of ours, or of the user's code, is shown whole. */
-function complaint(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\n${error.hint}`;
-  if (error instanceof LayoverError) return `${asSentence(plain(error.message))}\n${plain(error.hint)}`;
-  if (error instanceof CommanderError) return mistyped(error);
-  return error instanceof SetupError ? error.message : inspect(error);
-}
-
 /** `error: unknown option '--prot'\n(Did you mean --port?)` */
 function mistyped({ message }: CommanderError): string {
   const [what = "", suggestion = ""] = message.replace(/^error: /, "").split("\n");
@@ -85,16 +74,12 @@ function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }
 
-function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
-}
-
 endQuietly();
 try {
   await program.parseAsync(process.argv.length > 2 ? process.argv : [...process.argv, "help"]);
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
-  if (!isHelp) note(complaint(error));
+  if (!isHelp) note(error instanceof CommanderError ? mistyped(error) : complaint(error));
   // Not `exitCode`: what had begun before it failed must not keep the process alive.
   process.exit(error instanceof CommanderError ? error.exitCode : 1);
 }

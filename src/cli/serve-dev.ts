@@ -9,7 +9,7 @@ import { logLine } from "../platform/log-line.ts";
 import { type NodeServer, serveNode } from "../platform/node.ts";
 import { printingEvents } from "../platform/print-events.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
-import { linesToTry } from "./lines-to-try.ts";
+import { linesToTry, startLine } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";
 import { note, print } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
@@ -25,29 +25,51 @@ const namespace = "default";
 /** How to call it from the folder in which this one was called: a clone has no `layover` among its packages. */
 const commandLine = import.meta.url.endsWith(".ts") ? "npm run --silent layover --" : "npx layover";
 
+/** What to tell of a server that is up. */
+export interface Serving {
+  readonly port: number;
+  readonly greeting: string;
+  /** Whoever was greeted already is told this. */
+  readonly brief: string;
+}
+
+/** Who began the server. */
+interface Owner {
+  readonly serving: (serving: Serving) => void;
+  /** Resolves when the server is to end; true: another one is to begin in its place, at once. */
+  readonly asked: () => Promise<boolean>;
+}
+
+const person: Owner = { serving: ({ greeting }) => print(greeting), asked: interrupted };
+
 /** @throws UsageError, SetupError */
-export async function serveDev(module: string | undefined, options: DevOptions): Promise<void> {
+export async function serveDev(module: string | undefined, options: DevOptions, owner = person): Promise<void> {
   const loaded = await loadWorkflows(module);
   const folder = await openDataFolder(options.data, { namespace });
   const server = await serve(loaded, folder, options);
   // A promise that one handler forgot to await is not to end everybody's runs.
   process.on("unhandledRejection", (error) => reportTo(printEvent)(error, "settling a promise that nobody awaits"));
-  print(greeting(server, loaded, folder, options));
-  await interrupted();
-  await stop(server, folder);
+  const { url } = server;
+  owner.serving({
+    port: Number(new URL(url).port),
+    greeting: greeting(server, loaded, folder, options),
+    brief: `layover serves ${strong(namesOf(loaded))} at ${strong(url)} again.`,
+  });
+  await stop(server, folder, { isReplaced: await owner.asked() });
 }
 
-async function serve({ workflows }: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
+async function serve(loaded: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
   const { embedded, secret } = folder;
   try {
     return await serveNode({
-      workflows,
+      workflows: loaded.workflows,
       database: embedded.query,
       namespace,
       isExclusive: true,
       secrets: [secret],
       port,
       hostname: "127.0.0.1",
+      home: () => new Response(home(loaded), { headers: { "cache-control": "no-store" } }),
       onLog: printLog,
       onEvent: printEvent,
     });
@@ -55,6 +77,24 @@ async function serve({ workflows }: Loaded, folder: DataFolder, { port }: DevOpt
     await embedded.close();
     throw error instanceof Error && "syscall" in error ? cannotListen(port, error) : error;
   }
+}
+
+/** Names no key: every website that a browser has open may have it read this address. */
+function home(loaded: Loaded): string {
+  const [example = ""] = loaded.workflows.map(({ contract }) => startLine(commandLine, contract));
+  return [
+    `layover, the durable workflow engine: a development server of ${namesOf(loaded)}.`,
+    "",
+    "There is nothing to click here: programs call this address, by /v1/ (the API), /callbacks/ and /health.",
+    "Try it in a terminal, in the folder of the project. `layover dev` has printed lines of curl there, too.",
+    "",
+    `  ${example}`,
+    `  ${commandLine} runs`,
+    `  ${commandLine} --help`,
+    "",
+    "The command line asks http://localhost:3000. Where this is another port, set LAYOVER_URL to it.",
+    "",
+  ].join("\n");
 }
 
 function cannotListen(port: number, cause: Error): UsageError {
@@ -65,17 +105,11 @@ function cannotListen(port: number, cause: Error): UsageError {
   });
 }
 
-function greeting(
-  { url }: NodeServer,
-  { file, workflows }: Loaded,
-  { apiKey }: DataFolder,
-  { data }: DevOptions,
-): string {
-  const names = workflows.map(({ contract: { name, version } }) => `${name} (version ${version})`).join(", ");
-  const [first] = workflows;
+function greeting({ url }: NodeServer, loaded: Loaded, { apiKey }: DataFolder, { data }: DevOptions): string {
+  const [first] = loaded.workflows;
   const lines = first === undefined ? [] : linesToTry(url, first.contract);
   return [
-    `layover serves ${strong(names)} of ${file} at ${strong(url)}`,
+    `layover serves ${strong(namesOf(loaded))} of ${loaded.file} at ${strong(url)}`,
     `on an embedded Postgres in ${data}. Kill it whenever you like: it goes on when you start it again.`,
     "",
     quiet("# Try it from another terminal. The key counts for this data folder:"),
@@ -87,8 +121,12 @@ function greeting(
   ].join("\n");
 }
 
+function namesOf({ workflows }: Loaded): string {
+  return workflows.map(({ contract: { name, version } }) => `${name} (version ${version})`).join(", ");
+}
+
 /** Resolves at the first Ctrl-C, or when npm is gone. The second one ends the process at once, which is safe. */
-async function interrupted(): Promise<void> {
+async function interrupted(): Promise<false> {
   await new Promise<void>((resolve) => {
     let isAsked = false;
     whenAbandoned(resolve);
@@ -100,11 +138,18 @@ async function interrupted(): Promise<void> {
       });
     }
   });
+  return false;
 }
 
-async function stop(server: NodeServer, { embedded }: DataFolder): Promise<void> {
-  const timer = setTimeout(() => print("Steps are under way; press Ctrl-C again not to wait for them."), 300);
-  await server.close();
+async function stop(
+  server: NodeServer,
+  { embedded }: DataFolder,
+  { isReplaced }: { isReplaced: boolean },
+): Promise<void> {
+  const timer = setTimeout(() => {
+    if (!isReplaced) print("Steps are under way; press Ctrl-C again not to wait for them.");
+  }, 300);
+  await server.close(isReplaced ? { grace: 0 } : {});
   await embedded.close();
   clearTimeout(timer);
   process.exit(0);

@@ -16,12 +16,15 @@ export interface SiteOptions extends AppOptions {
   readonly prefix: string;
   /** Default: browsers let no other website read what is answered. */
   readonly cors?: CorsOptions | undefined;
+  /** What the prefix itself answers, for whoever opens it in a browser. Default: a problem document, as any unknown path. */
+  readonly home?: (() => Response) | undefined;
 }
 
 /** @throws LayoverError `invalid_name`, for the namespace */
-export function createSite({ prefix, cors: allowed, ...options }: SiteOptions): Hono {
+export function createSite({ prefix, cors: allowed, home, ...options }: SiteOptions): Hono {
   const site = new Hono();
   if (allowed !== undefined) site.use(`${prefix}/*`, cors(corsTerms(allowed)));
+  if (home !== undefined) site.get(`${prefix}/`, home);
   site.route(prefix, createApp(options));
   site.notFound(notFound);
   return site;

@@ -44,6 +44,8 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly authenticate?: Authenticate | undefined;
   /** Which other websites may call this server from a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
+  /** What `GET /` answers, for whoever opens it in a browser. Default: 404, with a problem document. */
+  readonly home?: (() => Response) | undefined;
   /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
   readonly publicUrl?: string | undefined;
   /**
@@ -110,11 +112,12 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
       tellError(error, `answering ${request.method} ${shownPath(request)}`);
     const terms = { secrets, namespace, environment: options.environment };
     const authenticate = options.authenticate && besideApiKeys(options.authenticate, terms);
-    const { cors } = options;
+    const { cors, home } = options;
     const isClosing = () => resident.isClosing;
     const siteOptions = {
       prefix,
       cors,
+      home,
       client,
       contracts,
       ...terms,

@@ -9,6 +9,8 @@ export interface DevServerOptions {
   /** Default: the reference deployment's workflows. */
   readonly module?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Whether it begins anew when a file changes. Then the process that serves is a child of this one. Default: no. */
+  readonly reloads?: boolean;
 }
 
 export interface Answer {
@@ -22,9 +24,10 @@ export class DevServer extends ServerProcess {
   #url = "";
   #key = "";
 
-  constructor({ data, port = 0, module, env }: DevServerOptions) {
+  constructor({ data, port = 0, module, env, reloads = false }: DevServerOptions) {
     const modules = module === undefined ? [] : [module];
     const args = ["src/cli/main.ts", "dev", ...modules, "--data", data, "--port", `${port}`];
+    if (!reloads) args.push("--no-reload");
     super(["--conditions=layover-source", ...args], { cwd: root, env });
   }
 

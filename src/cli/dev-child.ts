@@ -1,0 +1,38 @@
+/**
+ * The process in which `layover dev` serves. Its parent (reloading.ts) begins another one when a file has changed that this
+ * one has loaded.
+ */
+import { complaint } from "./complaint.ts";
+import { tellLoadedFiles } from "./loaded-files.ts";
+import type { FromChild, ToChild } from "./reloading.ts";
+import { endQuietly, note } from "./screen.ts";
+import { type DevOptions, serveDev } from "./serve-dev.ts";
+
+const { module, ...options }: DevOptions & { readonly module?: string } = JSON.parse(process.argv[2] ?? "");
+const tell = (message: FromChild) => void process.send?.(message);
+
+const asked = Promise.withResolvers<ToChild>();
+let isServing = false;
+process.on("message", (message: ToChild) => {
+  // As long as it begins, nothing is under way. Ending it anywhere loses nothing.
+  if (isServing) asked.resolve(message);
+  else process.exit();
+});
+process.on("disconnect", () => process.exit()); // the parent was killed
+process.on("SIGINT", () => {}); // Ctrl-C reaches the parent, too, which asks
+process.on("SIGTERM", () => asked.resolve("end"));
+
+endQuietly();
+tellLoadedFiles((file) => tell({ file }));
+try {
+  await serveDev(module, options, {
+    serving: (serving) => {
+      isServing = true;
+      tell({ serving });
+    },
+    asked: async () => (await asked.promise) === "reload",
+  });
+} catch (error) {
+  note(complaint(error));
+  process.exit(1);
+}
