@@ -61,7 +61,7 @@ export interface RunView {
   readonly setback: Setback | undefined;
   readonly createdAt: Date;
   readonly endedAt: Date | undefined;
-  /** From when on its next turn may be carried out. */
+  /** From when on its next turn may be carried out: now, where it is ready. */
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;

@@ -35,11 +35,18 @@ export interface Outlook {
   readonly graceMs?: number;
 }
 
+interface RowOfRun {
+  readonly run_id: string;
+  readonly turn: number;
+}
+
 export class Watch {
   readonly #pool: Pool;
   readonly #namespace: string;
   /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
   readonly #dispatches = new Map<string, number>();
+  /** Since when each run is as it is, by the database's clock. Its row does not tell since when it is ready. */
+  readonly #since = new Map<string, { readonly state: string; readonly at: number }>();
 
   constructor(pool: Pool, namespace: string) {
     this.#pool = pool;
@@ -49,13 +56,23 @@ export class Watch {
   async look({ alarms, workflows, environment, endpoint, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
     const values = [this.#namespace, carried, environment, endpoint];
-    const { rows } = await this.#pool.query<RunInMotion & { readonly run_id: string }>(runsInMotion, values);
+    const { rows } = await this.#pool.query<RunInMotion & RowOfRun>(runsInMotion, values);
     for (const run of rows) {
       const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
       this.#dispatches.set(run.run_id, dispatches);
-      const wrong = objection({ ...run, dispatches }, { alarms, ...rest });
+      const changedAt = this.#changedAt(run, rest.now);
+      const since = run.need === 0 ? Math.max(rest.since, changedAt) : rest.since;
+      const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
       if (wrong !== undefined) throw new Error(`W does not hold for run ${run.run_id}: ${wrong}`);
     }
+  }
+
+  #changedAt({ run_id, turn, need }: RunInMotion & RowOfRun, now: number): number {
+    const state = `${turn} ${need}`;
+    const known = this.#since.get(run_id);
+    if (known?.state === state) return known.at;
+    this.#since.set(run_id, { state, at: now });
+    return now;
   }
 }
 
@@ -85,7 +102,7 @@ function time(ms: number | null): string {
 }
 
 const runsInMotion = `
-  select s.run_id, layover.to_ms(s.due_at)::float8 as due,
+  select s.run_id, s.turn, layover.to_ms(s.due_at)::float8 as due,
       layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8
         as need,
       greatest(s.dispatches, b.dispatches)::integer as dispatches, s.refused_by is not null as "isRefused"

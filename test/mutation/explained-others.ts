@@ -178,7 +178,7 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "It was ready when it was demanded, which is not later.",
     mutants: [
-      "ready_freed: , ready_at = v_now → nothing",
+      "ready_freed: , ready_at = 'epoch' → nothing",
       "ready_queued: , ready_at = ready_queued.ready_at → nothing",
     ],
   },

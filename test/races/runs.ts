@@ -156,7 +156,7 @@ export class Run {
     const [row] = await this.#stage.look(
       `select t.status, t.turn, t.claims, t.beginnings, t.lost, t.spared, t.dispatches, t.token, t.blocked, t.result,
           t.last_position as "lastPosition", t.cancelled_position as "cancelledPosition",
-          layover.to_ms(t.leased_until)::float8 as "leasedUntil", layover.to_ms(t.ready_at)::float8 as "readyAt",
+          layover.to_ms(t.leased_until)::float8 as "leasedUntil", layover.show_ready_at(t.ready_at)::float8 as "readyAt",
           layover.to_ms(t.due_at)::float8 as "dueAt", coalesce(t.ready_at <= layover.now(), false) as "isReady"
          from layover.run_state t where t.run_id = $1`,
       [this.id],

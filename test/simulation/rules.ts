@@ -25,7 +25,7 @@ export class Rules {
   /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
   readonly #dispatches = new Map<string, number>();
 
-  /** When its last turn began or ended. */
+  /** When its last turn began or ended, or when it became ready, which its row does not tell. */
   readonly #movedAt = new Map<string, number>();
 
   /** Everything that is wrong. */
@@ -38,7 +38,8 @@ export class Rules {
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
       const stall = before && this.#stall(before, prospect);
       if (stall !== undefined) wrong.push(stall);
-      if (before === undefined || before.turn !== run.turn || before.token !== run.token)
+      const isReadied = run.need === 0 && before?.need !== 0;
+      if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
       if (w !== undefined) wrong.push(`W does not hold: ${w}`);

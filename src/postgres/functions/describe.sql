@@ -16,7 +16,7 @@ begin
             from jsonb_each(s.refused_by) as f) end,
         'setback', case when s.ended_at is null and s.blocked is null then layover.describe_setback(s) end,
         'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
-        'readyAt', layover.to_ms(case when s.ended_at is null then least(s.ready_at, (
+        'readyAt', layover.show_ready_at(case when s.ended_at is null then least(s.ready_at, (
           select min(b.ready_at) from layover.pending b
            where s.has_pending and b.run_id = r.id and b.kind = 'branch' and b.position is null and b.token is null
              and not b.is_queued and not b.is_released)) end), 'dueAt', layover.to_ms(s.due_at),

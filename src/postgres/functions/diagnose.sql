@@ -15,7 +15,9 @@ begin
           greatest(s.lost, b.lost) as claims, greatest(s.dispatches, b.dispatches) as dispatches
         from (
           select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.lost, t.dispatches,
-              case when t.status = 'parked' and t.ready_at < v_now - interval '1 minute' then t.refused_by end as refused_by
+              case when t.status = 'parked' and t.ready_at <= v_now and exists (
+                select from jsonb_each(t.refused_by) as e where (e.value->>'at')::bigint < layover.to_ms(v_now) - 60000)
+                then t.refused_by end as refused_by
             from layover.run_state t
            where t.namespace = v_namespace and t.due_at <= v_now + interval '6 hours'
            order by t.due_at limit 10000

@@ -80,7 +80,7 @@ begin
      returning m.counted, m.fails_fast and v_is_over and (f->'record'->>'isFailure')::boolean
        into v_left, v_continues;
     if v_is_over then
-      v_next := layover.ready_queued(v_run, b.map, v_now);
+      v_next := layover.ready_queued(v_run, b.map, 'epoch');
     end if;
     v_continues := v_continues or (v_left = 0 and (v_is_over or b.is_counted));
   end if;
@@ -90,7 +90,7 @@ begin
      set last_position = t.last_position + v_is_over::integer,
          last_record_at = greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
-         ready_at = case when v_continues then least(t.ready_at, v_now) else t.ready_at end,
+         ready_at = case when v_continues then 'epoch' else t.ready_at end,
          due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
            else least(t.due_at, layover.pick_due(f->'armed', v_now)) end
    where t.run_id = v_run;
@@ -106,7 +106,7 @@ begin
          position = case when v_is_over then s.last_position + 1 end,
          attempts = q.attempts + (not v_is_over)::integer,
          is_counted = q.is_counted and v_is_soon,
-         ready_at = v_now + (f->'attempt'->>'retryInMs')::bigint * interval '1 millisecond', -- null: it is over
+         ready_at = layover.ready_after((f->'attempt'->>'retryInMs')::bigint, v_now), -- null: it is over
          finished_token = v_token, finished_answer = v_answer::text
    where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
   return v_answer;

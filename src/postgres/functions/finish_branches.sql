@@ -55,7 +55,7 @@ begin
           select b.ctid, b.path, b.occurrence, b.ordinal, b.turn from layover.pending b
            where b.run_id = v_run and b.map = m.map and b.is_queued order by b.ordinal limit m.count) as q
     ), readied as (
-      update layover.pending b set is_queued = false, ready_at = v_now
+      update layover.pending b set is_queued = false, ready_at = 'epoch'
         from queued q where b.ctid = q.ctid
     ), left_over as (
       update layover.map t
@@ -78,7 +78,7 @@ begin
       update layover.run_state t
          set last_position = t.last_position + i.count, history_bytes = t.history_bytes + i.bytes,
              last_record_at = greatest(layover.from_ms(i.at), t.last_record_at),
-             ready_at = case when g.number is not null then least(t.ready_at, v_now) else t.ready_at end,
+             ready_at = case when g.number is not null then 'epoch' else t.ready_at end,
              due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
                else least(t.due_at, i.due_at) end
         from (select count(*)::integer as count, sum(j.bytes)::integer as bytes, max(j.at) as at,

@@ -30,7 +30,7 @@ begin
          handed_position = t.last_position + layover.count_of(f->'records'),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          last_record_at = coalesce(layover.from_ms((f->'records'->-1->>'at')::bigint), t.last_record_at),
-         ready_at = case when not v_is_over then v_now end,
+         ready_at = case when not v_is_over then timestamptz 'epoch' end,
          due_at = case when (v_next in ('ready', 'parked') or f ? 'deployment') and t.paused_at is null and t.blocked is null
            then least(case when t.has_pending or f ? 'demands' then t.due_at end, layover.pick_due(f->'armed', v_now)) end,
          blocked = case when v_next = 'blocked' and not f ? 'deployment' then f->>'value' when not v_is_over then t.blocked end,

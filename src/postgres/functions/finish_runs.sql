@@ -32,7 +32,7 @@ begin
              last_position = t.last_position + i.count, handed_position = t.last_position + i.count,
              history_bytes = t.history_bytes + i.bytes,
              last_record_at = coalesce(layover.from_ms((i.records->-1->>'at')::bigint), t.last_record_at),
-             ready_at = case when not i.is_over then v_now end,
+             ready_at = case when not i.is_over then timestamptz 'epoch' end,
              due_at = case when not i.is_over and t.paused_at is null and t.blocked is null
                then layover.pick_due(i.armed, v_now) end,
              blocked = case when not i.is_over then t.blocked end,

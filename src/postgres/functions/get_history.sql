@@ -23,7 +23,7 @@ language sql volatile as $$
       'attemptCount', (select count(*) from layover.attempt a where a.run_id = f.run and a.epoch = s.epoch),
       'pending', coalesce((
         select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
-            'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.to_ms(b.ready_at),
+            'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.show_ready_at(b.ready_at),
             'leasedUntil', layover.to_ms(b.leased_until), 'attempts', b.attempts, 'lost', b.lost,
             'isQueued', b.is_queued)
             order by b.ordinal, b.path)

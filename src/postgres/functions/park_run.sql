@@ -23,7 +23,7 @@ begin
     delete from layover.map m where m.run_id = run;
   end if;
   if v_mail and layover.has_answer(run) then
-    v_ready := v_now;
+    v_ready := 'epoch';
   end if;
   update layover.run_state t
      set ready_at = case when next = 'parked' then least(v_ready, case when t.cancelled_position is null
@@ -38,8 +38,8 @@ begin
    where t.run_id = run;
   update layover.run_state t
      set finished_answer = json_build_object('outcome', 'finished', 'turn', t.turn, 'status', t.status,
-       'isReady', coalesce(t.ready_at <= v_now, false) and t.due_at is not null, 'readyAt', layover.to_ms(t.ready_at),
-       'branches', branches)::text
+       'isReady', coalesce(t.ready_at <= v_now, false) and t.due_at is not null,
+       'readyAt', layover.to_ms(nullif(t.ready_at, 'epoch')), 'branches', branches)::text
    where t.run_id = run
    returning t.finished_answer::json into v_answer;
   return v_answer;

@@ -2,7 +2,6 @@
 create or replace function layover.ready_freed(run uuid) returns json
 language plpgsql volatile as $$
 declare
-  v_now   constant timestamptz := layover.now();
   v_ready json;
 begin
   with freed as (
@@ -15,7 +14,7 @@ begin
       from (select map, count(*)::integer as count from freed group by map) as f
      where m.run_id = run and m.path = f.map
   ), readied as (
-    update layover.pending b set is_queued = false, ready_at = v_now
+    update layover.pending b set is_queued = false, ready_at = 'epoch'
       from freed f where b.run_id = run and b.path = f.path and b.occurrence = f.occurrence
     returning b.path, b.occurrence, b.turn, b.ordinal
   )

@@ -9,7 +9,7 @@ begin
   if a ? 'retryInMs' then
     insert into layover.pending as b (run_id, path, occurrence, kind, demanded_after, ordinal, attempts, ready_at)
       values (run, a->>'path', (a->>'occurrence')::integer, 'retry', (a->>'demandedAfter')::integer, 0,
-        (a->>'number')::integer, layover.now() + (a->>'retryInMs')::bigint * interval '1 millisecond')
+        (a->>'number')::integer, layover.ready_after((a->>'retryInMs')::bigint, layover.now()))
       on conflict (run_id, path, occurrence) do update set attempts = excluded.attempts, ready_at = excluded.ready_at;
   end if;
 end $$;

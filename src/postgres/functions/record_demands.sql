@@ -4,7 +4,6 @@ create or replace function layover.record_demands(run uuid, through integer, dem
 language plpgsql volatile as $$
 declare
   v_through constant integer := coalesce(through, 2147483647);
-  v_now   constant timestamptz := layover.now();
   v_ready json;
 begin
   insert into layover.map (run_id, path, counted, slots, fails_fast)
@@ -30,7 +29,7 @@ begin
     insert into layover.pending (run_id, path, occurrence, kind, demanded_after, signal, until, map, ordinal, is_queued,
         is_counted, ready_at)
       select record_demands.run, i.path, i.occurrence, i.kind, i.demanded_after, i.signal, i.until, i.map, i.ordinal,
-          coalesce(i.is_queued, false), i.map is not null, case when i.kind = 'branch' then v_now end
+          coalesce(i.is_queued, false), i.map is not null, case when i.kind = 'branch' then timestamptz 'epoch' end
         from fresh i
       returning kind, path, occurrence, map, is_queued, ordinal
   ), counted as (

@@ -21,7 +21,7 @@ begin
          and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace');
     else
       update layover.run_state t
-         set status = 'parked', token = null, leased_until = null, ready_at = least(t.ready_at, layover.now())
+         set status = 'parked', token = null, leased_until = null, ready_at = 'epoch'
        where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace'
          and t.token = (v_item.turn->>'token')::uuid;
     end if;

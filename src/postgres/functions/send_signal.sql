@@ -49,7 +49,7 @@ begin
   v_ready := s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now) and layover.has_answer(v_run);
   update layover.run_state t
      set has_mail = true,
-         ready_at = case when v_ready then v_now else t.ready_at end,
+         ready_at = case when v_ready then 'epoch' else t.ready_at end,
          due_at = case when v_ready and t.paused_at is null and t.blocked is null
            then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
    where t.run_id = v_run;

@@ -55,7 +55,8 @@ begin
     end if;
   end loop;
   insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
-    values (v_run, v_namespace, 'parked', v_timeout, v_now, v_ready, layover.pick_due(p->'armed', v_ready));
+    values (v_run, v_namespace, 'parked', v_timeout, v_now,
+      case when v_ready > v_now then v_ready else 'epoch' end, layover.pick_due(p->'armed', v_ready));
   insert into layover.tag (run_id, namespace, name, value)
     select v_run, v_namespace, t.name, t.value from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value);
   if layover.is_too_late(p) then

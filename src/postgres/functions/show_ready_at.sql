@@ -1,0 +1,6 @@
+-- A `ready_at` as people are shown it: what is ready since the start of time may go on now.
+create or replace function layover.show_ready_at(ready_at timestamptz) returns bigint
+language plpgsql volatile as $$
+begin
+  return layover.to_ms(case ready_at when 'epoch' then layover.now() else ready_at end);
+end $$;
