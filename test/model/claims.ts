@@ -5,6 +5,7 @@ import { hasRefused } from "./refusals.ts";
 import {
   arm,
   earliest,
+  excuse,
   findRow,
   findRun,
   groupSizeOf,
@@ -20,6 +21,7 @@ import {
 import {
   type Answer,
   leaseMs,
+  longestBackoffMs,
   maxBeginnings,
   maxClaims,
   noLosses,
@@ -83,7 +85,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   if (groupSizeOf(run) === 1) run.loneClaims += 1;
   if (run.lease !== undefined) lose(run, run.lease);
   run.lease = { token: asked.token, until: now + leaseMs };
-  world.mayBeLate ||= run.dispatches > 1;
+  if (run.dispatches > 1) excuse(world, now + longestBackoffMs);
   run.dispatches = 0;
   return describeRun(world, run, asked);
 }
@@ -249,7 +251,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   if (groupSizeOf(row) === 1) row.loneClaims += 1;
   if (row.lease !== undefined) lose(row, row.lease);
   row.lease = { token: asked.token, until: now + leaseMs };
-  world.mayBeLate ||= row.dispatches > 1;
+  if (row.dispatches > 1) excuse(world, now + longestBackoffMs);
   row.dispatches = 0;
   return describeBranch(world, run, row, asked);
 }

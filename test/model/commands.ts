@@ -154,13 +154,20 @@ const answers: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   isLate,
 });
+const holders = usually(4, "standing" as const, "any", "replaced");
 const renewals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("renew" as const),
-  items: fc.array(
-    fc.record({ of: usually(4, "standing" as const, "any"), index, beginnings: usually(1, undefined, 1, 2) }),
-    { minLength: 1, maxLength: 2 },
-  ),
+  items: fc.array(fc.record({ of: holders, index, beginnings: usually(1, undefined, 1, 2) }), {
+    minLength: 1,
+    maxLength: 2,
+  }),
   isElsewhere: seldom(6),
+  isLate,
+});
+const returns: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("return" as const),
+  items: fc.array(fc.record({ of: holders, index }), { minLength: 1, maxLength: 3 }),
+  isElsewhere,
   isLate,
 });
 const lists: fc.Arbitrary<Wish> = fc.record({
@@ -205,6 +212,7 @@ const meanwhile = fc.array(
     { weight: 4, arbitrary: shortTurns },
     { weight: 2, arbitrary: signals },
     { weight: 2, arbitrary: answers },
+    { weight: 1, arbitrary: returns },
     { weight: 1, arbitrary: advances },
     { weight: 1, arbitrary: hands },
   ),
@@ -259,6 +267,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 5, arbitrary: signals },
   { weight: 4, arbitrary: answers },
   { weight: 3, arbitrary: renewals },
+  { weight: 3, arbitrary: returns },
   { weight: 2, arbitrary: lists },
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },

@@ -11,7 +11,8 @@ import {
   makeVoid,
   stagesOf,
 } from "./make-clockwork.ts";
-import { makeBatch, makeClaim, makeCrash, makeFinish, makeRenewal, makeTurn } from "./make-turns.ts";
+import { makeRenewal, makeReturn } from "./make-leases.ts";
+import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 import type { Wish } from "./wishes.ts";
@@ -43,6 +44,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "renew":
       makeRenewal(script, wish);
+      break;
+    case "return":
+      makeReturn(script, wish);
       break;
     case "signal":
       makeSignal(script, wish);

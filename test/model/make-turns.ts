@@ -1,13 +1,13 @@
-/** Wishes of those who carry turns out: claims, finishes, renewals. */
+/** Wishes of those who carry turns out: claims and finishes. */
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
 import { claim, claimable } from "./claims.ts";
 import { nameOf } from "./facts.ts";
 import { finish, hasCome, settleAnnouncement } from "./finishes.ts";
+import { begin, describeHolder, standingOf } from "./make-leases.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
 import { planBranch, planRun } from "./plan.ts";
 import { armedFor, findRow, findRun, freshToken, groupSizeOf, isStill } from "./rules.ts";
-import { renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
 import type {
   BatchWish,
@@ -16,7 +16,6 @@ import type {
   CrashWish,
   FinishItem,
   FinishWish,
-  RenewWish,
   StartWish,
   TurnWish,
   Wish,
@@ -201,14 +200,6 @@ function claimAsUsual(script: Script, index: number): Holder | undefined {
   return holder?.runId === wanted.run.id ? holder : undefined;
 }
 
-function standingOf(world: World): Holder[] {
-  return world.holders.filter((holder) => {
-    const run = findRun(world, holder.runId, holder.namespace);
-    const place = holder.of === "run" || run === undefined ? run : findRow(run, holder);
-    return place?.lease?.token === holder.token;
-  });
-}
-
 interface Finish {
   readonly holder: Holder;
   readonly turn: Omit<FinishRun, "armed"> | Omit<FinishBranch, "armed">;
@@ -291,70 +282,12 @@ function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBran
   return run.lease?.token === turn.token && turn.position === run.history.length && !hasCome(run, turn);
 }
 
-export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
-  const { world } = script;
-  const standing = standingOf(world);
-  const renewed = items.flatMap(({ of, index, beginnings }) => {
-    const holder = pick(of === "standing" ? standing : world.holders, index);
-    return holder === undefined ? [] : [{ holder, beginnings }];
-  });
-  const [first] = renewed;
-  if (first === undefined) return;
-  const namespace = script.namespace(isElsewhere, first.holder.namespace);
-  sendRenewals(script, renewed, { namespace, isElsewhere, isLate });
-}
-
-interface Renewed {
-  readonly holder: Holder;
-  /** It begins, as so many in a row that went alone. */
-  readonly beginnings: number | undefined;
-}
-
-function sendRenewals(
-  script: Script,
-  renewed: readonly Renewed[],
-  { namespace, isElsewhere, isLate }: { namespace: string; isElsewhere: boolean; isLate: boolean },
-): void {
-  const turns = renewed.map(({ holder, beginnings }) => ({
-    runId: holder.runId,
-    token: holder.token,
-    ...(holder.of === "branch" && { path: holder.path, occurrence: holder.occurrence }),
-    ...(beginnings !== undefined && { beginnings }),
-  }));
-  const told = renewed.map(({ holder, beginnings }) => {
-    const begins = beginnings === undefined ? "" : `, which begins as number ${beginnings}`;
-    return `${describeHolder(script, holder)}${begins}`;
-  });
-  const words = `renew${wrong(isElsewhere)}: ${told.join("; ")}`;
-  script.call("renew_leases", { namespace, leaseMs, turns }, words, isLate, (now) => ({
-    answer: { now: now.now, turns: inLockOrder(turns, (turn) => renew(now, namespace, turn)) },
-    hasEffect: true,
-  }));
-}
-
-/** What was claimed alone just now is about to be carried out. */
-function begin(script: Script, asked: readonly ClaimTurn[], namespace: string): void {
-  const { world } = script;
-  const begun = standingOf(world).flatMap((holder) => {
-    if (!asked.some(({ alone, token }) => alone && token === holder.token)) return [];
-    const run = findRun(world, holder.runId, namespace);
-    const row = run && holder.of === "branch" ? findRow(run, holder) : run;
-    return row === undefined ? [] : [{ holder, beginnings: row.beginnings + 1 }];
-  });
-  if (begun.length > 0) sendRenewals(script, begun, { namespace, isElsewhere: false, isLate: false });
-}
-
 function describeClaim(script: Script, asked: ClaimTurn): string {
   const { runId, turn, token, alone, groupSize, path, occurrence = 1, have } = asked;
   const group = groupSize === undefined ? "" : ` in a group of ${groupSize}`;
   const place = path === undefined ? "" : ` ${nameOf({ path, occurrence })}`;
   const known = have === undefined ? "" : `, knowing ${text(have)}`;
   return `turn ${turn} of ${script.letter(runId)}${place}${alone ? " alone" : group} as ${token.slice(-4)}${known}`;
-}
-
-function describeHolder(script: Script, holder: Holder): string {
-  const place = holder.of === "run" ? "" : ` ${nameOf(holder)}`;
-  return `turn ${holder.turn} of ${script.letter(holder.runId)}${place} by ${holder.token.slice(-4)}`;
 }
 
 function describeFinish(script: Script, { holder, turn, isSpoilt }: Finish): string {

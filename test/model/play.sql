@@ -1,5 +1,5 @@
 -- Plays a sequence of commands against layover's own functions, one after the other:
--- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "mayBeLate", "looks"} …]}. Answers for each step what it was
+-- {"runs": [id …], "steps": [{"now", "fn", "p", "number", "lateUntil", "looks"} …]}. Answers for each step what it was
 -- told and, where it looks, what is in the tables then and which rules the rows break.
 
 create schema layover_test;
@@ -74,7 +74,7 @@ language sql stable as $$
 $$;
 
 -- What the rows of these runs may never be, whatever happened: each line is the rule that a row breaks.
-create function layover_test.violations(runs uuid[], may_be_late boolean) returns text[]
+create function layover_test.violations(runs uuid[], late_until timestamptz) returns text[]
 language plpgsql volatile as $$
 declare
   v_now  constant timestamptz := layover.now();
@@ -122,7 +122,7 @@ begin
     union all
     select s.run_id, 'due may be early, never late (by more than two minutes)'
       from state s join need n on n.run_id = s.run_id
-     where s.is_live and s.due_at > greatest(n.at, v_soon) and not may_be_late
+     where s.is_live and s.due_at > greatest(n.at, v_soon, late_until)
     union all
     select m.run_id, 'a map counts the branches that it waits for' from layover.map m
      where m.run_id = any(runs) and m.counted <> (
@@ -228,7 +228,7 @@ begin
       v_answer := json_build_object('sqlState', sqlstate, 'message', sqlerrm);
     end;
     if (v_step->>'looks')::boolean then
-      v_broken := layover_test.violations(v_runs, (v_step->>'mayBeLate')::boolean);
+      v_broken := layover_test.violations(v_runs, layover.from_ms((v_step->>'lateUntil')::bigint));
       if v_step->>'fn' = 'finish_turns' and exists (
         select from jsonb_each_text(v_looks) as was join jsonb_each_text(layover_test.looks(v_runs)) as is_now
           on is_now.key = was.key where is_now.value::bigint > was.value::bigint) then

@@ -75,11 +75,11 @@ export class Player {
 
   async #send(runs: readonly string[], steps: readonly Step[], looksAlways: boolean): Promise<readonly StepAnswer[]> {
     let known = "";
-    const sent = steps.map(({ now, fn, p, number, mayBeLate, facts }, index) => {
+    const sent = steps.map(({ now, fn, p, number, lateUntil, facts }, index) => {
       const text = JSON.stringify(facts);
       const looks = looksAlways || index === steps.length - 1 || text !== known;
       known = text;
-      return { now, fn, p, number, mayBeLate, looks };
+      return { now, fn, p, number, lateUntil, looks };
     });
     const { rows } = await this.#client.query({
       name: "play",

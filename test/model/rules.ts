@@ -93,6 +93,11 @@ export function arm(world: World, instants: readonly number[]): void {
   world.armed = [...new Set([...world.armed, ...instants])];
 }
 
+/** Nobody may be armed before `until` for what is to be looked at from now on. */
+export function excuse(world: World, until: number): void {
+  world.lateUntil = Math.max(world.lateUntil, until);
+}
+
 export function earliest(...instants: readonly (number | undefined)[]): number | undefined {
   const known = instants.filter((at) => at !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);

@@ -1,15 +1,26 @@
-/** What the scheduler sees and moves, how leases are renewed and voided, and when a run is forgotten. */
+/** What the scheduler sees and moves, how leases are renewed, given back and voided, and when a run is forgotten. */
 import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
-import type { Move, RenewTurn } from "../../src/postgres/wire.ts";
+import type { Move, RenewTurn, ReturnTurn } from "../../src/postgres/wire.ts";
 import { hasRefused, hasTaker } from "./refusals.ts";
-import { earliest, findRow, findRun, groupSizeOf, isAtWork, isOver, isReady, isSamePlace, spare } from "./rules.ts";
+import {
+  earliest,
+  excuse,
+  findRow,
+  findRun,
+  groupSizeOf,
+  isAtWork,
+  isOver,
+  isReady,
+  isSamePlace,
+  spare,
+} from "./rules.ts";
 import {
   type Answer,
-  hour,
   type Listed,
   type ListedRun,
   type Listing,
   leaseMs,
+  longestBackoffMs,
   minute,
   type Row,
   type Run,
@@ -117,7 +128,7 @@ function look(run: Run, now: number, soon: number): ListedRun {
 export function movesFor({ runs, now }: Listing): Move[] {
   return runs.map(({ runId, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
     const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
-    const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, 6 * hour) : undefined;
+    const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, longestBackoffMs) : undefined;
     const far = (at: number) => (at === timeoutAt ? lookForTimeout(at, now) : lookFor(at, now));
     const next = earliest(nextAt === null ? undefined : far(nextAt), backoff);
     return {
@@ -205,12 +216,31 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   return { outcome: "renewed", leasedUntil: row.lease.until };
 }
 
+/** Its process ends before the turn does. What was counted stays counted; whoever comes next may claim it at once. */
+export function giveBack(world: World, namespace: string, turn: ReturnTurn): Answer {
+  const { runId, path, occurrence, token } = turn;
+  const run = findRun(world, runId, namespace);
+  const row = path === undefined || occurrence === undefined ? undefined : run && findRow(run, { path, occurrence });
+  const of = path === undefined ? run : row;
+  if (run === undefined || of?.lease?.token !== token) return { outcome: "superseded" };
+  excuse(world, of.lease.until);
+  of.lease = undefined;
+  if (row === undefined) {
+    run.status = "parked";
+    run.readyAt = earliest(run.readyAt, world.now);
+  }
+  return { outcome: "returned" };
+}
+
 export function voidLeases(world: World, namespace: string): void {
   for (const run of world.runs) {
     if (run.namespace !== namespace) continue;
-    for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.min(lease.until, world.now);
+    for (const { lease } of [run, ...run.rows]) {
+      if (lease === undefined) continue;
+      excuse(world, lease.until);
+      lease.until = Math.min(lease.until, world.now);
+    }
   }
-  world.mayBeLate = true;
 }
 
 /** Answers how many runs are gone. */

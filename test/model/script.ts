@@ -14,7 +14,7 @@ export interface Step {
   readonly p: unknown;
   /** Of the signal that may be stored. */
   readonly number: number;
-  readonly mayBeLate: boolean;
+  readonly lateUntil: number;
   /** Up to now. */
   readonly armed: readonly number[];
   readonly words: string;
@@ -60,8 +60,8 @@ export class Script {
   }
 
   add(fn: string, p: unknown, words: string, expected: unknown, number = 0): void {
-    const { now, mayBeLate, armed } = this.#world;
-    this.steps.push({ now, fn, p, number, mayBeLate, armed, words, expected, facts: factsOf(this.#world) });
+    const { now, lateUntil, armed } = this.#world;
+    this.steps.push({ now, fn, p, number, lateUntil, armed, words, expected, facts: factsOf(this.#world) });
   }
 
   /** The namespace of what is called, or the other one, where it is not. */

@@ -130,14 +130,23 @@ export interface AnswerWish {
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
+export interface HolderItem {
+  /** Of leases that stand, of any that ever stood, or of those that another claim has followed. */
+  readonly of: "standing" | "any" | "replaced";
+  readonly index: number;
+}
 export interface RenewWish {
   readonly kind: "renew";
-  readonly items: readonly {
-    readonly of: "standing" | "any";
-    readonly index: number;
+  readonly items: readonly (HolderItem & {
     /** It goes alone and begins, as so many in a row have begun with it. */
     readonly beginnings: number | undefined;
-  }[];
+  })[];
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
+}
+export interface ReturnWish {
+  readonly kind: "return";
+  readonly items: readonly HolderItem[];
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
@@ -204,6 +213,7 @@ export type Wish =
   | SignalWish
   | AnswerWish
   | RenewWish
+  | ReturnWish
   | ListWish
   | MoveWish
   | AdvanceWish

@@ -14,6 +14,8 @@ export const leaseMs = 5 * minute;
 export const maxClaims = 2;
 export const maxBeginnings = 1;
 export const callMs = 20 * second;
+/** Between two looks at what is dispatched in vain. */
+export const longestBackoffMs = 6 * hour;
 /** From the end of a call's time to its COMMIT. */
 export const commitMs = 30 * second;
 /** A retry within this time keeps its map waiting. */
@@ -210,10 +212,11 @@ export interface World {
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
   /**
-   * Leases were ended by hand, for which nobody is armed; or what was dispatched in vain, and so is looked at less and less
-   * often, was claimed after all: a claim does not touch the due instant.
+   * The last instant for which a run may be due although it must be looked at before. Nobody is armed for a lease that
+   * ends before its time: voided, or given back. And what was dispatched in vain is looked at less and less often, but may
+   * be claimed after all: a claim does not touch the due instant.
    */
-  mayBeLate: boolean;
+  lateUntil: number;
 }
 export interface Listed extends Place {
   readonly turn: number;
@@ -258,6 +261,6 @@ export function aWorld(name: string, ids: readonly string[]): World {
     lastSignal: undefined,
     numbers: { token: 0, signal: 0 },
     armed: [],
-    mayBeLate: false,
+    lateUntil: 0,
   };
 }
