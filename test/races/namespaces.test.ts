@@ -98,6 +98,21 @@ describeEachPostgres(
         expect((await stage.onlooker.call("renew_leases", call)).turns).toEqual([superseded, superseded]);
       });
 
+      test("a renewal that comes too late spares nobody's loss", async () => {
+        const run = await aFanOut(stage, ["a"]);
+        const other = await aRunAtWork(stage);
+        await stage.clock.advance(2 * minute);
+        await run.claimBranch(stage.onlooker, "a", { token: "next" });
+        await other.claim(stage.onlooker, { token: "next" });
+        const turns = [
+          { runId: run.id, ...at("a"), token: tokenOf("a") },
+          { runId: other.id, token: tokenOf("first") },
+        ];
+        await stage.onlooker.call("renew_leases", { ...elsewhere, leaseMs: minute, turns });
+        expect(await run.pending()).toMatchObject({ a: { lost: 1, spared: 0 } });
+        expect(await other.state()).toMatchObject({ lost: 1, spared: 0 });
+      });
+
       test("leases stand that are voided in this one", async () => {
         const run = await aFanOut(stage, ["a"]);
         const other = await aRunAtWork(stage);

@@ -31,7 +31,9 @@ begin
          and t.token = (v_item.turn->>'token')::uuid
        returning t.leased_until into v_until;
     end if;
-    if v_until is null then
+    if v_until is null and exists (select from layover.run_state t
+      where t.run_id = (v_item.turn->>'runId')::uuid and t.namespace = p->>'namespace')
+    then
       perform layover.spare_loss((v_item.turn->>'runId')::uuid, v_item.turn->>'path',
         (v_item.turn->>'occurrence')::integer, (v_item.turn->>'token')::uuid);
     end if;
