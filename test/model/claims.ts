@@ -132,6 +132,31 @@ function recordCancellation(run: Run, now: number): void {
   run.maps.clear();
 }
 
+/** How many of the first turns may be answered within so many bytes. One is, whatever it takes. */
+export function countFitting(world: World, asked: readonly ClaimTurn[], budgetBytes: number): number {
+  let bytes = 0;
+  const place = asked.findIndex((turn, index) => {
+    bytes += bytesOf(world, turn);
+    return index > 0 && bytes > budgetBytes;
+  });
+  return place < 0 ? asked.length : place;
+}
+
+/** Of what the claimer does not hold. Each value and path is escaped, and has so much around it. */
+function bytesOf(world: World, { runId, path, have }: ClaimTurn): number {
+  const run = world.runs.find(({ id }) => id === runId);
+  if (run === undefined) return 0;
+  const bytes = (values: readonly (string | null)[]) =>
+    values.reduce((sum, value) => sum + (value?.length ?? 0) + 200, 0);
+  const known = heldPrefix(have, run.history.length);
+  const unknown = run.history.slice(known ?? 0).map(({ value }) => value);
+  const history = known === null ? run.historyBytes + 200 * run.history.length + run.input.length : bytes(unknown);
+  const mail = [...run.signals.map(({ payload: value, takenAt }) => ({ value, takenAt })), ...run.answers];
+  const untaken = mail.filter(({ takenAt }) => takenAt === undefined).map(({ value }) => value);
+  const paths = run.rows.map((row) => row.path);
+  return 2 * (history + (path === undefined ? bytes([...untaken, ...paths]) : 0));
+}
+
 /** Tells the claimer, and the world who it was. */
 function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer {
   const { now } = world;
@@ -167,6 +192,7 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer
     timeoutAt: run.timeoutAt ?? null,
     claims: run.loneClaims,
     beginnings: run.beginnings,
+    historyBytes: run.historyBytes,
     records: listOrNull(wireRecords(run, known ?? 0, run.history.length)),
     pending: pending.length === 0 ? null : inAnyOrder(pending.map(wirePending)),
     signals: listOrNull(

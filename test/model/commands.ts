@@ -99,6 +99,7 @@ const starts: fc.Arbitrary<Wish> = fc.record({
   isBare: seldom(5),
   isLate,
 });
+const budget = usually(5, undefined, 0, 1_000, 3_000);
 const claims: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("claim" as const),
   by,
@@ -117,6 +118,7 @@ const claims: fc.Arbitrary<Wish> = fc.record({
   carries: usually(12, "all" as const, "some", "nothing"),
   environment: usually(20, "ours" as const, "another"),
   begins: usually(4, true, false),
+  budgetBytes: budget,
   isLate,
 });
 const finishes: fc.Arbitrary<Wish> = fc.record({
@@ -239,6 +241,7 @@ const plain: fc.Arbitrary<Partial<FinishItem>> = fc.record({
 const batches: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("batch" as const),
   starts: fc.boolean(),
+  budgetBytes: budget,
   meanwhile,
   finishes: fc.array(
     fc.tuple(finishItem, fc.option(plain, { freq: 4 })).map(([item, rest]) => ({ ...item, ...rest })),

@@ -17,6 +17,7 @@ function factsOfRun(run: Run, now: number): Facts {
     beginnings: run.beginnings,
     losses: [run.losses.count, run.losses.spared],
     dispatches: run.dispatches,
+    historyBytes: run.historyBytes,
     lastRecordAt: run.lastRecordAt,
     token: run.lease?.token ?? null,
     leasedUntil: run.lease?.until ?? null,

@@ -120,7 +120,8 @@ function isPastTimeout(run: Run, { next, records = [] }: FinishRun): boolean {
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
-function record(run: Run, { records = [] }: FinishRun): void {
+function record(run: Run, { records = [], bytes = 0 }: FinishRun): void {
+  run.historyBytes += bytes;
   for (const { kind, path, occurrence, value = null, isFailure = false, at, attempts = 1, signal } of records) {
     run.history.push({ kind, path, occurrence, value, isFailure, at, attempts });
     use(run, { path, occurrence });
@@ -245,6 +246,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   row.turn += 1;
   row.isCounted = wasCounted && retryInMs !== undefined && retryInMs <= soonMs;
   row.readyAt = retryInMs === undefined ? undefined : now + retryInMs;
+  run.historyBytes += f.bytes ?? 0;
   let next: Row[] = [];
   if (f.record === undefined) row.attempts += 1;
   else {

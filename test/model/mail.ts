@@ -36,6 +36,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     losses: noLosses,
     dispatches: 0,
     history: [],
+    historyBytes: 0,
     lastRecordAt: now,
     lease: undefined,
     readyAt,

@@ -1,6 +1,6 @@
 /** Wishes of those who carry turns out: claims and finishes. */
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
-import { claim, claimable } from "./claims.ts";
+import { claim, claimable, countFitting } from "./claims.ts";
 import { nameOf } from "./facts.ts";
 import { finish, hasCome, settleAnnouncement } from "./finishes.ts";
 import { begin, describeHolder, standingOf } from "./make-leases.ts";
@@ -47,6 +47,7 @@ const usualClaims: Omit<ClaimWish, "items"> = {
   carries: "all",
   environment: "ours",
   begins: true,
+  budgetBytes: undefined,
   isLate: false,
 };
 
@@ -71,9 +72,9 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
   const namespace = script.namespace(wish.isElsewhere, own);
   const from = world.environments.has(namespace) ? wish.environment : "ours"; // the first to ask is at home
   const deployment = deployments[from];
-  const { by: id } = wish;
+  const { by: id, budgetBytes } = wish;
   const carries = carriedBy[wish.carries];
-  const terms = { namespace, environment: deployment.endpoint, carries, by: id, turns: asked.length };
+  const terms = { namespace, environment: deployment.endpoint, carries, by: id };
   const p = {
     namespace,
     ...deployment,
@@ -82,13 +83,17 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
     leaseMs,
     maxClaims,
     maxBeginnings,
+    ...(budgetBytes !== undefined && { budgetBytes }),
     turns: asked,
   };
   const by = `${wrong(wish.isElsewhere)}${wish.carries === "all" ? "" : ` carrying ${wish.carries}`}${from === "ours" ? "" : " from a copy"}${id === undefined ? "" : ` by ${id}`}`;
-  const words = `claim${by}: ${asked.map((turn) => describeClaim(script, turn)).join("; ")}`;
+  const within = budgetBytes === undefined ? "" : ` within ${budgetBytes} bytes`;
+  const words = `claim${by}${within}: ${asked.map((turn) => describeClaim(script, turn)).join("; ")}`;
   script.call("claim_turns", p, words, wish.isLate, (now) => {
-    const turns = inLockOrder(asked, (turn) => claim(now, terms, turn));
-    return { answer: { now: now.now, turns }, hasEffect: true };
+    const turns = budgetBytes === undefined ? asked.length : countFitting(now, asked, budgetBytes);
+    const answers = inLockOrder(asked.slice(0, turns), (turn) => claim(now, { ...terms, turns }, turn));
+    const left = asked.slice(turns).map(() => ({ outcome: "later" }));
+    return { answer: { now: now.now, turns: [...answers, ...left] }, hasEffect: true };
   });
   if (wish.begins) begin(script, asked, namespace);
 }
@@ -162,12 +167,12 @@ export function makeTurn(
 
 export function makeBatch(
   script: Script,
-  { starts, meanwhile, finishes }: BatchWish,
+  { starts, budgetBytes, meanwhile, finishes }: BatchWish,
   make: (wish: Wish) => void,
 ): void {
   if (starts) for (const run of script.world.ids.keys()) make({ ...aStart, run });
   const items = claimable(script.world).map((_, index) => ({ ...usualClaim, index }));
-  if (items.length > 0) makeClaim(script, { ...usualClaims, items });
+  if (items.length > 0) makeClaim(script, { ...usualClaims, budgetBytes, items });
   for (const wish of meanwhile) make(wish);
   const { world } = script; // by now: what came too late took the last one back
   const made = standingOf(world).flatMap((holder, index) => {

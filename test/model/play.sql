@@ -27,7 +27,7 @@ begin
       'status', s.status, 'turn', s.turn, 'handed', s.handed_position, 'claims', s.claims,
       'beginnings', s.beginnings, 'losses', json_build_array(s.lost, case when s.lost = 0 then 0 else s.spared end),
       'dispatches', s.dispatches,
-      'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
+      'historyBytes', s.history_bytes, 'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
       'isBlocked', s.blocked is not null, 'refusedBy', coalesce((
         select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'),

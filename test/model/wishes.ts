@@ -34,6 +34,7 @@ export interface ClaimWish {
   readonly environment: "ours" | "another";
   /** What goes alone is begun. */
   readonly begins: boolean;
+  readonly budgetBytes: number | undefined;
   readonly isLate: boolean;
 }
 export type DemandWish =
@@ -95,6 +96,7 @@ export interface BatchWish {
   readonly kind: "batch";
   /** All runs, before. */
   readonly starts: boolean;
+  readonly budgetBytes: number | undefined;
   /** While the bodies run. */
   readonly meanwhile: readonly Wish[];
   /** For each of them in turn. */

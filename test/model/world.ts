@@ -127,6 +127,8 @@ export interface Run {
   losses: Losses;
   dispatches: number;
   history: Entry[];
+  /** What its finishes said of the values of its records. */
+  historyBytes: number;
   lastRecordAt: number;
   lease: Lease | undefined;
   readyAt: number | undefined;
