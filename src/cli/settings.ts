@@ -1,27 +1,46 @@
 /** What a command is told by its environment, and by `.env` and `.dev.vars` (Cloudflare's) in the working directory. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace, defaultEnvironment } from "../core/names.ts";
+import { note } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 const files = [".env", ".dev.vars"];
 const defaultUrl = "http://localhost:3000";
 const devKeyFile = join(".layover", "data", "api-key");
 
+/** Either of them says which deployment is meant. */
+const leading = ["LAYOVER_SECRET", "DATABASE_URL"];
+/** What belongs to those. Beside another deployment's secret or database, a file's would be wrong. */
+const belonging = ["LAYOVER_ENVIRONMENT", "LAYOVER_SECRET_OLD"];
+/** Why a file's environment does not count. */
+let leftOut: string | undefined;
+
 /** Never puts anything in the place of what is set. @throws UsageError */
 export function loadSettings(): void {
   for (const file of files) {
     if (!existsSync(file)) continue;
-    try {
-      process.loadEnvFile(file);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new UsageError(`The file ${file} cannot be read: ${reason}`, {
-        hint: "Put it right, or move it away.",
-        cause,
-      });
+    const told = leading.find((name) => setting(name) !== undefined);
+    for (const [name, value] of Object.entries(variablesIn(file))) {
+      if (process.env[name] !== undefined || value === undefined) continue;
+      if (told === undefined || !belonging.includes(name)) process.env[name] = value;
+      else if (name === "LAYOVER_ENVIRONMENT") leftOut = `That of ${file} is left out, since ${told} is set elsewhere.`;
     }
+  }
+}
+
+/** @throws UsageError */
+function variablesIn(file: string): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(file, "utf8"));
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new UsageError(`The file ${file} cannot be read: ${reason}`, {
+      hint: "Put it right, or move it away.",
+      cause,
+    });
   }
 }
 
@@ -42,7 +61,11 @@ export function namespace(): string {
 }
 
 export function environment(): string {
-  return setting("LAYOVER_ENVIRONMENT") ?? defaultEnvironment;
+  const name = setting("LAYOVER_ENVIRONMENT");
+  if (name !== undefined) return name;
+  if (leftOut !== undefined) note(`LAYOVER_ENVIRONMENT is taken for "${defaultEnvironment}". ${leftOut}`);
+  leftOut = undefined;
+  return defaultEnvironment;
 }
 
 /** The old secret as well, while there is one: what it signed still counts. */

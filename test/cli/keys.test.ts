@@ -1,12 +1,15 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, openApiKey, readApiKey } from "../../src/http/api-key.ts";
 import { serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { layover, secret, secrets } from "./layover.ts";
+import { aFolder, layover, secret, secrets } from "./layover.ts";
 import { napWorkflow } from "./workflows.ts";
 
+const otherSecret = "YW5vdGhlciBzZWNyZXQsIHdoaWNoIGlzIGxvbmcgZW5vdWdoIHRvIGJlIG9uZQ";
 const Listed = z.object({ keyId: z.string(), state: z.string() });
 
 describe("layover keys", () => {
@@ -59,6 +62,25 @@ describe("layover keys", () => {
     expect(JSON.parse(programs.stdout)).toMatchObject([
       { keyId, name: "shop", scopes: ["start", "read"], state: "revoked" },
     ]);
+  });
+
+  test("takes a file's environment only with that file's secret and database", async () => {
+    const folder = aFolder();
+    writeFileSync(join(folder, ".dev.vars"), `LAYOVER_SECRET=${otherSecret}\nLAYOVER_ENVIRONMENT=development\n`);
+    const create = async (name: string, given: Readonly<Record<string, string>>) => {
+      const { stdout, stderr } = await layover(["keys", "create", name, "--scopes", "read"], { env: given, folder });
+      return { environment: readApiKey(stdout.trim())?.environment, stderr };
+    };
+    const deployed = await create("deployed", env());
+    expect(deployed.environment).toBeUndefined(); // it counts in the default one
+    expect(deployed.stderr).toContain(
+      'LAYOVER_ENVIRONMENT is taken for "default". That of .dev.vars is left out, since LAYOVER_SECRET is set elsewhere.\n',
+    );
+    const named = await create("named", env({ LAYOVER_ENVIRONMENT: "production" }));
+    expect(named.environment).toBe("production");
+    writeFileSync(join(folder, ".dev.vars"), `DATABASE_URL=${database.url}\n`, { flag: "a" });
+    const local = await create("local", {});
+    expect(local.environment).toBe("development");
   });
 
   test("revokes a key in its own namespace, whichever it is asked from", async () => {

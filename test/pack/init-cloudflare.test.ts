@@ -44,7 +44,7 @@ test("the README's ten commands make of an empty folder a Worker that carries an
   await type("npm run typecheck", { cwd });
   const worker = await deploy({ folder: cwd, secrets: { LAYOVER_SECRET: secret }, databaseUrl: database.url });
 
-  const env = { DATABASE_URL: database.url, LAYOVER_SECRET: secret, LAYOVER_ENVIRONMENT: "default" };
+  const env = { DATABASE_URL: database.url, LAYOVER_SECRET: secret };
   const then = offline(commands.slice(deployed + 1), { "https://…": worker.url });
   const runAndKey = (await type([...then, 'echo "$LAYOVER_KEY"'].join("\n"), { cwd, env })).trim();
   const [runId, key = ""] = runAndKey.split("\n");
