@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createApiKey, scopes } from "../http/api-key.ts";
+import { createApiKey, readApiKey, scopes } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import { type Embedded, openEmbedded } from "../postgres/embedded.ts";
 import { migrate } from "../postgres/migrate.ts";
@@ -27,7 +27,8 @@ export async function openDataFolder(folder: string, { namespace }: { namespace:
     await migrate(embedded.database);
     const secret = kept(join(folder, "secret"), () => randomBytes(32).toString("base64url"));
     const options = { name: "dev", namespace, scopes };
-    const apiKey = kept(join(folder, "api-key"), () => createApiKey(new Secrets([secret]), options));
+    const make = () => createApiKey(new Secrets([secret]), options);
+    const apiKey = kept(join(folder, "api-key"), make, hasEveryScope);
     kept(join(folder, ".gitignore"), () => "*");
     return { embedded, secret, apiKey };
   } catch (error) {
@@ -35,9 +36,15 @@ export async function openDataFolder(folder: string, { namespace }: { namespace:
   }
 }
 
+/** A key that an earlier release made lacks the scopes that came later. It counts on, as the secret is the same. */
+function hasEveryScope(key: string): boolean {
+  const granted = readApiKey(key)?.scopes ?? [];
+  return scopes.every((scope) => granted.includes(scope));
+}
+
 /** At once or not at all, and for nobody else's eyes. */
-function kept(file: string, make: () => string): string {
-  if (!existsSync(file)) {
+function kept(file: string, make: () => string, isGood: (text: string) => boolean = () => true): string {
+  if (!existsSync(file) || !isGood(readFileSync(file, "utf8").trim())) {
     writeFileSync(`${file}.new`, `${make()}\n`, { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }

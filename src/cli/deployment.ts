@@ -12,7 +12,7 @@ import { UsageError } from "./usage-error.ts";
 
 /** For whoever has no LAYOVER_KEY. */
 export const keyHint =
-  "Make one of it: layover keys create NAME --scopes read,start,signal. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (One of layover dev is found by itself, in its folder.)";
+  "Make one of it: layover keys create NAME --scopes start,read,signal,callbacks. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (One of layover dev is found by itself, in its folder.)";
 
 export interface Deployment {
   readonly api: Api;
@@ -55,6 +55,13 @@ function refusal(error: LayoverError, url: string): Error {
   if (code === "unauthorized") {
     return new UsageError(`The deployment at ${url} does not take this LAYOVER_KEY: ${cause}.`, {
       hint: "layover doctor finds out why.",
+      cause: error,
+    });
+  }
+  if (code === "forbidden") {
+    const scope = plain(String(error.details["scope"]));
+    return new UsageError(`The deployment at ${url} wants a key with the scope ${scope}: ${cause}.`, {
+      hint: `Make one: layover keys create NAME --scopes start,read,signal,${scope}. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (The key of layover dev has every scope, once layover dev was started again.)`,
       cause: error,
     });
   }

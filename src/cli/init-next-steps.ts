@@ -12,7 +12,7 @@ interface Section {
 export function nextSteps(hostName: HostName, host: Host, folder: string, name: string, packageText: string): string {
   const run = (script: string) => commandFor(script, host, packageText);
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
-  const createKey = "npx layover keys create me --scopes start,read,signal";
+  const createKey = "npx layover keys create me --scopes start,read,signal,callbacks";
   const key = [createKey, `put it into ${host.envFile}, as LAYOVER_KEY`] as const;
   const sections: Record<HostName, readonly Section[]> = {
     node: [

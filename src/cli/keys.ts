@@ -105,7 +105,7 @@ async function list({ json }: Json): Promise<void> {
   const answer = await withDatabase(({ calls }) => calls.listKeys());
   if (json) return printJson(answer.keys.map((key) => ({ ...datesOf(key), state: stateOf(key, answer.now) })));
   if (answer.keys.length === 0)
-    return print("No key was made here yet: layover keys create NAME --scopes start,read,signal");
+    return print("No key was made here yet: layover keys create NAME --scopes start,read,signal,callbacks");
   print(
     table(
       columns,

@@ -52,6 +52,17 @@ describe("layover callback", () => {
     expect(JSON.parse(stdout)).toMatchObject({ name: "approval", path: "approval", status: "resolved" });
   });
 
+  test("says which key to make, where this one lacks the scope", { timeout: 60_000 }, async () => {
+    await aRunThatWaits("r1");
+    const key = createApiKey(secrets, { name: "old", namespace: "default", scopes: ["start", "read", "signal"] });
+    const env = { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key };
+    const { status, stderr } = await layover(["callback", "refund/r1", "approval"], { env });
+    expect(status).toBe(1);
+    expect(stderr).toContain("wants a key with the scope callbacks");
+    expect(stderr).toContain("Make one: layover keys create NAME --scopes start,read,signal,callbacks.");
+    expect(stderr).toContain("once layover dev was started again");
+  });
+
   test("answers and rejects in the place of whoever has the link", { timeout: 60_000 }, async () => {
     const [one, other] = [await aRunThatWaits("r1"), await aRunThatWaits("r2")];
     const wrong = await one("approval", "--resolve", '{"ok": 1}');

@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dev as command } from "../../src/cli/dev.ts";
+import { createApiKey, readApiKey, scopes } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
 import { madeFolder } from "./databases.ts";
 import { DevServer } from "./dev-server.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -132,6 +134,25 @@ describe("a development server", { timeout: 60_000 }, () => {
     await server.untilSaid(/error while settling a promise that nobody awaits: Error: forgotten/);
     expect(await server.kill("SIGTERM")).toBe(0);
   });
+});
+
+test("a development server whose key an earlier release made gets one with every scope", {
+  timeout: 60_000,
+}, async () => {
+  const server = await aServer();
+  await server.kill();
+  const data = join(folder, "data");
+  const secrets = new Secrets([readFileSync(join(data, "secret"), "utf8").trim()]);
+  const old = createApiKey(secrets, {
+    name: "dev",
+    namespace: "default",
+    scopes: ["start", "read", "signal", "admin"],
+  });
+  writeFileSync(join(data, "api-key"), `${old}\n`);
+  const next = await aServer();
+  expect(readApiKey(next.key)?.scopes).toEqual(scopes);
+  const headers = { authorization: `Bearer ${old}` };
+  expect((await fetch(`${next.url}/v1/runs`, { headers })).status).toBe(200); // it is in somebody's shell
 });
 
 test("a development server ends when npm, which began it, is killed", { timeout: 60_000 }, async () => {
