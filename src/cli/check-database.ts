@@ -7,7 +7,7 @@ import { missingRights, readServerFacts } from "../postgres/server-facts.ts";
 import { SetupError } from "../postgres/setup-error.ts";
 import type { Diagnosis } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
-import { checkClock, checkEnvironment, checkRuns } from "./check-runs.ts";
+import { checkClock, checkDeployments, checkEnvironment, checkRuns } from "./check-runs.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "./database.ts";
 import { environment, hasDevServer, namespace, setting } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
@@ -66,6 +66,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   yield checkClock(diagnosis.now, (asked + Date.now()) / 2);
   const here = { namespace: namespace(), environment: environment(), endpoint: calls.endpoint };
   yield checkEnvironment(diagnosis, here);
+  yield* checkDeployments(diagnosis);
   yield* checkRuns(diagnosis);
   const { keys } = await calls.listKeys();
   for (const { keyId, revokedAt } of keys) if (revokedAt !== null) revokedKeys.add(keyId);

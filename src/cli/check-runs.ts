@@ -2,7 +2,7 @@
 import { defaultEnvironment } from "../core/names.ts";
 import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
-import { clockTime, lasting, latestAlarmMs } from "./times.ts";
+import { clockTime, fromNow, lasting, latestAlarmMs } from "./times.ts";
 
 export interface Here {
   readonly namespace: string;
@@ -85,6 +85,22 @@ export function checkEnvironment({ environment, otherNamespaces, hasRuns }: Diag
 /** A database of one's own machine, of which there are no copies that matter. */
 function isLocal(endpoint: string): boolean {
   return /^(localhost|127\.|::1|embedded)/.test(endpoint);
+}
+
+export function checkDeployments({ deployments, now }: Diagnosis): readonly Check[] {
+  const about = "deployments";
+  if (deployments.length === 0) {
+    return [
+      { about, level: "well", says: "None is alive. The first tick of one writes it down.", facts: { deployments } },
+    ];
+  }
+  return deployments.map((deployment): Check => {
+    const { name, id, versions = {}, seenAt = now } = deployment;
+    const carried = Object.entries(versions).flatMap(([workflow, some]) => some.map((each) => `${workflow}@${each}`));
+    const seen = fromNow(new Date(seenAt), new Date(now));
+    const says = `${name}, build ${id}, seen ${seen}, carries ${carried.join(", ") || "no workflow"}.`;
+    return { about, level: "well", says, facts: { ...deployment } };
+  });
 }
 
 export function checkRuns(diagnosis: Diagnosis): readonly Check[] {

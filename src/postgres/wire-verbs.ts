@@ -237,6 +237,17 @@ export interface KnownEnvironment {
   readonly isSameDatabase: boolean | null;
 }
 
+/** A build of a host that may carry out runs now. */
+export interface LiveDeployment {
+  readonly name: string;
+  readonly id: string;
+  readonly deployedAt: number;
+  /** When its last tick was noted; that happens once an hour at most. Left out by the functions of a release before. */
+  readonly seenAt?: number;
+  /** The versions of each workflow that it carries. Left out by the functions of a release before. */
+  readonly versions?: Readonly<Record<string, readonly number[]>>;
+}
+
 export interface Diagnosis {
   readonly now: number;
   readonly environment: KnownEnvironment | null;
@@ -244,7 +255,7 @@ export interface Diagnosis {
   readonly otherNamespaces: readonly string[];
   readonly hasRuns: boolean;
   /** Those that are alive. */
-  readonly deployments: readonly { readonly name: string; readonly id: string; readonly deployedAt: number }[];
+  readonly deployments: readonly LiveDeployment[];
   /** There is more that is due than was looked at. */
   readonly isCut: boolean;
   /** When a turn ended, as far as it was looked at. */

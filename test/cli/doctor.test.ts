@@ -74,6 +74,7 @@ describe("layover doctor", () => {
           '✓ role +"\\w+" may do what a deployment does\\.',
           "✓ clock +The database's clock and this machine's agree\\.",
           '✓ environment +Nothing was carried out in the namespace "default" yet: [^✓]*',
+          "✓ deployments +(None is alive|node, build)[^✓]*",
           "✓ runs +None is overdue, blocked, or at work without getting on\\.",
           "✓ secret +LAYOVER_SECRET is set, and long enough\\.",
           "✓ deployment +It answers at http://localhost:\\d+\\.",
@@ -202,6 +203,15 @@ describe("layover doctor", () => {
         /^problem: 1 run of order@2 is overdue, .*, while other runs go on: nobody carries out order@2\. → Deploy the code of order@2/,
       );
       expect(alone["clock"]).toMatch(/^warning: The database's clock is .* behind this machine's\. → /);
+    });
+
+    test("lists the deployments that are alive, with what they carry", async () => {
+      await database.query(
+        `insert into layover.deployment (namespace, name, id, versions, deployed_at, seen_at)
+           values ('default', 'node', 'b1', '{"nap": [1], "order": [1, 2]}', layover.now() - interval '3 hours', layover.now() - interval '1 hour')`,
+      );
+      const { deployments } = await report({ DATABASE_URL: database.url });
+      expect(deployments).toMatch(/^well: node, build b1, seen 1 h( \d s)? ago, carries nap@1, order@1, order@2\.$/);
     });
 
     test("names the blocked, those that are never claimed and those whose invocations die, a line a reason", async () => {

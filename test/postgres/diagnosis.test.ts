@@ -75,6 +75,15 @@ describeEachPostgres(
         expect(await troubles()).toMatchObject([{}, { keptBy: "setback", reason: "so did this", example: other.id }]);
       });
 
+      test("only a setback of a run that is tried again since its invocations died", async () => {
+        const run = await aRunAtWork(stage);
+        await run.finish(stage.onlooker, { token: "first", setback: "its invocations died" });
+        await set(run, "lost = 5");
+        expect(await troubles()).toMatchObject([
+          { keptBy: "setback", reason: "its invocations died", example: run.id },
+        ]);
+      });
+
       test("but not a setback after which the run has got on", async () => {
         const run = await aRunAtWork(stage);
         await run.finish(stage.onlooker, { token: "first", setback: "it took too long" });
@@ -219,6 +228,26 @@ describeEachPostgres(
         hasRuns: false,
       });
       expect(await diagnose("shop 10")).toMatchObject({ environment: { name: "of shop 10" }, hasRuns: true });
+    });
+
+    test("knows the deployments that are alive, when each was seen, and what it carries", async () => {
+      const note = async (deployment: string, versions: Readonly<Record<string, readonly number[]>>) =>
+        await stage.onlooker.call("note_deployment", {
+          ...terms,
+          deploymentName: "node",
+          deployment,
+          note: "deployed",
+          versions,
+        });
+      await note("build 1", { order: [1] });
+      await stage.clock.advance(minute);
+      await note("build 2", { order: [1, 2] });
+      const [two, one] = [noon + minute, noon];
+      expect((await diagnose()).deployments).toEqual([
+        { name: "node", id: "build 2", versions: { order: [1, 2] }, deployedAt: two, seenAt: two },
+        { name: "node", id: "build 1", versions: { order: [1] }, deployedAt: one, seenAt: one },
+      ]);
+      expect((await diagnose("shop")).deployments).toEqual([]);
     });
 
     test("is of the same hour that the database has", async () => {

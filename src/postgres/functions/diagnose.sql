@@ -27,6 +27,12 @@ begin
             from layover.pending q
            where s.has_pending and q.run_id = s.run_id and q.kind = 'branch' and q.position is null
         ) as b on true
+    ), set_back as materialized (
+      select d.run_id, b.setback
+        from (select d.run_id from due d where d.run_id in (select b.run_id from layover.setback b) offset 0) as d
+        join layover.run_state s on s.run_id = d.run_id
+        cross join lateral (select layover.describe_setback(s) as setback) as b
+       where b.setback is not null
     ), kept as (
       select d.run_id, d.due_at, k.kept_by, case when k.kept_by = 'refused' then f.why end as reason,
           case when k.kept_by = 'refused' then f.ids end as refused_by, d.dispatches,
@@ -36,19 +42,16 @@ begin
           select string_agg(e.key, ', ' order by e.key) as ids, min(e.value->>'why') as why
             from jsonb_each(d.refused_by) as e) as f
         cross join lateral (select case
-            when d.claims > 1 then 'crashes'
+            when d.claims > 1 and d.run_id not in (select b.run_id from set_back b) then 'crashes' -- the setback says why
             when d.refused_by is not null then 'refused'
             when d.dispatches > 2 then 'unclaimed'
             when d.due_at < v_now - interval '2 minutes' then 'overdue'
           end as kept_by) as k
        where k.kept_by is not null
       union all
-      select d.run_id, layover.from_ms((b.setback->>'since')::bigint), 'setback', b.setback->>'reason', null, null,
+      select b.run_id, layover.from_ms((b.setback->>'since')::bigint), 'setback', b.setback->>'reason', null, null,
           (b.setback->>'tries')::integer
-        from (select d.run_id from due d where d.run_id in (select b.run_id from layover.setback b) offset 0) as d
-        join layover.run_state s on s.run_id = d.run_id
-        cross join lateral (select layover.describe_setback(s) as setback) as b
-       where b.setback is not null
+        from set_back b
       union all
       (select s.run_id, null, 'blocked', s.blocked,
           (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(s.refused_by) as e (key)), null, null
@@ -72,9 +75,12 @@ begin
           select e.namespace from layover.environment e where e.namespace <> v_namespace order by 1 limit 10) as o),
       'hasRuns', exists (select from layover.run r where r.namespace = v_namespace),
       'deployments', (
-        select coalesce(json_agg(json_build_object('name', d.name, 'id', d.id,
-            'deployedAt', layover.to_ms(d.deployed_at)) order by d.name, d.deployed_at desc), '[]')
-          from layover.live_deployments(v_namespace) as d),
+        select coalesce(json_agg(json_build_object('name', d.name, 'id', d.id, 'versions', d.versions,
+            'deployedAt', layover.to_ms(d.deployed_at), 'seenAt', layover.to_ms(d.seen_at))
+            order by d.name, d.deployed_at desc), '[]')
+          from layover.deployment d
+         where d.namespace = v_namespace and (d.name, d.id) in (
+           select l.name, l.id from layover.live_deployments(v_namespace) as l)),
       'isCut', (select count(*) = 10000 from due),
       'lastTurnAt', layover.to_ms(greatest(
         (select max(d.last_record_at) from due d where d.handed_position >= 0),
