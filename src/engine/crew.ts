@@ -6,6 +6,7 @@ import type { KeptFinishes } from "./kept-finishes.ts";
 import type { Lease } from "./leases.ts";
 import type { EngineOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
+import type { Room } from "./room.ts";
 import type { Warm } from "./warm.ts";
 
 export interface Crew {
@@ -16,6 +17,7 @@ export interface Crew {
   readonly warm: Warm;
   readonly bodies: Bodies;
   readonly gate: Gate;
+  readonly room: Room;
   readonly kept: KeptFinishes;
   /** Leases of the turns under way. */
   readonly leases: Set<Lease>;

@@ -11,6 +11,7 @@ import { carryOut } from "./invocation.ts";
 import { KeptFinishes } from "./kept-finishes.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
+import { Room } from "./room.ts";
 import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { Warm } from "./warm.ts";
@@ -38,6 +39,7 @@ export class Engine {
       warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,
+      room: new Room(options.workBytes ?? Number.POSITIVE_INFINITY),
       kept: new KeptFinishes({ gate, host, random }),
       leases: new Set(),
       isClosing: false,
@@ -61,6 +63,7 @@ export class Engine {
   close(): void {
     this.#crew.isClosing = true;
     this.#crew.gate.remove();
+    this.#crew.room.remove();
     this.#closing.abort(new Error("this process is closing"));
   }
 

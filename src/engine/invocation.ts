@@ -32,12 +32,18 @@ type Claimed = ClaimedRun | ClaimedBranch;
 
 /** Answers whether it could claim: whether the database answered, and knows this environment. */
 export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () => void = () => {}): Promise<boolean> {
-  if (!crew.gate.isOpen) {
+  while (!crew.gate.isOpen || crew.room.isFull) {
     await crew.gate.pass();
+    await crew.room.pass();
     if (crew.isClosing) return false;
   }
   const invocation = new Invocation(crew, refs.length);
-  return await invocation.carryOut(refs, onEnd);
+  crew.room.reserve(invocation);
+  try {
+    return await invocation.carryOut(refs, onEnd);
+  } finally {
+    crew.room.leave(invocation);
+  }
 }
 
 class Invocation {
@@ -102,6 +108,13 @@ class Invocation {
       this.#report(error, "claiming turns");
       return false;
     }
+    const { room } = this.#crew;
+    for (const [index, { turn }] of asked.entries()) {
+      const claimed = answer.turns[index];
+      if (claimed?.outcome === "claimed" && "historyBytes" in claimed)
+        room.enter(turn, { bytes: claimed.historyBytes });
+    }
+    room.leave(this);
     const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
     await this.#onward.send(left.map(({ ref }) => ref));
@@ -119,6 +132,7 @@ class Invocation {
         } catch (error) {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
+          room.leave(turn);
           this.#finishes.leave();
           onEnd();
         }
@@ -160,6 +174,7 @@ class Invocation {
     const { calls, warm } = { ...this.#options, ...this.#crew };
     const flight = first.have === null ? await this.#takeOff(turn, first, lease) : held;
     if (flight === undefined) return;
+    this.#crew.room.enter(turn, flight);
     lease.contract = flight.workflow.contract;
     let claimed = first;
     let claim = turn;
@@ -213,6 +228,7 @@ class Invocation {
   ): Promise<void> {
     const flight = await this.#flightAt(turn, claimed, held, lease);
     if (flight === undefined) return;
+    this.#crew.room.enter(turn, flight);
     const { execution } = flight;
     lease.contract = flight.workflow.contract;
     const demand = execution.find(branch.path, branch.occurrence);

@@ -79,6 +79,11 @@ export interface EngineOptions {
   readonly warmBytes?: number | undefined;
   /** How many bytes one claim may answer, about. A history that is larger is read in pages of that size. Default 32 MiB. */
   readonly claimBytes?: number | undefined;
+  /**
+   * How many bytes of history the runs at work may have together until no further one is claimed. An invocation waits for
+   * others then, so it is for hosts where one may. Default: any.
+   */
+  readonly workBytes?: number | undefined;
   /** How long a run is kept after its end. Default 30 days, failed 90. */
   readonly keepMs?: number | undefined;
   readonly keepFailedMs?: number | undefined;

@@ -46,6 +46,7 @@ type Settings = Pick<
   | "warmRuns"
   | "warmBytes"
   | "claimBytes"
+  | "workBytes"
   | "keepMs"
   | "keepFailedMs"
   | "onLog"
@@ -121,6 +122,9 @@ interface Prepared extends InProcess {
   readonly neighbours: Neighbours | undefined;
 }
 
+/** A quarter of a gigabyte as text is up to twice that in memory. */
+const defaultWorkBytes = 256 * 1024 * 1024;
+
 /**
  * @internal Everything but the beginning, so that a server answers before that. `door`: where other processes on this database
  * reach this one.
@@ -146,7 +150,8 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
   const id = options.deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows));
   const deployment = { name: options.deploymentName ?? "node", id };
   const carrying = { deployment, invocation, sealCallback };
-  const engine = new Engine({ ...options, ...carrying, calls, dispatch: dispatch.dispatch, workflows });
+  const { workBytes = defaultWorkBytes } = options;
+  const engine = new Engine({ ...options, ...carrying, workBytes, calls, dispatch: dispatch.dispatch, workflows });
   const note = (what: "looked" | "left") => {
     const named = { environment: environment ?? defaults.environment, deploymentName: deployment.name, deployment: id };
     return calls.noteDeployment({ ...named, note: what });

@@ -58,6 +58,64 @@ test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_
   expect(errors).toEqual([]);
 });
 
+test("runs with slow bodies are at work together only as far as their histories have room", {
+  timeout: 90_000,
+}, async () => {
+  const [count, atOnce] = [7, 3];
+  const most = { atWork: 0 };
+  let atWork = 0;
+  let full = Promise.withResolvers<void>();
+  const release = new Set<() => void>();
+  const slow = workflow({ name: "slow", version: 1 }).handler(async ({ step }) => {
+    await step.run("part", () => "never");
+    await step.run("slow", async () => {
+      atWork += 1;
+      most.atWork = Math.max(most.atWork, atWork);
+      if (atWork === atOnce) full.resolve();
+      await new Promise<void>((resolve) => release.add(resolve));
+      atWork -= 1;
+    });
+  });
+  await database.pool.query(
+    `with started as materialized (
+       select layover.start_run(json_build_object('namespace', 'slow', 'runId', layover.new_id(), 'workflow', 'slow',
+         'version', 1, 'input', null)::jsonb) from generate_series(1, $1))
+     select count(*) from started`,
+    [count],
+  );
+  await database.pool.query(
+    `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+       select s.run_id, 0, 1, 'step', 'part', 1, false, layover.now(), '0"' || repeat('x', 1048573) || '"'
+         from layover.run_state s where s.namespace = 'slow'`,
+  );
+  await database.pool.query(
+    `update layover.run_state set last_position = 1, handed_position = 1, history_bytes = 15728640, due_at = layover.now()
+      where namespace = 'slow'`,
+  );
+  const { close } = await startInProcess({
+    workflows: [slow],
+    database: database.query,
+    namespace: "slow",
+    batch: 1,
+    workBytes: atOnce * 16_777_216,
+  });
+  const completed = async () => {
+    const query = "select from layover.run_state where namespace = 'slow' and status = 'completed'";
+    return (await database.pool.query(query)).rowCount;
+  };
+  for (let done = 0; done < count; done += 1) {
+    if (count - done >= atOnce) await full.promise;
+    full = Promise.withResolvers();
+    const [next] = release;
+    if (next === undefined) throw new Error("nothing is at work");
+    release.delete(next);
+    next();
+    await expect.poll(completed, { timeout: 20_000 }).toBe(done + 1);
+  }
+  expect(most.atWork).toBe(atOnce);
+  await close();
+});
+
 test("a run whose history is as large as it may be is read in pages, and replayed as one", {
   timeout: 120_000,
 }, async () => {

@@ -1,0 +1,66 @@
+/**
+ * How much history the runs at work in this process hold together. Slow bodies can keep a thousand runs at work for hours, each
+ * with a history of up to 16 MiB. So while there is too much of it, no further turn is claimed.
+ */
+
+/** The largest history, in bytes: what a claim may bring as long as it is not answered. */
+const largestHistory = 16 * 1024 * 1024;
+
+export interface Load {
+  readonly bytes: number;
+}
+
+export class Room {
+  readonly #mostBytes: number;
+  /** By who holds it. The branches of a run share a flight. */
+  readonly #loads = new Map<object, Load>();
+  #waiting: (() => void)[] = [];
+  #isGone = false;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get isFull(): boolean {
+    if (this.#isGone || this.#loads.size === 0 || this.#mostBytes === Number.POSITIVE_INFINITY) return false;
+    const free = this.#mostBytes - largestHistory;
+    return bytesOf(this.#loads.values()) > free && bytesOf(new Set(this.#loads.values())) > free;
+  }
+
+  /** For a claim that is sent now. */
+  reserve(claim: object): void {
+    this.#loads.set(claim, { bytes: largestHistory });
+  }
+
+  enter(holder: object, load: Load): void {
+    this.#loads.set(holder, load);
+  }
+
+  leave(holder: object): void {
+    if (this.#loads.delete(holder)) this.#letPass();
+  }
+
+  /** Ends it for good: its process ends, so whoever waits here is to leave. */
+  remove(): void {
+    this.#isGone = true;
+    this.#letPass();
+  }
+
+  /** Resolves when there is room. */
+  async pass(): Promise<void> {
+    while (this.isFull) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #letPass(): void {
+    if (this.#waiting.length === 0 || this.isFull) return;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}
+
+function bytesOf(loads: Iterable<Load>): number {
+  let sum = 0;
+  for (const { bytes } of loads) sum += bytes;
+  return sum;
+}
