@@ -22,6 +22,8 @@ export interface CampaignOptions extends SiteOptions, HavocOptions {
   readonly wokenBy: "cron" | "deploys";
   /** Instead of havoc, the database has outages: `long` ones of up to three minutes. Default: none. */
   readonly outages?: "short" | "long" | undefined;
+  /** See {@link Outages}. */
+  readonly smallDisk?: string | undefined;
   readonly report: (line: string) => void;
 }
 
@@ -76,7 +78,9 @@ class Campaign {
 
   async wage(): Promise<CampaignAnswer> {
     const { people, quietMs, wokenBy, report } = this.#options;
-    const watching = [this.#watcher.watch(), this.#every(cronMs, () => this.#outside.wake()), this.#progress()];
+    const watching = [this.#watcher.watch(), this.#progress()];
+    // Where only the database fails, the processes wake each other: they have doors.
+    if (this.#havoc instanceof Havoc) watching.push(this.#every(cronMs, () => this.#outside.wake()));
     const living = Promise.all(Array.from({ length: people }, () => this.#live()));
     await this.#havoc.wreak();
     this.#isChaos = false;
@@ -153,13 +157,19 @@ class Campaign {
     return { counts, violations, evidence, complaints: this.#site.complaints };
   }
 
-  /** The longest time until everything moved again, by what had happened. */
+  /** The longest time until everything moved again, and until all was over, by what had happened. */
   #recoveries(): Readonly<Record<string, number>> {
-    const { recoveries } = this.#havoc instanceof Outages ? this.#havoc : { recoveries: [] };
-    const all = Map.groupBy(recoveries, ({ after }) => after);
-    return Object.fromEntries(
-      [...all].map(([after, each]) => [`ms until all moved after "${after}"`, Math.max(...each.map(({ ms }) => ms))]),
-    );
+    if (!(this.#havoc instanceof Outages)) return {};
+    const { recoveries, drains, undisturbedMs } = this.#havoc;
+    const longest = (what: string, of: Outages["recoveries"]) =>
+      [...Map.groupBy(of, ({ after }) => after)].map(([after, each]) => [
+        `ms until all ${what} after "${after}"`,
+        Math.max(...each.map(({ ms }) => ms)),
+      ]);
+    return {
+      "ms of the longest run before": undisturbedMs,
+      ...Object.fromEntries([...longest("moved", recoveries), ...longest("were over", drains)]),
+    };
   }
 
   async #gather(): Promise<ReadonlyMap<string, Evidence>> {

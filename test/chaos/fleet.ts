@@ -16,6 +16,7 @@ export interface BerthOptions {
   readonly isPooled: boolean;
   readonly secret: string;
   readonly leaseMs: number;
+  readonly hasDoor: boolean;
 }
 
 /** A place for a process: its port and its way to the database stay, processes come and go. */
@@ -52,7 +53,7 @@ export class Berth {
 
   /** Resolves when it listens; rejects with what it said if it ends before. */
   async start(): Promise<void> {
-    const { databaseUrl, effectsUrl, isPooled, secret, leaseMs } = this.#options;
+    const { databaseUrl, effectsUrl, isPooled, secret, leaseMs, hasDoor } = this.#options;
     this.#process = new ServerProcess(["--conditions=layover-source", "test/chaos/handler.ts"], {
       cwd: root,
       env: {
@@ -62,6 +63,7 @@ export class Berth {
         LAYOVER_SECRET: secret,
         PORT: String(this.port),
         LEASE_MS: String(leaseMs),
+        DOOR: hasDoor ? "auto" : "",
       },
     });
     await this.#process.untilSaid(/listens on/);

@@ -8,7 +8,7 @@ import { Pool } from "pg";
 import { effectsIn } from "./effects.ts";
 import { errandWorkflow } from "./errand.ts";
 
-const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS } = process.env;
+const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS, DOOR } = process.env;
 const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
 effects.on("error", () => {});
 const pool = new Pool({ connectionString: DATABASE_URL });
@@ -20,6 +20,7 @@ const server = await serveNode({
   port: PORT,
   secrets: [LAYOVER_SECRET],
   leaseMs: Number(LEASE_MS),
+  ...(DOOR !== "" && { processes: { door: DOOR } }),
 });
 console.log(`listens on ${server.url}`);
 

@@ -11,6 +11,7 @@
  *   --outages       only the database fails, for 3 to 30 s: gone, silent, read-only, full, its clock set back; with two
  *                   processes where nothing else is said. After each, all runs must move again within a minute
  *   --long          ... gone for three minutes, too
+ *   --disk FOLDER   ... and full in truth: the folder of a small file system of its own, which Postgres then fills
  *   --deadlocks     something else: hunt for deadlocks, every two functions on the same few runs
  */
 import { parseArgs } from "node:util";
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     processes: { type: "string" },
     outages: { type: "boolean", default: false },
     long: { type: "boolean", default: false },
+    disk: { type: "string" },
     postgres: { type: "string", default: "18" },
     deploys: { type: "boolean", default: false },
     deadlocks: { type: "boolean", default: false },
@@ -46,6 +48,8 @@ async function wageChaos(): Promise<boolean> {
     people: numberOf("people"),
     berths: values.processes === undefined ? (values.outages ? 2 : 4) : numberOf("processes"),
     outages: values.outages ? (values.long ? "long" : "short") : undefined,
+    smallDisk: values.disk,
+    hasDoors: values.outages,
     version,
     leaseMs: 2_000,
     quietMs: 6 * 60_000,

@@ -1,7 +1,8 @@
 /**
  * The database as it fails in production, for seconds or minutes: it is gone, silent, read-only, full, or its clock is set
- * back. One after the other; after each of them every run that was under way must move again within a minute, unless it
- * waits for an instant of the database's clock, which is five minutes further away once that was set back.
+ * back. One after the other. After each of them every run that was under way must move again within a minute, and be over
+ * within three times the longest life of a run before the first outage. Left out is who waits for an instant of the
+ * database's clock, which is five minutes further away once that was set back.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
@@ -14,6 +15,8 @@ export interface OutagesOptions {
   readonly chaosMs: number;
   /** Whether the database is also gone for three minutes. */
   readonly areLong: boolean;
+  /** A folder on a small file system, which Postgres may fill: the tables are there. Default: a trigger refuses inserts. */
+  readonly smallDisk?: string | undefined;
 }
 
 const kinds = ["gone", "gone for long", "silent", "read-only", "full", "clock back"] as const;
@@ -28,6 +31,10 @@ const refusingMs = 10_000;
 const stepMs = 300_000;
 /** From when the database is back until each run has moved. */
 const motionMs = 60_000;
+/** How much longer than without any outage those may take that were under way. */
+const mostDrain = 3;
+/** How long runs are watched before the first outage. */
+const undisturbedMs = 20_000;
 const lookMs = 200;
 const calmMs = 4_000;
 
@@ -42,6 +49,10 @@ export class Outages {
   };
   /** How long it took until everything moved again, in milliseconds, by what had happened. */
   readonly recoveries: { readonly after: Kind; readonly ms: number }[] = [];
+  /** ... and until all were over that had been under way. */
+  readonly drains: { readonly after: Kind; readonly ms: number }[] = [];
+  /** The longest life of a run before the first outage, in milliseconds. */
+  undisturbedMs = 0;
   readonly failures: unknown[] = [];
   readonly deploys = 0;
   readonly cuts = {};
@@ -62,6 +73,8 @@ export class Outages {
     const { seed, chaosMs } = this.#options;
     const chance = new Chance(seed, 0);
     const endsAt = performance.now() + chaosMs;
+    await delay(undisturbedMs);
+    this.undisturbedMs = Math.round(Math.max(0, ...this.#watcher.lives));
     let left: readonly Kind[] = [];
     for (let isComplete = false; !isComplete || performance.now() < endsAt; isComplete ||= left.length === 0) {
       if (left.length === 0) left = kinds;
@@ -72,7 +85,7 @@ export class Outages {
       await delay(calmMs + chance.below(calmMs));
       this.struck[kind] += 1;
       await this.#strike(kind);
-      await this.#untilMotion(kind);
+      await this.#untilOver(kind);
     }
   }
 
@@ -93,10 +106,9 @@ export class Outages {
         await this.#say("alter system reset default_transaction_read_only", "select pg_reload_conf()");
         return;
       case "full":
-        await this.#say(fill, ...tables.map((table) => `create trigger full_disk before insert on ${table} ${refuse}`));
-        await delay(refusingMs);
-        await this.#say(...tables.map((table) => `drop trigger full_disk on ${table}`));
-        return;
+        return await (this.#options.smallDisk === undefined
+          ? this.#refuseInserts()
+          : this.#fill(this.#options.smallDisk));
       case "clock back":
         this.#backMs += stepMs;
         await this.#say(
@@ -104,6 +116,24 @@ export class Outages {
              as $$ select clock_timestamp() - interval '${this.#backMs} milliseconds' $$`,
         );
     }
+  }
+
+  async #refuseInserts(): Promise<void> {
+    await this.#say(isFull, ...tables.map((table) => `create trigger full_disk before insert on ${table} ${refuse}`));
+    await delay(refusingMs);
+    await this.#say(...tables.map((table) => `drop trigger full_disk on ${table}`));
+  }
+
+  /** Has Postgres write a file there until nothing more fits. */
+  async #fill(folder: string): Promise<void> {
+    const write = (what: string) => this.#site.pool.query(`copy (${what}) to '${folder}/filling'`);
+    const error: unknown = await write("select repeat('x', 1000000) from generate_series(1, 100000)").catch(
+      (cause) => cause,
+    );
+    if (!(error instanceof Error) || !/No space left/.test(error.message))
+      throw new Error(`${folder} is on no small file system: 100 GB fitted`, { cause: error });
+    await delay(refusingMs);
+    await write("select 1 where false");
   }
 
   async #awakeOf(runIds: readonly string[]): Promise<readonly string[]> {
@@ -115,28 +145,31 @@ export class Outages {
     for (const statement of statements) await this.#site.pool.query(statement);
   }
 
-  /** Until each run that is under way now has a new record, waits for the clock, or is over. */
-  async #untilMotion(after: Kind): Promise<void> {
+  /** Until each run that is under way now has moved, and then until it is over. */
+  async #untilOver(after: Kind): Promise<void> {
     const since = performance.now();
     const before = this.#watcher.underWay;
-    for (;;) {
-      const ms = Math.round(performance.now() - since);
-      const now = this.#watcher.underWay;
-      const unmoved = [...before].filter(([runId, records]) => now.get(runId) === records).map(([runId]) => runId);
-      const still = unmoved.length === 0 ? [] : await this.#awakeOf(unmoved);
-      if (still.length === 0) {
-        this.recoveries.push({ after, ms });
-        return;
+    const until = async (isLeft: (runId: string, records: number) => boolean, limitMs: number, what: string) => {
+      for (;;) {
+        const ms = Math.round(performance.now() - since);
+        const left = [...before].filter(([runId, records]) => isLeft(runId, records)).map(([runId]) => runId);
+        const waiting = left.length === 0 ? [] : await this.#awakeOf(left);
+        if (waiting.length === 0) return ms;
+        if (ms > limitMs) {
+          const runs = waiting.join(", ");
+          this.failures.push(
+            new Error(`${ms} ms after the database was ${after}, ${waiting.length} runs ${what}: ${runs}`),
+          );
+          return ms;
+        }
+        await delay(lookMs);
       }
-      if (ms > motionMs) {
-        const runs = still.join(", ");
-        this.failures.push(
-          new Error(`${ms} ms after the database was ${after}, ${still.length} runs stand still: ${runs}`),
-        );
-        return;
-      }
-      await delay(lookMs);
-    }
+    };
+    const hasNotMoved = (runId: string, records: number) => this.#watcher.underWay.get(runId) === records;
+    this.recoveries.push({ after, ms: await until(hasNotMoved, motionMs, "stand still") });
+    const isUnderWay = (runId: string) => this.#watcher.underWay.has(runId);
+    const limitMs = mostDrain * this.undisturbedMs;
+    this.drains.push({ after, ms: await until(isUnderWay, limitMs, "are not over") });
   }
 }
 
@@ -150,5 +183,5 @@ const awake = `
 
 const tables = ["layover.run", "layover.record", "layover.pending", "layover.signal", "chaos.effect"];
 const refuse = "for each statement execute function chaos.is_full()";
-const fill = `create or replace function chaos.is_full() returns trigger language plpgsql as $$
+const isFull = `create or replace function chaos.is_full() returns trigger language plpgsql as $$
   begin raise exception 'could not extend file: No space left on device' using errcode = '53100'; end $$`;

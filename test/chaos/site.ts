@@ -3,11 +3,13 @@
  * processes that serve it, some directly and some by way of a pooler, all of them through a network that breaks.
  */
 import { randomBytes } from "node:crypto";
+import { chownSync, mkdtempSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "pg";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import type { PostgresVersion } from "../postgres/binaries.ts";
+import { type PostgresVersion, unprivileged } from "../postgres/binaries.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { type PostgresServer, startPostgres } from "../postgres/server.ts";
 import { Cutter } from "./cutter.ts";
@@ -21,6 +23,19 @@ export interface SiteOptions {
   readonly leaseMs: number;
   /** How many processes there are; every other one comes by the pooler. */
   readonly berths: number;
+  /** Whether the processes wake each other. Otherwise somebody outside has to. */
+  readonly hasDoors?: boolean | undefined;
+  /** A folder for the tables, on a small file system. Default: beside all others. */
+  readonly smallDisk?: string | undefined;
+}
+
+/** Tables that each step writes to. */
+async function moveTables(pool: Pool, disk: string): Promise<void> {
+  const folder = mkdtempSync(join(disk, "tables-"));
+  const { uid, gid } = unprivileged();
+  if (uid !== undefined && gid !== undefined) for (const each of [disk, folder]) chownSync(each, uid, gid);
+  await pool.query(`create tablespace small location '${folder}'`);
+  for (const table of ["record", "pending"]) await pool.query(`alter table layover.${table} set tablespace small`);
 }
 
 export class Site {
@@ -42,7 +57,7 @@ export class Site {
     this.apiKey = parts.apiKey;
   }
 
-  static async open({ version, leaseMs, berths: count }: SiteOptions): Promise<Site> {
+  static async open({ version, leaseMs, berths: count, hasDoors = false, smallDisk }: SiteOptions): Promise<Site> {
     const settings = { fsync: "on", full_page_writes: "on" };
     const postgres = await startPostgres({ version, settings, port: await quietPort() });
     try {
@@ -50,6 +65,7 @@ export class Site {
       const pool = new Pool({ connectionString: url, max: 4 });
       pool.on("error", () => {});
       await makeEffectsTable(pool);
+      if (smallDisk !== undefined) await moveTables(pool, smallDisk);
       const pooler = await Pooler.open({ to: url });
       const toPostgres = await Cutter.open({ to: url });
       const toPooler = await Cutter.open({ to: pooler.url });
@@ -59,7 +75,7 @@ export class Site {
       for (let number = 0; number < count; number += 1) {
         const isPooled = number % 2 === 1;
         const databaseUrl = (isPooled ? toPooler : toPostgres).url;
-        berths.push(await Berth.open({ databaseUrl, effectsUrl: url, isPooled, secret, leaseMs }));
+        berths.push(await Berth.open({ databaseUrl, effectsUrl: url, isPooled, secret, leaseMs, hasDoor: hasDoors }));
       }
       await Promise.all(berths.map((berth) => berth.start()));
       return new Site({ postgres, pooler, cutters: [toPostgres, toPooler], berths, pool, apiKey });

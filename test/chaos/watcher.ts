@@ -54,7 +54,10 @@ export class Watcher {
   recorded = 0;
   readonly #pool: Pool;
   readonly #seen = new Map<string, SeenRun>();
-  readonly #underWay = new Set<string>();
+  /** Since when, as `performance.now()` tells it. */
+  readonly #underWay = new Map<string, number>();
+  /** How long each run took that is over, from when it was followed, in milliseconds. */
+  readonly lives: number[] = [];
   #lastDeadlocks = 0;
   #isOver = false;
   #listeners: (() => void)[] = [];
@@ -69,7 +72,7 @@ export class Watcher {
 
   /** How many records each run has that is under way and was seen. */
   get underWay(): ReadonlyMap<string, number> {
-    const seen = [...this.#underWay].flatMap((runId) => this.#seen.get(runId) ?? []);
+    const seen = [...this.#underWay.keys()].flatMap((runId) => this.#seen.get(runId) ?? []);
     return new Map(seen.map(({ runId, records }) => [runId, records.length]));
   }
 
@@ -79,7 +82,7 @@ export class Watcher {
 
   /** From now on it is looked at, until it is over. */
   follow(runId: string): void {
-    this.#underWay.add(runId);
+    this.#underWay.set(runId, performance.now());
   }
 
   /** Resolves when a look has seen the run so; rejects when no more looks are taken. */
@@ -96,7 +99,7 @@ export class Watcher {
 
   async watch(): Promise<void> {
     while (!this.#isOver) {
-      await this.look([...this.#underWay]).catch(() => {}); // the server is down
+      await this.look([...this.#underWay.keys()]).catch(() => {}); // the server is down
       await delay(lookMs);
     }
   }
@@ -125,7 +128,11 @@ export class Watcher {
     const before = this.#seen.get(runId);
     this.#seen.set(runId, run);
     this.recorded += run.records.length - (before?.records.length ?? 0);
-    if (run.endedAt !== null) this.#underWay.delete(runId);
+    const since = this.#underWay.get(runId);
+    if (run.endedAt !== null && since !== undefined) {
+      this.#underWay.delete(runId);
+      this.lives.push(performance.now() - since);
+    }
     for (const [index, record] of (before?.records ?? []).entries()) {
       const now = JSON.stringify(run.records[index]);
       if (now !== JSON.stringify(record)) {
