@@ -7,7 +7,7 @@ import { lookFor, lookForTimeout, motionMinute } from "../core/motion.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { hostClock } from "../postgres/clock.ts";
-import type { DueAnswer, DueCall, DueRun, Move } from "../postgres/wire.ts";
+import type { BranchRef, DueAnswer, DueCall, DueRun, Move } from "../postgres/wire.ts";
 import type { Crew } from "./crew.ts";
 import { lookEvents } from "./look-events.ts";
 import { defaults } from "./options.ts";
@@ -155,11 +155,12 @@ export async function tick(
     for (const run of page.runs.filter(({ runId }) => !seen.has(runId))) {
       seen.add(run.runId);
       for (const event of lookEvents(run, page.now)) tell(event);
-      if (looksAhead && !takesOver && isAhead(run, page)) {
-        glances.push(...glance(run, page.now));
+      const coming = looksAhead && !takesOver ? comingOf(run, page.now) : undefined;
+      if (coming !== undefined && isAhead(run, page)) {
+        glances.push(...readyOf(run), ...coming);
         continue;
       }
-      const one = look(run, { now: page.now, earliest, isNew: page.isNew });
+      const one = look(run, { now: page.now, earliest, isNew: page.isNew, coming });
       const isTaken = takeIn(room, one);
       if (isTaken) looks.push(one);
       isComplete &&= isTaken;
@@ -222,22 +223,16 @@ interface Terms {
   readonly now: number;
   readonly earliest: number;
   readonly isNew: boolean;
+  /** What will be ready soon, where a tick looks ahead: its own due instant may be much later. */
+  readonly coming: readonly Wish[] | undefined;
 }
 
 /** What to dispatch of a due run, and when to look again: not before `earliest`. */
-function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
-  const { runId, turn, isReady, isUnfinished, groupSize, nextAt, timeoutAt } = run;
+function look(run: DueRun, { now, earliest, isNew, coming }: Terms): Look {
+  const { runId, turn, isReady, isUnfinished, nextAt, timeoutAt } = run;
   const branches = run.branches ?? [];
-  const refs: Wish[] = branches.map((branch) => ({
-    ref: together(branch.groupSize, {
-      runId,
-      turn: branch.turn,
-      branch: { path: branch.path, occurrence: branch.occurrence },
-    }),
-    delayMs: 0,
-  }));
-  if (isReady) refs.push({ ref: together(groupSize, { runId, turn }), delayMs: 0 });
-  const isDispatched = refs.length > 0;
+  const ready = readyOf(run);
+  const isDispatched = ready.length > 0;
   const dispatches = Math.min(
     isReady ? run.dispatches : Number.POSITIVE_INFINITY,
     ...branches.map((branch) => branch.dispatches),
@@ -247,10 +242,20 @@ function look(run: DueRun, { now, earliest, isNew }: Terms): Look {
     ...(isDispatched ? [lookFor(now + backoffMs(isNew ? 0 : dispatches), now)] : []),
   ];
   const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
-  if (!isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished) {
-    refs.push({ ref: { runId, turn }, delayMs: nextAt - now });
-  }
-  return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs };
+  const isSoon = !isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished;
+  const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
+  return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs: [...ready, ...later] };
+}
+
+/** What may be claimed now. */
+function readyOf({ runId, turn, isReady, groupSize, branches }: DueRun): readonly Wish[] {
+  const refs = (branches ?? []).map((branch) => together(branch.groupSize, branchRef(runId, branch)));
+  if (isReady) refs.push(together(groupSize, { runId, turn }));
+  return refs.map((ref) => ({ ref, delayMs: 0 }));
+}
+
+function branchRef(runId: string, { path, occurrence, turn }: BranchRef): TurnRef {
+  return { runId, turn, branch: { path, occurrence } };
 }
 
 function together(groupSize: number | null, ref: TurnRef): TurnRef {
@@ -268,21 +273,14 @@ function delayFor(at: number, now: number): number {
   return at <= now ? 0 : at - now + 20;
 }
 
-/**
- * What to dispatch of a run that is not due yet, for when it may be claimed. Its due instant and its alarm stay. A lease that
- * is alive then is renewed, and the claim refused.
- */
-function glance({ runId, turn, isReady, ownAt, groupSize, branches, later }: DueRun, now: number): readonly Wish[] {
-  const refs = [
-    ...(branches ?? []).map((branch) => ({ ...branch, at: now })),
-    ...(later ?? []).map((branch) => ({ ...branch, groupSize: null })),
-  ].map(({ path, occurrence, turn: number, at, groupSize: size }) => ({
-    ref: together(size, { runId, turn: number, branch: { path, occurrence } }),
-    delayMs: delayFor(at, now),
+/** What may be claimed soon, to be dispatched for then. A lease that is alive then is renewed, and the claim refused. */
+function comingOf({ runId, turn, isReady, ownAt, later }: DueRun, now: number): readonly Wish[] {
+  const wishes = (later ?? []).map((branch) => ({
+    ref: branchRef(runId, branch),
+    delayMs: delayFor(branch.at, now),
   }));
-  if (isReady) return [...refs, { ref: together(groupSize, { runId, turn }), delayMs: 0 }];
-  const isSoon = ownAt != null && ownAt - now <= longestMotionMs;
-  return isSoon ? [...refs, { ref: { runId, turn }, delayMs: delayFor(ownAt, now) }] : refs;
+  const isSoon = !isReady && ownAt != null && ownAt - now <= longestMotionMs;
+  return isSoon ? [...wishes, { ref: { runId, turn }, delayMs: delayFor(ownAt, now) }] : wishes;
 }
 
 /**

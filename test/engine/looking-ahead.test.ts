@@ -1,5 +1,5 @@
 /** A process that begins, or whose database is back, looks for what will be ready soon: whoever was to dispatch it may be dead. */
-import { workflow } from "layover";
+import { type StepContext, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
@@ -57,6 +57,26 @@ describe("a Node process that was killed and begins again at once", () => {
     world.crash();
     expect((await world.run(run)).status).toBe("completed");
     expect(world.time - killedAt).toBeLessThanOrEqual(60_000);
+  });
+
+  test("begins a branch anew within a minute, also where another one of its run is ready when it looks", async () => {
+    const world = await worldOf(
+      database,
+      async ({ step }) => {
+        const retry = { delay: "25s", backoff: 1, jitter: false } as const;
+        const long = () => (world.deaths === 0 ? new Promise(() => {}) : Promise.resolve());
+        const shaky = ({ attempt }: StepContext) => (attempt === 1 ? Promise.reject(new Error("no")) : "yes");
+        await step.map("each", [long, shaky], (body, { step }) => step.run("work", body, { retry }));
+      },
+      { platform: "node" },
+    );
+    world.fate = ({ what }) =>
+      what === "claim_turns" && world.time >= 25_000 && world.deaths === 0 ? "fails before" : "passes";
+    const run = await world.start(tested);
+    await world.pass(26_000);
+    world.crash();
+    expect((await world.run(run)).status).toBe("completed");
+    expect(world.time).toBeLessThanOrEqual(26_000 + 60_000);
   });
 
   test("begins a step anew when the dead one's lease is over, though the run's timeout comes before that", async () => {
