@@ -36,17 +36,17 @@ export async function pause(host: HostClock, ms: number, abortSignal?: AbortSign
 
 /**
  * Waits for `work`, but no longer than `ms`: then it rejects with what `late` makes; with the signal's reason when that
- * aborts. The work itself cannot be stopped, so nobody hears of it any more.
+ * aborts. The work itself cannot be stopped, so nobody hears of it any more. Without `ms` it waits as long as that takes.
  */
 export async function within<Result>(
   host: HostClock,
-  ms: number,
+  ms: number | undefined,
   work: Promise<Result>,
   late: () => Error,
   abortSignal?: AbortSignal,
 ): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const end = host.after(ms, () => reject(late()));
+  const end = ms === undefined ? () => {} : host.after(ms, () => reject(late()));
   const abort = () => reject(abortSignal?.reason);
   if (abortSignal?.aborted) abort();
   abortSignal?.addEventListener("abort", abort, { once: true });

@@ -5,10 +5,10 @@
  * is read-only or gone. So one such failure has every older connection ended when its turn comes.
  */
 import { type Parameter, QueryError, type Row } from "../core/ports.ts";
+import { hostClock, within } from "./clock.ts";
 import { consequenceOf } from "./consequence.ts";
 import type { Address } from "./endpoint.ts";
 import { failedAfterSending, failedBeforeSending } from "./failure.ts";
-import { within } from "./time-limit.ts";
 
 export interface Statement {
   readonly text: string;
@@ -120,7 +120,7 @@ export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient
       `There was no connection to Postgres within ${timeoutMs} ms: it does not answer, or the whole pool is at work.`,
     );
   };
-  return await within(connecting, timeoutMs, late).catch((error: unknown) => {
+  return await within(hostClock, timeoutMs, connecting, late).catch((error: unknown) => {
     throw failedBeforeSending(error);
   });
 }
@@ -194,7 +194,7 @@ async function answered(
     onLate();
     return new Error(`Postgres did not answer within ${timeoutMs} ms.`);
   };
-  const answer = await within(client.query(statement), timeoutMs, late);
+  const answer = await within(hostClock, timeoutMs, client.query(statement), late);
   return (Array.isArray(answer) ? answer.at(-1) : answer)?.rows ?? [];
 }
 
