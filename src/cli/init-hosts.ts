@@ -20,6 +20,8 @@ export interface Host {
 }
 
 const tools = ["@types/node", "typescript"];
+const overTcp = ["layover", "pg", "zod"];
+const everywhere = { migrate: "layover migrate", typecheck: "tsc" };
 
 const node: Host = {
   copied: ["functions/node.ts", "functions/workflows"],
@@ -28,13 +30,12 @@ const node: Host = {
   variables: [],
   ignored: ["node_modules/", ".layover/", ".env"],
   scripts: {
+    ...everywhere,
     dev: "layover dev",
-    migrate: "layover migrate",
     // Where it is deployed, the host sets the variables and there is no such file.
     start: "node --env-file-if-exists=.env functions/node.ts",
-    typecheck: "tsc",
   },
-  dependencies: ["layover", "pg", "zod"],
+  dependencies: overTcp,
   devDependencies: ["@electric-sql/pglite", "@types/pg", ...tools],
 };
 
@@ -52,12 +53,7 @@ const cloudflare: Host = {
     ["LAYOVER_URL", "http://localhost:8787", "Where the command line asks"],
   ],
   ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
-  scripts: {
-    dev: "wrangler dev",
-    migrate: "layover migrate",
-    deploy: "wrangler deploy",
-    typecheck: "tsc",
-  },
+  scripts: { ...everywhere, dev: "wrangler dev", deploy: "wrangler deploy" },
   dependencies: ["@neondatabase/serverless", "layover", "zod"],
   // `layover migrate` runs on this machine, over TCP.
   devDependencies: ["pg", "wrangler", ...tools],
@@ -79,7 +75,7 @@ const cloudflareByTcp: Host = {
     ],
   ],
   database: "Your PostgreSQL, 15 or newer",
-  dependencies: ["layover", "pg", "zod"],
+  dependencies: overTcp,
   devDependencies: ["@types/pg", "wrangler", ...tools],
 };
 
