@@ -76,6 +76,8 @@ export interface Bound {
   readonly queue?: { readonly maxBatchSize?: number; readonly maxRetries?: number };
   /** ALARM: so many Durable Objects (default: 1), which are kept in this folder or not kept. */
   readonly alarm?: { readonly folder?: string; readonly shards?: number };
+  /** HYPERDRIVE: leads to the Postgres at this address, by one of its own. */
+  readonly hyperdrive?: string;
 }
 
 /** One of a delivery that a test makes. */
@@ -156,6 +158,7 @@ export class AWorker {
           "layover-dead": { maxBatchTimeout: 0 },
         },
       }),
+      ...(bound.hyperdrive !== undefined && { hyperdrives: { HYPERDRIVE: bound.hyperdrive } }),
       ...(bound.alarm !== undefined && {
         durableObjects: { ALARM: { className: "LayoverAlarm", useSQLite: true } },
       }),

@@ -10,6 +10,8 @@ export { LayoverAlarm } from "layover/cloudflare";
 interface Env {
   readonly ALARM?: AlarmNamespace;
   readonly DATABASE_URL: string;
+  readonly ENDPOINT?: string;
+  readonly HYPERDRIVE?: { readonly connectionString: string };
   readonly LAYOVER_SECRET: string;
   readonly PUBLIC_URL: string;
   readonly QUEUE?: QueueProducer;
@@ -18,7 +20,10 @@ interface Env {
 
 const worker = serve<Env>({
   workflows,
-  database: (env) => pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 })),
+  database: ({ DATABASE_URL, HYPERDRIVE, ENDPOINT }) => {
+    const { connectionString } = HYPERDRIVE ?? { connectionString: DATABASE_URL };
+    return pg(new Pool({ connectionString, max: 1 }), ENDPOINT === undefined ? {} : { endpoint: ENDPOINT });
+  },
   publicUrl: (env) => env.PUBLIC_URL,
   secrets: (env) => [env.LAYOVER_SECRET],
   self: (env) => env.SELF,
