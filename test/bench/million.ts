@@ -1,0 +1,272 @@
+/**
+ * `npm run bench:million`: how long each SQL function takes among a million runs of which Postgres knows no statistics, as after a restore: nothing
+ * is analyzed, and autovacuum is off. A plan that reads a whole table shows here. Takes some two minutes a version.
+ *
+ *   --check        exit with 1 where a median is over its budget
+ *   --postgres V   15 or 18 (both, one after the other)
+ */
+import { randomUUID } from "node:crypto";
+import { parseArgs } from "node:util";
+import { Pool } from "pg";
+import { Calls } from "../../src/postgres/calls.ts";
+import { pg } from "../../src/postgres/pg.ts";
+import type { PostgresVersion } from "../postgres/binaries.ts";
+import { freshDatabase } from "../postgres/fresh-database.ts";
+import { startPostgres } from "../postgres/server.ts";
+import { quantile } from "./figures.ts";
+
+interface EntryTime {
+  readonly entry: string;
+  readonly medianMs: number;
+  readonly longestMs: number;
+  /** What the median may be. */
+  readonly budgetMs: number;
+}
+
+const runs = 1_000_000;
+const rounds = 15;
+
+/**
+ * Two seconds apart. Of each thousand 960 are completed, 9 failed, 1 blocked, 20 asleep for 30 days and 10 waiting for a signal.
+ * Each has one record, and one of a hundred tags.
+ */
+const made = `
+  create temporary table made as
+    select n, (lpad(to_hex(1764590400000 + n * 2000), 12, '0') || '70008' || lpad(to_hex(n), 15, '0'))::uuid as id,
+        to_timestamp(1764590400 + n * 2) as at, case when n % 1000 < 10 then 'waiting' when n % 1000 < 30 then 'asleep'
+          when n % 1000 = 30 then 'blocked' when n % 1000 < 40 then 'failed' else 'completed' end as kind
+      from generate_series(1, ${runs}::bigint) as n`;
+const fill = [
+  `insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, created_at)
+     select id, 'default', 'flow', 1, 'user-' || n, '0null', true, at from made`,
+  `insert into layover.run_state (run_id, namespace, status, turn, last_position, handed_position, history_bytes,
+       last_record_at, ready_at, due_at, blocked, ended_at, result, error, has_pending)
+     select id, 'default', case when kind in ('completed', 'failed') then kind else 'parked' end, 2, 1, 1, 10, at,
+         case when kind = 'asleep' then at + interval '2000 days' end,
+         case when kind = 'asleep' then at + interval '2000 days' end, case when kind = 'blocked' then 'of old' end,
+         case when kind in ('completed', 'failed') then at end, case when kind = 'completed' then '0null' end,
+         case when kind = 'failed' then '0null' end, kind in ('asleep', 'waiting')
+       from made`,
+  `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+     select id, 0, 1, 'step', 'first', 1, false, at, '0null' from made`,
+  `insert into layover.tag (run_id, namespace, name, value) select id, 'default', 'group', (n % 100)::text from made`,
+  `insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, signal, until)
+     select id, 'wait', 1, case kind when 'asleep' then 'sleep' else 'signal' end, 1, 1,
+         case kind when 'waiting' then 'go' end, case kind when 'asleep' then at + interval '2000 days' end
+       from made where kind in ('asleep', 'waiting')`,
+];
+
+const statuses = [
+  "queued",
+  "running",
+  "sleeping",
+  "waiting",
+  "retrying",
+  "blocked",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
+/** Answers what each function took, in a database of its own on the server. */
+async function timeAmongAMillion(serverUrl: string): Promise<readonly EntryTime[]> {
+  const { url } = await freshDatabase(serverUrl);
+  const pool = new Pool({ connectionString: url, max: 1 });
+  try {
+    await pool.query("alter system set autovacuum = off");
+    await pool.query("select pg_reload_conf()");
+    await pool.query(made);
+    for (const statement of fill) await pool.query(statement);
+    return await timeEach(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
+  const alarm = async (): Promise<void> => {};
+  const calls = new Calls({ query: pg(pool), namespace: "default", alarm });
+  const [environment, endpoint, versions] = ["default", calls.endpoint, { flow: [1] }];
+  const terms = { environment, endpoint, versions, leaseMs: 60_000, maxClaims: 50, maxBeginnings: 5 };
+  await calls.adoptEnvironment(environment);
+  const now = await calls.now();
+  const deployment = { environment, deploymentName: "bench", deployment: "one" };
+  await calls.noteDeployment({ ...deployment, note: "deployed", versions });
+  await calls.noteDeployment({ ...deployment, note: "looked" });
+  const { rows } = await pool.query<{ id: string }>(
+    "select id from made where kind = 'waiting' order by random() limit 500",
+  );
+  const waiting = rows.map(({ id }) => id);
+  const nextWaiting = (): string => waiting.pop() ?? "";
+
+  const started = async (): Promise<string> => {
+    const runId = randomUUID();
+    await calls.startRun({ runId, workflow: "flow", version: 1, encodedInput: "0null" });
+    return runId;
+  };
+  const turnsOf = async (count: number) => {
+    const turns = [];
+    for (let number = 0; number < count; number += 1)
+      turns.push({ runId: await started(), turn: 1, token: randomUUID(), alone: false });
+    return turns;
+  };
+  const claimed = async (count: number) => {
+    const turns = await turnsOf(count);
+    await calls.claimTurns({ ...terms, turns });
+    return turns;
+  };
+  const finishOf = ({ runId, token }: { readonly runId: string; readonly token: string }) => {
+    const record = { kind: "step" as const, path: "second", occurrence: 1, value: "0null", at: now };
+    return { runId, token, position: 0, next: "completed" as const, value: "0null", records: [record] };
+  };
+
+  const times: EntryTime[] = [];
+  /** `prepare` is not timed. */
+  const time = async <Given>(
+    entry: string,
+    budgetMs: number,
+    prepare: () => Promise<Given>,
+    call: (given: Given) => Promise<unknown>,
+  ): Promise<void> => {
+    const took: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const given = await prepare();
+      const began = performance.now();
+      await call(given);
+      took.push(performance.now() - began);
+    }
+    times.push({ entry, budgetMs, medianMs: quantile(took, 0.5), longestMs: Math.max(...took) });
+  };
+  const none = async (): Promise<void> => {};
+
+  await time("read_clock", 5, none, () => pool.query("select layover.read_clock()"));
+  await time("start_run", 10, none, started);
+  await time(
+    "claim_turns of 1",
+    10,
+    () => turnsOf(1),
+    (turns) => calls.claimTurns({ ...terms, turns }),
+  );
+  await time(
+    "claim_turns of 100",
+    50,
+    () => turnsOf(100),
+    (turns) => calls.claimTurns({ ...terms, turns, budgetBytes: 1e7 }),
+  );
+  await time(
+    "finish_turns of 1",
+    10,
+    () => claimed(1),
+    (turns) => calls.finishTurns(turns.map(finishOf), []),
+  );
+  await time(
+    "finish_turns of 100",
+    50,
+    () => claimed(100),
+    (turns) => calls.finishTurns(turns.map(finishOf), []),
+  );
+  await time(
+    "renew_leases of 100",
+    50,
+    () => claimed(100),
+    (turns) => calls.renewLeases({ leaseMs: 60_000, turns }),
+  );
+  await time(
+    "return_leases of 100",
+    50,
+    () => claimed(100),
+    (turns) => calls.returnLeases(turns),
+  );
+  await time(
+    "read_page",
+    10,
+    () => claimed(1),
+    ([turn]) =>
+      calls.readPage({
+        runId: turn?.runId ?? "",
+        token: turn?.token ?? "",
+        epoch: 0,
+        after: 0,
+        through: 1,
+        budgetBytes: 1,
+      }),
+  );
+  const due = { environment, versions, limit: 500, deploymentName: "bench", deployment: "one" };
+  await time("list_due of 500", 50, none, () => calls.listDue(due));
+  await time("list_due of a new deployment", 250, none, () => calls.listDue({ ...due, isNew: true }));
+  await time(
+    "move_due of 500",
+    100,
+    async () => (await calls.listDue(due)).runs,
+    (all) =>
+      calls.moveDue({
+        moves: all.map(({ runId, dueAt }) => ({
+          runId,
+          seenDueAt: dueAt,
+          dueAt: now + 60_000,
+          isDispatched: true,
+          branches: [],
+        })),
+      }),
+  );
+  await time("send_signal", 10, none, () =>
+    calls.sendSignal({ runId: nextWaiting(), signalId: randomUUID(), name: "go", encodedPayload: "0null" }),
+  );
+  const place = { path: "nothing", occurrence: 1, epoch: 0 };
+  await time("answer_callback", 10, none, () =>
+    calls.answerCallback({ runId: nextWaiting(), ...place, outcome: "resolved", value: "0null" }),
+  );
+  await time("read_callback", 10, none, () => calls.readCallback({ runId: nextWaiting(), ...place }));
+  await time("get_run by its own id", 10, none, () => calls.getRun({ workflow: "flow", id: "user-500000" }));
+  await time("get_history", 10, none, () => calls.getHistory({ runId: nextWaiting() }));
+  const page = { limit: 20, walk: 2_000 };
+  await time("list_runs", 20, none, () => calls.listRuns(page));
+  for (const status of statuses)
+    await time(`list_runs of status ${status}`, 200, none, () => calls.listRuns({ ...page, status }));
+  await time("list_runs of a workflow", 20, none, () => calls.listRuns({ ...page, workflow: "flow" }));
+  await time("list_runs of a workflow that has none", 20, none, () => calls.listRuns({ ...page, workflow: "other" }));
+  await time("list_runs of a tag", 50, none, () => calls.listRuns({ ...page, tags: { group: "7" } }));
+  await time("list_runs of a tag that no run has", 50, none, () =>
+    calls.listRuns({ ...page, tags: { group: "none" } }),
+  );
+  await time("note_deployment", 10, none, () => calls.noteDeployment({ ...deployment, note: "seen" }));
+  const process = { environment, id: randomUUID(), door: "http://127.0.0.1:1", versions, gone: [], silentMs: 60_000 };
+  await time("note_process", 10, none, () => calls.noteProcess(process));
+  await time("diagnose", 1_000, none, () => calls.diagnose());
+  await time("prune_runs of 500", 200, none, () => calls.pruneRuns({ keepMs: 0, keepFailedMs: 0, limit: 500 }));
+  const key = () => ({ keyId: randomUUID(), name: randomUUID(), scopes: ["read"] });
+  await time(
+    "create_key",
+    10,
+    async () => key(),
+    (made) => calls.createKey(made),
+  );
+  await time("list_keys", 10, none, () => calls.listKeys());
+  // Reads the whole table, once, when an embedded database is opened.
+  await time("void_leases", 3_000, none, () => calls.voidLeases());
+  return times;
+}
+
+const { values } = parseArgs({
+  options: { check: { type: "boolean", default: false }, postgres: { type: "string" } },
+});
+const versions: readonly PostgresVersion[] =
+  values.postgres === undefined ? [15, 18] : [values.postgres === "15" ? 15 : 18];
+for (const version of versions) {
+  const postgres = await startPostgres({ version, settings: { shared_buffers: "512MB", max_wal_size: "4GB" } });
+  try {
+    const times = await timeAmongAMillion(postgres.url);
+    console.log(
+      `PostgreSQL ${version}, ${runs} runs, ms of ${rounds} calls each: median, longest, budget of the median`,
+    );
+    for (const { entry, medianMs, longestMs, budgetMs } of times) {
+      const mark = medianMs > budgetMs ? "OVER " : "     ";
+      console.log(
+        `${mark}${entry.padEnd(45)}${[medianMs, longestMs].map((ms) => ms.toFixed(1).padStart(9)).join("")}${String(budgetMs).padStart(7)}`,
+      );
+    }
+    if (values.check && times.some(({ medianMs, budgetMs }) => medianMs > budgetMs)) process.exitCode = 1;
+  } finally {
+    await postgres.stop();
+  }
+}
