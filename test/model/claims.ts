@@ -1,5 +1,6 @@
 /** What a claim means: a lease for one turn, or a refusal that tells the truth. */
 import type { ClaimTurn } from "../../src/postgres/wire.ts";
+import { firstPage, heldPrefix, listOrNull } from "./budgets.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
 import { hasRefused } from "./refusals.ts";
 import {
@@ -42,6 +43,8 @@ export interface ClaimTerms {
   readonly by?: string | undefined;
   /** How many turns are claimed, or finished, by the call. */
   readonly turns: number;
+  /** Of the answer. */
+  readonly budgetBytes?: number | undefined;
 }
 
 export function claim(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
@@ -59,7 +62,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   const run = findRun(world, asked.runId, terms.namespace);
   if (run === undefined) return { outcome: "unknown" };
   if (isOver(run)) return { outcome: "over", status: run.status };
-  if (run.lease?.token === asked.token) return describeRun(world, run, asked);
+  if (run.lease?.token === asked.token) return describeRun(world, run, asked, terms);
 
   const refusals = whyRunIsRefused(world, run, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
@@ -87,7 +90,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   run.lease = { token: asked.token, until: now + leaseMs };
   if (run.dispatches > 1) excuse(world, now + longestBackoffMs);
   run.dispatches = 0;
-  return describeRun(world, run, asked);
+  return describeRun(world, run, asked, terms);
 }
 
 /** All that is true; which of it is said does not matter. */
@@ -132,33 +135,8 @@ function recordCancellation(run: Run, now: number): void {
   run.maps.clear();
 }
 
-/** How many of the first turns may be answered within so many bytes. One is, whatever it takes. */
-export function countFitting(world: World, asked: readonly ClaimTurn[], budgetBytes: number): number {
-  let bytes = 0;
-  const place = asked.findIndex((turn, index) => {
-    bytes += bytesOf(world, turn);
-    return index > 0 && bytes > budgetBytes;
-  });
-  return place < 0 ? asked.length : place;
-}
-
-/** Of what the claimer does not hold. Each value and path is escaped, and has so much around it. */
-function bytesOf(world: World, { runId, path, have }: ClaimTurn): number {
-  const run = world.runs.find(({ id }) => id === runId);
-  if (run === undefined) return 0;
-  const bytes = (values: readonly (string | null)[]) =>
-    values.reduce((sum, value) => sum + (value?.length ?? 0) + 200, 0);
-  const known = heldPrefix(have, run.history.length);
-  const unknown = run.history.slice(known ?? 0).map(({ value }) => value);
-  const history = known === null ? run.historyBytes + 200 * run.history.length + run.input.length : bytes(unknown);
-  const mail = [...run.signals.map(({ payload: value, takenAt }) => ({ value, takenAt })), ...run.answers];
-  const untaken = mail.filter(({ takenAt }) => takenAt === undefined).map(({ value }) => value);
-  const paths = run.rows.map((row) => row.path);
-  return 2 * (history + (path === undefined ? bytes([...untaken, ...paths]) : 0));
-}
-
 /** Tells the claimer, and the world who it was. */
-function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer {
+function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budgetBytes }: ClaimTerms): Answer {
   const { now } = world;
   run.rows = run.rows.filter((row) => !row.isReleased || isLive(row.lease, now));
   const holder = {
@@ -193,7 +171,7 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn): Answer
     claims: run.loneClaims,
     beginnings: run.beginnings,
     historyBytes: run.historyBytes,
-    records: listOrNull(wireRecords(run, known ?? 0, run.history.length)),
+    records: firstPage(run, known ?? 0, run.history.length, budgetBytes),
     pending: pending.length === 0 ? null : inAnyOrder(pending.map(wirePending)),
     signals: listOrNull(
       holder.signals.map(({ number, name, payload, receivedAt }) => ({ number, name, payload, receivedAt })),
@@ -219,24 +197,6 @@ function offered(run: Run): Signal[] {
 }
 type Signal = Run["signals"][number];
 
-function heldPrefix(have: ClaimTurn["have"], length: number): number | null {
-  return have !== undefined && have.epoch === 0 && have.position <= length ? have.position : null;
-}
-
-function wireRecords(run: Run, after: number, through: number): unknown[] {
-  return run.history
-    .slice(after, through)
-    .map(({ kind, path, occurrence, isFailure, value, at, attempts }) => [
-      kind,
-      path,
-      occurrence,
-      isFailure,
-      value,
-      at,
-      attempts,
-    ]);
-}
-
 function wirePending({ kind, path, occurrence, demandedAfter, until, attempts, position, isReleased }: Row): Answer {
   return {
     kind,
@@ -250,10 +210,6 @@ function wirePending({ kind, path, occurrence, demandedAfter, until, attempts, p
   };
 }
 
-function listOrNull<T>(list: T[]): T[] | null {
-  return list.length === 0 ? null : list;
-}
-
 function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: Place): unknown {
   const { now } = world;
   const run = world.runs.find(({ id }) => id === asked.runId);
@@ -263,7 +219,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
     return anyOf({ outcome: "superseded" }, ...(isHere ? [] : [{ outcome: "unknown" }]));
   }
   if (!isHere) return { outcome: "unknown" };
-  if (row.lease?.token === asked.token) return describeBranch(world, run, row, asked);
+  if (row.lease?.token === asked.token) return describeBranch(world, run, row, asked, terms);
 
   const refusals = whyBranchIsRefused(world, run, row, terms, asked);
   if (refusals.length > 0) return anyOf(...refusals);
@@ -279,7 +235,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   row.lease = { token: asked.token, until: now + leaseMs };
   if (row.dispatches > 1) excuse(world, now + longestBackoffMs);
   row.dispatches = 0;
-  return describeBranch(world, run, row, asked);
+  return describeBranch(world, run, row, asked, terms);
 }
 
 function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
@@ -300,7 +256,13 @@ function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms,
   return refusals;
 }
 
-function describeBranch(world: World, run: Run, row: Row, { token, have }: ClaimTurn): Answer {
+function describeBranch(
+  world: World,
+  run: Run,
+  row: Row,
+  { token, have }: ClaimTurn,
+  { budgetBytes }: ClaimTerms,
+): Answer {
   const { path, occurrence, turn, attempts, demandedAfter } = row;
   const { id: runId, namespace } = run;
   const holder = { of: "branch" as const, runId, namespace, token, path, occurrence, turn, attempts };
@@ -318,7 +280,7 @@ function describeBranch(world: World, run: Run, row: Row, { token, have }: Claim
     claims: row.loneClaims,
     beginnings: row.beginnings,
     attempts,
-    records: listOrNull(wireRecords(run, known ?? 0, demandedAfter)),
+    records: firstPage(run, known ?? 0, demandedAfter, budgetBytes),
     run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
   };
 }

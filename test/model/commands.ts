@@ -172,6 +172,15 @@ const returns: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   isLate,
 });
+const pages: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("page" as const),
+  of: holders,
+  index,
+  after: index,
+  budgetBytes: fc.constantFrom(0, 1_000, 3_000),
+  isOtherEpoch: seldom(20),
+  isElsewhere,
+});
 const lists: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("list" as const),
   by,
@@ -271,6 +280,7 @@ const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 4, arbitrary: answers },
   { weight: 3, arbitrary: renewals },
   { weight: 3, arbitrary: returns },
+  { weight: 2, arbitrary: pages },
   { weight: 2, arbitrary: lists },
   { weight: 2, arbitrary: moves },
   { weight: 8, arbitrary: advances },

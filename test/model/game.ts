@@ -11,7 +11,7 @@ import {
   makeVoid,
   stagesOf,
 } from "./make-clockwork.ts";
-import { makeRenewal, makeReturn } from "./make-leases.ts";
+import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
 import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
 import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
@@ -44,6 +44,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "renew":
       makeRenewal(script, wish);
+      break;
+    case "page":
+      makePage(script, wish);
       break;
     case "return":
       makeReturn(script, wish);

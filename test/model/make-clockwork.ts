@@ -60,13 +60,14 @@ function expectedRuns({ runs }: Listing): unknown[] {
   }));
 }
 
-/** Moves what was listed last, however long ago. */
+/** Moves what was listed last, however long ago. A tick whose next instant has passed would have ended long before. */
 export function makeMove(script: Script, { by, isElsewhere, isLate }: MoveWish): void {
   const { world } = script;
   const { listing } = world;
   if (listing === undefined || listing.runs.length === 0) return;
   const namespace = script.namespace(isElsewhere, listing.namespace);
   const moves = movesFor(listing);
+  if (moves.some(({ dueAt }) => dueAt !== null && dueAt <= world.now)) return;
   const soonAt = motionMinute(world.now);
   arm(
     world,

@@ -1,11 +1,12 @@
-/** Wishes of those who hold leases: renewed, begun, given back. */
+/** Wishes of those who hold leases: renewed, begun, read on with, given back. */
 import type { ClaimTurn, ReturnTurn } from "../../src/postgres/wire.ts";
+import { readPage } from "./budgets.ts";
 import { nameOf } from "./facts.ts";
 import { wrong } from "./make-visits.ts";
 import { findRow, findRun } from "./rules.ts";
 import { giveBack, renew } from "./scheduler.ts";
 import { inLockOrder, pick, type Script } from "./script.ts";
-import type { HolderItem, RenewWish, ReturnWish } from "./wishes.ts";
+import type { HolderItem, PageWish, RenewWish, ReturnWish } from "./wishes.ts";
 import { type Holder, leaseMs, type World } from "./world.ts";
 
 export function makeReturn(script: Script, { items, isElsewhere, isLate }: ReturnWish): void {
@@ -25,6 +26,19 @@ export function makeReturn(script: Script, { items, isElsewhere, isLate }: Retur
       hasEffect: true,
     }),
   );
+}
+
+export function makePage(script: Script, wish: PageWish): void {
+  const { world } = script;
+  const holder = holderOf(world, wish);
+  if (holder === undefined) return;
+  const { budgetBytes, isElsewhere, isOtherEpoch } = wish;
+  const namespace = script.namespace(isElsewhere, holder.namespace);
+  const through = findRun(world, holder.runId, holder.namespace)?.history.length ?? 0;
+  const after = Math.floor((through * wish.after) / 9);
+  const p = { ...leaseOf(holder), epoch: isOtherEpoch ? 1 : 0, after, through, budgetBytes };
+  const words = `read on${wrong(isElsewhere)} within ${budgetBytes} bytes, after ${after}: ${describeHolder(script, holder)}`;
+  script.add("read_page", { ...p, namespace }, words, readPage(world, namespace, p));
 }
 
 function holderOf(world: World, { of, index }: HolderItem): Holder | undefined {

@@ -1,6 +1,7 @@
 /** Wishes of those who carry turns out: claims and finishes. */
 import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
-import { claim, claimable, countFitting } from "./claims.ts";
+import { countFitting } from "./budgets.ts";
+import { claim, claimable } from "./claims.ts";
 import { nameOf } from "./facts.ts";
 import { finish, hasCome, settleAnnouncement } from "./finishes.ts";
 import { begin, describeHolder, standingOf } from "./make-leases.ts";
@@ -74,7 +75,7 @@ export function makeClaim(script: Script, wish: ClaimWish): void {
   const deployment = deployments[from];
   const { by: id, budgetBytes } = wish;
   const carries = carriedBy[wish.carries];
-  const terms = { namespace, environment: deployment.endpoint, carries, by: id };
+  const terms = { namespace, environment: deployment.endpoint, carries, by: id, budgetBytes };
   const p = {
     namespace,
     ...deployment,

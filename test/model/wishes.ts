@@ -152,6 +152,15 @@ export interface ReturnWish {
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
+/** More of a history than a claim has answered. */
+export interface PageWish extends HolderItem {
+  readonly kind: "page";
+  /** Of the records, out of nine. */
+  readonly after: number;
+  readonly budgetBytes: number;
+  readonly isOtherEpoch: boolean;
+  readonly isElsewhere: boolean;
+}
 export interface ListWish {
   readonly kind: "list";
   readonly by: By;
@@ -216,6 +225,7 @@ export type Wish =
   | AnswerWish
   | RenewWish
   | ReturnWish
+  | PageWish
   | ListWish
   | MoveWish
   | AdvanceWish
