@@ -25,6 +25,12 @@ function translate(cause: QueryError): Error {
         hint: "Call again.",
         cause,
       });
+    case "LO011":
+      return new LayoverError(
+        "too_late",
+        "the processes that were to ring for this call changed again and again, so it was given up without effect",
+        { hint: "Call again.", cause },
+      );
     case "LO010":
       return new LayoverError("wrong_environment", cause.message, {
         hint: "`npx layover doctor` says what differs. If its runs are to be carried out here: `npx layover adopt`. If this is a new address of the same database: `npx layover adopt --address`.",

@@ -34,6 +34,8 @@ export interface ArmMessage {
   readonly isLeaving?: boolean | undefined;
   /** Whether the receiver is to look at once for what `from` has left. */
   readonly isLast?: boolean | undefined;
+  /** Whether the receiver is not on the list any more, and is to write itself down again. */
+  readonly isUnlisted?: boolean | undefined;
 }
 
 /** An instant is some 45 bytes, and what is said of two processes has room in the rest. */

@@ -56,6 +56,11 @@ export class Copies {
     return { added, known };
   }
 
+  /** The other process in which an instant rings. */
+  besideOf(at: number): string | undefined {
+    return this.#copies.get(copyOf({ at, inMs: 0 }).at)?.beside;
+  }
+
   /** All that have not rung. */
   standing(now: number): readonly Copy[] {
     for (const { at, ringsAt } of this.#copies.values()) if (ringsAt < now) this.#copies.delete(at);

@@ -49,7 +49,9 @@ export class Neighbours {
   #listedAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #stopPinging: (() => void) | undefined;
-  #refreshing: Promise<void> = Promise.resolve();
+  #stopLooking: (() => void) | undefined;
+  #refreshing: Promise<unknown> = Promise.resolve();
+  #rearming: Promise<void> | undefined;
   #isLeaving = false;
 
   constructor(options: NeighboursOptions) {
@@ -76,13 +78,22 @@ export class Neighbours {
     const hasLost = this.#peers.lostFor(0, now).length > 0;
     // Ticks that others ask for come as well, so each look of the minute is a little early.
     if (this.#isLeaving || now - this.#listedAt < (hasLost ? lookMs - 5_000 : listMs)) return;
-    const gone = this.#peers.lostFor(goneMs, now);
-    const { others } = await this.#options.list({ gone, silentMs });
+    const listed = await this.#list();
+    const struck = this.#peers.lostFor(0, now).filter((id) => !listed.has(id));
+    for (const id of struck) this.#peers.forget(id);
+    // A call that leans on one of them may have been under way, and commits within the minute.
+    if (struck.length > 0) this.#stopLooking = this.#host.after(lookMs, this.#options.ring);
+  }
+
+  /** Answers who is listed. */
+  async #list(): Promise<ReadonlySet<string>> {
+    const now = this.#host.monotonic();
+    if (this.#isLeaving) return new Set(this.#peers.all().map(({ id }) => id));
+    const { others } = await this.#options.list({ gone: this.#peers.lostFor(goneMs, now), silentMs });
     this.#listedAt = now;
-    const listed = new Set(others.map(({ id }) => id));
-    for (const id of this.#peers.lostFor(0, now)) if (!listed.has(id)) this.#peers.forget(id);
     // Nobody waits: who does not answer must not hold up the tick.
     for (const peer of others) if (this.#peers.learn(peer)) void this.#ask(peer);
+    return new Set(others.map(({ id }) => id));
   }
 
   /** Resolves when it is certain to ring here and in another process, or as certain as it can be. */
@@ -92,11 +103,46 @@ export class Neighbours {
     await Promise.all([this.#isLeaving ? undefined : alarm(instants), this.#copy(toCome)]);
   };
 
+  /** Ids of the processes in which these instants ring. None where this one has not listed itself, or is about to end. */
+  of(instants: readonly number[]): readonly string[] {
+    if (this.#isLeaving || !Number.isFinite(this.#listedAt)) return [];
+    const others = instants.flatMap((at) => this.#copies.besideOf(at) ?? []);
+    return [this.#options.self.id, ...new Set(others.filter((id) => this.#peers.counts(id)))];
+  }
+
+  /**
+   * The database says that a process is not listed in which something rings: this one, which was silent for too long, or
+   * another one, which lists itself again if it is there. Who is not listed then is forgotten, and what rang there gets another
+   * place.
+   */
+  rearm(): Promise<void> {
+    this.#rearming ??= this.#rearm().finally(() => {
+      this.#rearming = undefined;
+    });
+    return this.#rearming;
+  }
+
+  async #rearm(): Promise<void> {
+    const listed = await this.#listAnew();
+    const missing = this.#peers.all().filter(({ id }) => !listed.has(id));
+    const isThere = await Promise.all(missing.map((peer) => this.#send(peer, { instants: [], isUnlisted: true })));
+    const still = isThere.includes(true) ? await this.#listAnew() : listed;
+    for (const { id } of missing) if (!still.has(id)) this.#peers.forget(id);
+    await this.#repair();
+  }
+
+  #listAnew(): Promise<ReadonlySet<string>> {
+    const listing = this.#refreshing.catch(() => {}).then(() => this.#list());
+    this.#refreshing = listing;
+    return listing;
+  }
+
   /** @throws LayoverError `misdirected`, `closing` */
-  async receive({ to, from, instants, beside, isLeaving = false, isLast = false }: ArmMessage): Promise<void> {
+  async receive({ to, from, instants, beside, isLeaving, isLast, isUnlisted }: ArmMessage): Promise<void> {
     if (to !== this.#options.self.id) throw misdirected();
     if (this.#isLeaving) throw closing();
     if (isLeaving) this.#peers.forget(from.id);
+    if (isUnlisted) await this.#listAnew();
     const isNew = [...(isLeaving ? [] : [from]), ...(beside === undefined ? [] : [beside])].filter((peer) =>
       this.#peers.learn(peer),
     );
@@ -110,6 +156,7 @@ export class Neighbours {
   /** Before this process ends: all that is to ring here rings in two others, as far as there are any. */
   async handOver(): Promise<void> {
     this.#stopPinging?.();
+    this.#stopLooking?.();
     this.#isLeaving = true;
     await this.#farewell("handing alarms over", async () => {
       const tell = async () => {
@@ -209,7 +256,7 @@ export class Neighbours {
   }
 
   /** Answers whether it was taken. */
-  async #send(peer: Peer, what: Pick<ArmMessage, "instants" | "beside" | "isLast">): Promise<boolean> {
+  async #send(peer: Peer, what: Pick<ArmMessage, "instants" | "beside" | "isLast" | "isUnlisted">): Promise<boolean> {
     const { instants } = what;
     const isLeaving = this.#isLeaving || undefined;
     try {

@@ -16,6 +16,8 @@ import type * as verbs from "./wire-verbs.ts";
 /** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
 const callMs = 20_000;
 const tooLate = "LO002";
+/** A process in which the call is armed is not listed any more. */
+const rearm = "LO011";
 const lastTry = 3;
 /** How often a call is sent under one limit: 50, 200, 800 and 3,200 ms apart. */
 const lastSend = 5;
@@ -29,6 +31,16 @@ export interface CallsOptions {
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
+  /** Where the alarm rings in listed processes, as a timer is gone with its process. */
+  readonly ringers?: Ringers | undefined;
+}
+
+/** The processes in which an alarm rings. */
+export interface Ringers {
+  /** Ids of those in which these instants ring. */
+  of(instants: readonly number[]): readonly string[];
+  /** One of them is not listed: lists this process anew, and arms all that stands in processes that are. */
+  rearm(): Promise<void>;
 }
 
 export class Calls {
@@ -110,7 +122,11 @@ export class Calls {
     return this.#armed(
       () => deadlines,
       ({ armed, notAfter }) =>
-        this.#send("finish_turns", { ...claim, notAfter, turns: turns.map((turn) => ({ ...turn, armed })) }, notAfter),
+        this.#send(
+          "finish_turns",
+          { ...claim, notAfter, ...this.#rings(armed), turns: turns.map((turn) => ({ ...turn, armed })) },
+          notAfter,
+        ),
     );
   }
 
@@ -142,7 +158,11 @@ export class Calls {
    * counted; with `soonAt`, armed as well, it is moved there.
    */
   moveDue(call: wire.MoveCall): Promise<wire.MoveAnswer> {
-    return this.#call("move_due", call);
+    const instants = [
+      ...call.moves.flatMap(({ dueAt }) => dueAt ?? []),
+      ...(call.soonAt === undefined ? [] : [call.soonAt]),
+    ];
+    return this.#call("move_due", call, instants);
   }
 
   noteDeployment(call: wire.NoteCall): Promise<{ readonly outcome: "noted" | "wrong_environment" }> {
@@ -213,15 +233,18 @@ export class Calls {
     return this.#call("diagnose", {});
   }
 
-  async #call<Answer>(name: string, call: object): Promise<Answer> {
+  /** `armed`: what it leans on. */
+  async #call<Answer>(name: string, call: object, armed: readonly number[] = []): Promise<Answer> {
     return this.#again(async () => {
       const notAfter = (await this.now()) + callMs;
-      return this.#send<Answer>(name, { ...call, notAfter }, notAfter);
+      return this.#send<Answer>(name, { ...call, ...this.#rings(armed), notAfter }, notAfter);
     });
   }
 
   #armedCall<Answer>(name: string, call: object, deadlines: (now: number) => readonly number[]): Promise<Answer> {
-    return this.#armed(deadlines, (terms) => this.#send(name, { ...call, ...terms }, terms.notAfter));
+    return this.#armed(deadlines, (terms) =>
+      this.#send(name, { ...call, ...terms, ...this.#rings(terms.armed) }, terms.notAfter),
+    );
   }
 
   #armed<Answer>(
@@ -235,14 +258,21 @@ export class Calls {
     });
   }
 
-  /** A call that came too late took no effect: it goes out again under a new limit, newly armed. */
+  #rings(armed: readonly number[]): { readonly rings?: readonly string[] } {
+    const { ringers } = this.#options;
+    return ringers === undefined || armed.length === 0 ? {} : { rings: ringers.of(armed) };
+  }
+
+  /** A call that came too late, or leans on a process that is gone, took no effect: it goes out again, newly armed. */
   async #again<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await attempt();
       } catch (error) {
-        if (tries === lastTry || !(error instanceof QueryError) || error.sqlState !== tooLate) throw error;
-        await this.#send("read_clock", undefined, Number.POSITIVE_INFINITY);
+        const state = error instanceof QueryError ? error.sqlState : undefined;
+        if (tries === lastTry || (state !== tooLate && state !== rearm)) throw error;
+        if (state === rearm) await this.#options.ringers?.rearm();
+        else await this.#send("read_clock", undefined, Number.POSITIVE_INFINITY);
       }
     }
   }

@@ -51,7 +51,7 @@ export const orderings: readonly Ordering[] = [
     name: "a call that came too late is not sent again",
     file: calls,
     why: "Its work would be lost, and done again, with each slow lock.",
-    find: "if (tries === lastTry || !(error instanceof QueryError) || error.sqlState !== tooLate) throw error;",
+    find: "if (tries === lastTry || (state !== tooLate && state !== rearm)) throw error;",
     replace: "if (tries >= 1) throw error;",
   },
   {

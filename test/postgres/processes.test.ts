@@ -1,6 +1,6 @@
 /** The list of the processes that arm at each other: who stands in it, who is told of whom, and who is struck. */
-import { expect, test } from "vitest";
-import { minute, noon } from "../races/runs.ts";
+import { describe, expect, test } from "vitest";
+import { aRun, aRunAtWork, aStart, minute, noon, soon, terms, tokenOf } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";
 
@@ -100,6 +100,62 @@ describeEachPostgres(
       });
       expect([one, other].map(({ others }) => others.map(({ id }) => id))).toEqual([[], [idOf(1)]]);
       expect(await note(1)).toEqual([2]);
+    });
+
+    describe("is asked by a call that leans on what rings in some processes:", () => {
+      const rings = [idOf(1), idOf(2)];
+      const here = { environment: terms.environment, endpoint: terms.endpoint };
+      /** Each prepares what its call is about. */
+      const verbs: readonly [string, () => Promise<(more: object) => Promise<unknown>>][] = [
+        ["a start", async () => (more) => stage.onlooker.call("start_run", { ...aStart(), ...more })],
+        [
+          "a signal",
+          async () => {
+            const signal = { runId: (await aRun(stage)).id, name: "go", signalId: idOf(9), encodedPayload: "0null" };
+            return (more) => stage.onlooker.call("send_signal", { ...signal, ...more });
+          },
+        ],
+        [
+          "an answer",
+          async () => {
+            const callback = { runId: (await aRun(stage)).id, epoch: 0, path: "approval", occurrence: 1 };
+            const answer = { ...callback, outcome: "resolved", value: "0null" };
+            return (more) => stage.onlooker.call("answer_callback", { ...answer, ...more });
+          },
+        ],
+        [
+          "a finish",
+          async () => {
+            const { id } = await aRunAtWork(stage);
+            const turn = { runId: id, token: tokenOf("first"), turn: 1, position: 0, next: "ready", armed: [soon] };
+            return (more) => stage.onlooker.call("finish_turns", { turns: [turn], ...more });
+          },
+        ],
+        [
+          "a look that moves on",
+          async () => {
+            const moves = [{ runId: (await aRun(stage)).id, seenDueAt: soon, dueAt: soon + minute }];
+            return (more) => stage.onlooker.call("move_due", { moves, ...more });
+          },
+        ],
+      ];
+
+      test.each(verbs)(
+        "%s is refused where one of them is not listed, and passes where all are",
+        async (_, prepare) => {
+          const ask = await prepare();
+          await note(1, here);
+          await expect(ask({ rings })).rejects.toMatchObject({ code: "LO011" });
+          await expect(ask({ rings, notAfter: noon - 1 })).rejects.toMatchObject({ code: "LO002" });
+          await note(2, here);
+          await ask({ rings });
+        },
+      );
+
+      test.each(verbs)("%s passes that leans on none", async (_, prepare) => {
+        const ask = await prepare();
+        await ask({ rings: [] });
+      });
     });
   },
   { perTest: true },

@@ -60,8 +60,8 @@ begin
       end;
     end loop;
   end if;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
+  if layover.is_wrongly_armed(p) then
+    perform layover.refuse_wrongly_armed(p);
   end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
 end $$;

@@ -87,8 +87,8 @@ begin
              + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
      where t.run_id = v_item.run_id;
   end loop;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
+  if layover.is_wrongly_armed(p) then
+    perform layover.refuse_wrongly_armed(p);
   end if;
   return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved, 'left', v_left,
     'locked', v_locked);

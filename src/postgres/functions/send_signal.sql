@@ -53,8 +53,8 @@ begin
          due_at = case when v_ready and t.paused_at is null and t.blocked is null
            then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
    where t.run_id = v_run;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
+  if layover.is_wrongly_armed(p) then
+    perform layover.refuse_wrongly_armed(p);
   end if;
   return json_build_object('outcome', 'sent', 'runId', v_run, 'now', layover.to_ms(v_now),
     'turn', case when v_ready and s.paused_at is null and s.blocked is null then s.turn end);

@@ -59,8 +59,8 @@ begin
       case when v_ready > v_now then v_ready else 'epoch' end, layover.pick_due(p->'armed', v_ready));
   insert into layover.tag (run_id, namespace, name, value)
     select v_run, v_namespace, t.name, t.value from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value);
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
+  if layover.is_wrongly_armed(p) then
+    perform layover.refuse_wrongly_armed(p);
   end if;
   return json_build_object('outcome', 'started', 'runId', v_run, 'turn', 1, 'readyAt', layover.to_ms(v_ready),
     'now', layover.to_ms(v_now));

@@ -1,0 +1,9 @@
+-- Whether one of the processes in which the instants of a call ring is not listed. Called last, so that the waits for locks
+-- count.
+create or replace function layover.is_one_struck(p jsonb) returns boolean
+language plpgsql volatile as $$
+begin
+  return exists (
+    select from jsonb_array_elements_text(p->'rings') as r (id)
+     where not exists (select from layover.process c where c.namespace = p->>'namespace' and c.id = r.id::uuid));
+end $$;
