@@ -40,7 +40,7 @@ const node: Host = {
 };
 
 const cloudflare: Host = {
-  copied: ["functions/worker.ts", "functions/workflows", "wrangler.toml"],
+  copied: ["functions/worker.ts", "functions/wiring.ts", "functions/workflows", "wrangler.toml"],
   envFile: ".dev.vars",
   database: "A branch of your Neon database",
   variables: [
@@ -62,7 +62,7 @@ const cloudflare: Host = {
 /** A Worker that connects by TCP, for which it needs modules of Node's. */
 const cloudflareByTcp: Host = {
   ...cloudflare,
-  copied: ["functions/worker-pg.ts", "functions/workflows", "wrangler.toml"],
+  copied: ["functions/worker-pg.ts", "functions/wiring.ts", "functions/workflows", "wrangler.toml"],
   renamed: { "functions/worker-pg.ts": "functions/worker.ts" },
   replaced: [
     [

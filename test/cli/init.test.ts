@@ -46,6 +46,7 @@ describe("layover init in an empty folder", () => {
       [
         ".dev.vars",
         ".gitignore",
+        "functions/wiring.ts",
         "functions/worker.ts",
         ...workflows,
         "package.json",
@@ -108,7 +109,7 @@ describe("layover init in an empty folder", () => {
       LAYOVER_KEY: "",
     });
     expect(read("wrangler.toml")).toMatch(/^LAYOVER_ENVIRONMENT = "default"/m);
-    expect(read("functions/worker.ts")).toContain("env.LAYOVER_ENVIRONMENT");
+    expect(read("functions/wiring.ts")).toContain("env.LAYOVER_ENVIRONMENT");
   });
 
   test("makes a root secret that nobody else may read, each time another", async () => {

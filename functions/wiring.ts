@@ -1,0 +1,25 @@
+/** What a Worker reads from its `env`: see wrangler.toml. */
+import type { AlarmNamespace, QueueProducer } from "layover/cloudflare";
+import { workflows } from "./workflows/index.ts";
+
+export interface Env {
+  readonly ALARM: AlarmNamespace;
+  readonly CF_VERSION_METADATA?: { readonly id: string };
+  readonly DATABASE_URL: string;
+  readonly LAYOVER_ENVIRONMENT?: string;
+  readonly LAYOVER_SECRET: string;
+  readonly LAYOVER_SECRET_OLD?: string;
+  readonly PUBLIC_URL: string;
+  readonly QUEUE: QueueProducer;
+}
+
+/** All that `serve` is told, but for the database. */
+export const wiring = {
+  workflows,
+  alarm: (env: Env) => env.ALARM,
+  deployment: (env: Env) => env.CF_VERSION_METADATA?.id,
+  environment: (env: Env) => env.LAYOVER_ENVIRONMENT,
+  publicUrl: (env: Env) => env.PUBLIC_URL,
+  queue: (env: Env) => env.QUEUE,
+  secrets: (env: Env) => [env.LAYOVER_SECRET, env.LAYOVER_SECRET_OLD],
+};
