@@ -71,6 +71,11 @@ export class Fleet implements Source {
     return this.#unticked.size > 0;
   }
 
+  /** Some process carries out a group of those that may have ended one. */
+  get hasGroup(): boolean {
+    return this.all.some(({ hasGroup }) => hasGroup);
+  }
+
   get isAtRest(): boolean {
     return this.#processes.every(({ resting }) => resting === 0);
   }

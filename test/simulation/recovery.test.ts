@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { noneMet } from "./faults.ts";
 import { drainObjection, longestWaitMs } from "./recovery.ts";
-import { Rules } from "./rules.ts";
+import { type Prospect, Rules } from "./rules.ts";
 import type { RunRows } from "./snapshot.ts";
 
 const onNode = { platform: "node", chances: noneMet(), isHintLost: false } as const;
@@ -10,7 +10,16 @@ const start = Date.UTC(2026, 0, 1, 12);
 function aRun(changes: Partial<RunRows>): RunRows {
   return {
     ...{ runId: "run 1", workflow: "program", version: 1, status: "parked", epoch: 0, isStopped: false, blocked: null },
-    ...{ turn: 1, token: null, finishedToken: null, leasedUntil: null, readyAt: start, due: start, need: start },
+    ...{
+      turn: 1,
+      token: null,
+      finishedToken: null,
+      leasedUntil: null,
+      readyAt: start,
+      due: start,
+      need: start,
+      isSuspect: false,
+    },
     ...{ dispatches: 0, lastPosition: 0, handedPosition: 0, hasPending: false, hasMail: false, end: null, records: [] },
     ...{ steps: 0, isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
     ...changes,
@@ -18,14 +27,17 @@ function aRun(changes: Partial<RunRows>): RunRows {
 }
 
 /** What is wrong at the second of two looks. */
-function wrongsAfter(waitedMs: number, { calmAt = start, ...changes }: Partial<RunRows> & { calmAt?: number } = {}) {
+function wrongsAfter(
+  waitedMs: number,
+  { calmAt = start, steppedMs = 0, groupAt = 0, ...changes }: Partial<RunRows> & Partial<Prospect> = {},
+) {
   const rules = new Rules();
   const look = (now: number) =>
     rules.check(
       { orphans: 0, bare: 0, runs: [aRun(changes)] },
       {
         ...{ alarms: [], isExact: false, graceMs: 0, since: start, now, calmAt },
-        ...{ carries: () => true, isTakenOver: false, isBeginning: true, steppedMs: 0 },
+        ...{ carries: () => true, isTakenOver: false, isBeginning: true, steppedMs, groupAt },
         longestWaitMs: (dispatches) => longestWaitMs(onNode, dispatches),
       },
     );
@@ -44,6 +56,18 @@ test("the minute counts from the last fault, and not for who is blocked or waits
   expect(wrongsAfter(90_000, { calmAt: start + 30_000 })).toEqual([]);
   expect(wrongsAfter(90_000, { isStopped: true, blocked: "for a reason" })).toEqual([]);
   expect(wrongsAfter(90_000, { need: null })).toEqual([]);
+});
+
+test("the minute counts for a suspect from the end of the group that it queues behind, and for nobody else", () => {
+  const groupAt = start + 30_000;
+  expect(wrongsAfter(90_000, { groupAt, isSuspect: true })).toEqual([]);
+  expect(wrongsAfter(90_001, { groupAt, isSuspect: true })).toHaveLength(1);
+  expect(wrongsAfter(90_000, { groupAt })).toHaveLength(1);
+});
+
+test("where the database's clock was set, a run may wait so much longer", () => {
+  expect(wrongsAfter(90_000, { steppedMs: 30_000 })).toEqual([]);
+  expect(wrongsAfter(90_001, { steppedMs: 30_000 })).toHaveLength(1);
 });
 
 test("what takes three times as long as without faults, and two waits more, takes too long to end", () => {

@@ -16,6 +16,8 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   /** Since when nothing has gone wrong. */
   readonly calmAt: number;
   readonly longestWaitMs: (dispatches: number) => number;
+  /** When a group of suspects was under way somewhere the last time. The others queue behind it, however slow it is. */
+  readonly groupAt: number;
   /** How much the database's clock was set. An instant that was stored before may be so much further away. */
   readonly steppedMs: number;
 }
@@ -52,11 +54,12 @@ export class Rules {
   }
 
   /** Why it was left alone for too long. `run`: as it stood until now. */
-  #stall(run: RunRows, { now, calmAt, carries, longestWaitMs }: Prospect): string | undefined {
+  #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
     if (isOver(run) || run.isStopped || run.need === null || !carries(run)) return undefined;
-    const from = Math.max(run.need, calmAt, this.#movedAt.get(run.runId) ?? 0);
+    const from = Math.max(run.need, calmAt, this.#movedAt.get(run.runId) ?? 0, run.isSuspect ? groupAt : 0);
     const waitedMs = now - from;
-    if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0)) return undefined;
+    // Until a process learns by an answer that the clock was set, its alarms ring so much too late.
+    if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + steppedMs) return undefined;
     return `it could be claimed, nothing went wrong any more, and nobody did so for ${waitedMs / 1_000} s`;
   }
 

@@ -83,6 +83,8 @@ class Simulation {
   #offMs = 0;
   #steppedMs = 0;
   #steppedAt = 0;
+  /** When a group of suspects was under way the last time; the database's. */
+  #groupAt = 0;
   /** When a run moved the last time; the world's. */
   #movedAt = 0;
   #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [] };
@@ -294,6 +296,7 @@ class Simulation {
     const { platform } = this.#scenario;
     const [offMs, steppedMs] = [this.#offMs, this.#steppedMs];
     const alarms = this.#outside.standing();
+    if (this.#fleet.hasGroup) this.#groupAt = now;
     this.#wrongs.push(
       ...this.#rules.check(this.#snapshot, {
         alarms: alarms.map((alarm) => ({ ...alarm, at: alarm.at + offMs, ringsAt: alarm.ringsAt + offMs })),
@@ -308,6 +311,7 @@ class Simulation {
         calmAt: beginning + this.#calmAt + offMs,
         longestWaitMs: (dispatches) =>
           longestWaitMs({ ...this.#scenario, isHintLost: this.#passage.isHintLost }, dispatches),
+        groupAt: this.#groupAt,
         steppedMs,
       }),
     );

@@ -30,6 +30,8 @@ export interface RunRows extends Leased {
   readonly readyAt: number | null;
   readonly due: number | null;
   readonly need: number | null;
+  /** It, or a branch of it, lost several leases, so that it goes in a small group. */
+  readonly isSuspect: boolean;
   readonly dispatches: number;
   readonly lastPosition: number;
   readonly handedPosition: number;
