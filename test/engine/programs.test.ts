@@ -54,6 +54,7 @@ const earlySignals: readonly SignalName[] = ["red", "green", "red", "blue", "gre
 async function play(program: Program, { deaths, failures, ...options }: PlayOptions): Promise<Played> {
   const bodies: ProgramWorld = {
     onBody: () => {},
+    nextTry: () => 1,
     die: () => world.die(),
     foreign: (ms) => world.foreign(ms),
     invite: (invitation) => outsiders.invite(invitation),

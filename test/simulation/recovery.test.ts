@@ -20,7 +20,16 @@ function aRun(changes: Partial<RunRows>): RunRows {
       need: start,
       isSuspect: false,
     },
-    ...{ dispatches: 0, lastPosition: 0, handedPosition: 0, hasPending: false, hasMail: false, end: null, records: [] },
+    ...{
+      dispatches: 0,
+      lastPosition: 0,
+      handedPosition: 0,
+      hasPending: false,
+      hasMail: false,
+      closed: [],
+      end: null,
+      records: [],
+    },
     ...{ steps: 0, isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
     ...changes,
   };

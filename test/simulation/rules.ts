@@ -86,6 +86,9 @@ function* wrongRows(run: RunRows): Generator<string> {
     yield "a signal was taken by no record that holds it";
   const takenAt = [...signals, ...answers].flatMap(({ position }) => (position === null ? [] : [position]));
   if (new Set(takenAt).size < takenAt.length) yield "one record took two signals or answers";
+  for (const { name, position } of signals)
+    if (position === null && run.closed.includes(name))
+      yield `"${name}" is closed, and a signal that came is not taken`;
   for (const name of new Set(signals.map((signal) => signal.name))) {
     const order = signals.filter((signal) => signal.name === name).map(({ position }) => position);
     const taken = order.filter((position) => position !== null);

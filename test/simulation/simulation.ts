@@ -77,6 +77,8 @@ class Simulation {
   readonly #contracts;
   /** The idempotency keys of the bodies that were carried out, by run. */
   readonly #bodies = new Map<string, Set<string>>();
+  /** How often bodies or handlers asked for something. */
+  readonly #tries = new Map<string, number>();
   /** The leases of turns that were about to begin alone, by run. */
   readonly #beginnings = new Map<string, Set<string>>();
   /** How far the database's clock is ahead of the world's, and how much it was set in all. */
@@ -253,6 +255,11 @@ class Simulation {
     return {
       onBody: (runId, key) => {
         this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
+      },
+      nextTry: (what) => {
+        const tries = (this.#tries.get(what) ?? 0) + 1;
+        this.#tries.set(what, tries);
+        return tries;
       },
       die: () => {
         const process = atWork.getStore();

@@ -30,6 +30,7 @@ select json_build_object(
         'handedPosition', s.handed_position,
         'hasPending', s.has_pending,
         'hasMail', s.has_mail,
+        'closed', coalesce(s.closed, '{}'),
         'end', coalesce(s.result, s.error),
         'records', h.records,
         'steps', h.steps,

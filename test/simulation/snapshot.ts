@@ -37,6 +37,8 @@ export interface RunRows extends Leased {
   readonly handedPosition: number;
   readonly hasPending: boolean;
   readonly hasMail: boolean;
+  /** The names of signals that it takes no more. */
+  readonly closed: readonly string[];
   /** The codec's text of the result or error. */
   readonly end: string | null;
   /** A hash of each record, by position. */

@@ -10,12 +10,16 @@ import { block, lambda, options, roundIn } from "./words.ts";
 export interface MapSpec {
   readonly verb: "map" | "mapSettled";
   readonly maxConcurrency?: number | undefined;
+  /** Its items have keys, instead of being told apart by their index. */
+  readonly isKeyed?: boolean;
   /** What is done for each item. */
   readonly parts: readonly Program[];
 }
 
-export function mapping({ verb, maxConcurrency, parts }: MapSpec): Program {
+export function mapping({ verb, maxConcurrency, isKeyed, parts }: MapSpec): Program {
   const bound = maxConcurrency === undefined ? {} : { maxConcurrency };
+  const keys = isKeyed ? { key: (_: Program, index: number) => `item ${index}` } : {};
+  const terms = options({ ...bound, key: isKeyed ? "by index" : undefined });
   const rounds = (judging: Judging) =>
     parts.map((part, round) => part.prospects({ ...judging, at: roundAt(judging.at, round) }));
   return {
@@ -24,18 +28,18 @@ export function mapping({ verb, maxConcurrency, parts }: MapSpec): Program {
     play: async (playing) => {
       const each = (part: Program, { step, index }: { step: ProgramStep; index: number }) =>
         part.play({ ...playing, step, at: roundAt(playing.at, index) });
-      if (verb === "map") return playing.step.map("each", parts, each, bound);
-      return (await playing.step.mapSettled("each", parts, each, bound)).map(settled);
+      if (verb === "map") return playing.step.map("each", parts, each, { ...bound, ...keys });
+      return (await playing.step.mapSettled("each", parts, each, { ...bound, ...keys })).map(settled);
     },
     prospects: (judging) => (verb === "map" ? together : settledOf)(rounds(judging)),
     inWords: (at) => {
       const [first] = parts;
       if (first !== undefined && new Set(parts).size > 1) {
         const items = parts.map((part, round) => lambda("{ step }", part.inWords(roundAt(at, round))));
-        return block(`await step.${verb}("each", [`, items, `], (item, { step }) => item({ step })${options(bound)})`);
+        return block(`await step.${verb}("each", [`, items, `], (item, { step }) => item({ step })${terms})`);
       }
       const each = lambda(`${roundIn(at)}, { step }`, first?.inWords(roundAt(at, roundIn(at))) ?? "undefined");
-      return `await step.${verb}("each", ${JSON.stringify([...parts.keys()])}, ${each}${options(bound)})`;
+      return `await step.${verb}("each", ${JSON.stringify([...parts.keys()])}, ${each}${terms})`;
     },
   };
 }
@@ -46,6 +50,7 @@ function maps(items: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<readonly Pro
       .record({
         verb: fc.constantFrom("map" as const, "mapSettled" as const),
         maxConcurrency: fc.constantFrom(undefined, 1, 2),
+        isKeyed: fc.constantFrom(false, false, true),
         parts: items(inner),
       })
       .map(mapping);

@@ -15,6 +15,8 @@ export interface Program {
   readonly parts: readonly Program[];
   /** The signal that it waits for. */
   readonly takes?: SignalName;
+  /** The signal whose name it closes. */
+  readonly closes?: SignalName;
   play(playing: Playing): Promise<unknown>;
   /** What may come of it in any order of events, whoever dies. */
   prospects(judging: Judging): Prospects;
@@ -34,6 +36,8 @@ export interface Playing {
 export interface ProgramWorld {
   /** The body of a step is carried out. */
   onBody(runId: string, idempotencyKey: string): void;
+  /** How often somebody was asked for this, by whatever process; counted from 1. */
+  nextTry(what: string): number;
   /** Kills the process that asks. */
   die(): Promise<never>;
   /** Something that the process awaits; without a time: for ever. */
@@ -77,6 +81,8 @@ export interface Judging {
   readonly facts: Facts;
   /** How many waits for a signal of this name the whole program has. */
   readonly takers: (name: SignalName) => number;
+  /** Whether some part of the program closes this name. */
+  readonly isClosed: (name: SignalName) => boolean;
 }
 
 /** How a verb makes its parts at random. */

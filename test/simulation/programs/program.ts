@@ -11,12 +11,14 @@ import type { RunView } from "../../../src/client/run-view.ts";
 import { all } from "./all.ts";
 import { callback } from "./callback.ts";
 import { tryCatch } from "./caught.ts";
+import { close } from "./close.ts";
 import type { ProgramHandler } from "./contract.ts";
 import { drawn } from "./drawn.ts";
 import { early } from "./early.ts";
 import { either } from "./either.ts";
 import { fail } from "./fail.ts";
 import { tryFinally } from "./finally.ts";
+import { foreign } from "./foreign.ts";
 import { left } from "./left.ts";
 import { loop } from "./loop.ts";
 import { map } from "./map.ts";
@@ -84,23 +86,32 @@ export function partsOf(program: Program): readonly Program[] {
 function prospectsOf(program: Program, facts: Facts): Prospects {
   const parts = partsOf(program);
   const takers = (name: string) => parts.filter(({ takes }) => takes === name).length;
-  return program.prospects({ at: "", facts, takers });
+  const isClosed = (name: string) => parts.some(({ closes }) => closes === name);
+  return program.prospects({ at: "", facts, takers, isClosed });
 }
 
 /** Programs whose result hangs on nothing but themselves. */
 export const orderly: fc.Arbitrary<Program> = programs(orderlyOf(leaves), orderlyOf(structures), 3);
 
-/** Any but those that kill their process. */
+/** Any but those that kill their process, close a name, or await something that is no step. */
 export const wild: fc.Arbitrary<Program> = programs(leaves, structures, 4);
 
-export const any: fc.Arbitrary<Program> = programs([...leaves, poison], structures, 4);
+export const any: fc.Arbitrary<Program> = programs([...leaves, close, poison], structures, 4, foreign);
 
 function orderlyOf(verbs: readonly Verb[]): Verb[] {
   return verbs.flatMap(({ weight, orderly }) => (orderly === undefined ? [] : [{ weight, arbitrary: orderly }]));
 }
 
-/** `nesting`: how often a part has parts, for every 2 that have none. */
-function programs(leaves: readonly Verb[], structures: readonly Verb[], nesting: number): fc.Arbitrary<Program> {
+/**
+ * `nesting`: how often a part has parts, for every 2 that have none. `first`: what one in eight begins with, as it may stand
+ * beside nothing else.
+ */
+function programs(
+  leaves: readonly Verb[],
+  structures: readonly Verb[],
+  nesting: number,
+  first?: fc.Arbitrary<Program>,
+): fc.Arbitrary<Program> {
   const oneOf = (verbs: readonly Verb[], inner: fc.Arbitrary<Program>) =>
     fc.oneof(
       { withCrossShrink: true },
@@ -116,7 +127,13 @@ function programs(leaves: readonly Verb[], structures: readonly Verb[], nesting:
       { weight: nesting, arbitrary: structure },
     );
   };
-  const parts = fc.array(atDepth(3), { minLength: 1, maxLength: 2, size: "max" });
+  const others = fc.array(atDepth(3), { minLength: 1, maxLength: 2, size: "max" });
+  const parts =
+    first === undefined
+      ? others
+      : fc
+          .tuple(fc.option(first, { nil: undefined, freq: 7 }), others)
+          .map(([one, list]) => [...(one ? [one] : []), ...list]);
   return parts.map((list) => ({ ...sequenceOf(list), [fc.toStringMethod]: () => inWords(sequenceOf(list)) }));
 }
 

@@ -4,11 +4,13 @@ import { describe, expect, test } from "vitest";
 import { allOf } from "./all.ts";
 import { answered, type CallbackSpec } from "./callback.ts";
 import { caught } from "./caught.ts";
+import { draining } from "./close.ts";
 import { drawing } from "./drawn.ts";
 import { leaving } from "./early.ts";
 import { choosing } from "./either.ts";
 import { failing } from "./fail.ts";
 import { cleaned } from "./finally.ts";
+import { awaiting } from "./foreign.ts";
 import { leftBehind } from "./left.ts";
 import { looping } from "./loop.ts";
 import { mapping } from "./map.ts";
@@ -128,6 +130,26 @@ describe("a wait", () => {
     expect(returns(two, [one, "waited in vain"], { signals })).toBe(true);
     expect(returns(two, [one, one], { signals })).toBe(false);
     expect(returns(two, [one, one], { signals: [...signals, { name: "red", payload: 1 }] })).toBe(true);
+  });
+
+  test("that drains a name returns signals of that name, and nobody waits for one after it", () => {
+    const one = { signal: "red", payload: 1 };
+    expect(returns(draining("red"), { drained: [] }, { signals })).toBe(true);
+    expect(returns(draining("red"), { drained: [one] }, { signals })).toBe(true);
+    expect(returns(draining("red"), { drained: [one, one] }, { signals })).toBe(false);
+    expect(returns(draining("red"), { drained: [one] })).toBe(false);
+    expect(returns(draining("red"), { drained: [{ signal: "blue", payload: 2 }] }, { signals })).toBe(false);
+    const closed = { name: "LayoverError", message: 'the signal "red" is closed', code: "invalid_request" };
+    expect(throws(sequenceOf([draining("red"), red]), closed)).toBe(true);
+    expect(throws(sequenceOf([draining("blue"), red]), closed)).toBe(false);
+    expect(mayWait(allOf([draining("red"), red]), { ...quiet, signals })).toBe(true);
+    expect(mayWait(allOf([draining("blue"), red]), { ...quiet, signals })).toBe(false);
+  });
+
+  test("for something that is no step returns it in the end", () => {
+    expect(returns(awaiting(4), "came at last")).toBe(true);
+    expect(returns(awaiting(4), undefined)).toBe(false);
+    expect(mayWait(awaiting(4), quiet)).toBe(false);
   });
 
   test("that stands at the end is one for a signal that was not sent", () => {
@@ -288,7 +310,20 @@ describe("parts", () => {
 });
 
 const kinds = [
-  ...["step", "sleep", "sleepUntil", "signal", "callback", "poison", "uuid", "random", "now", "fail"],
+  ...[
+    "step",
+    "sleep",
+    "sleepUntil",
+    "signal",
+    "close",
+    "foreign",
+    "callback",
+    "poison",
+    "uuid",
+    "random",
+    "now",
+    "fail",
+  ],
   ...["sequence", "scope", "all", "race", "map", "mapSettled", "caught", "finally", "either", "early", "loop", "left"],
   ...["Promise.all", "Promise.allSettled", "Promise.race", "Promise.any"],
 ];

@@ -1,6 +1,7 @@
 /** `step.waitForSignal`, with and without a timeout. What it takes says that it is a signal: nobody else may have it. */
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
+import { refusedAsClosed } from "./close.ts";
 import { type SignalName, signalNames } from "./contract.ts";
 import type { Facts, Program, Verb } from "./part.ts";
 import { eitherOf, exactly } from "./prospects.ts";
@@ -27,15 +28,18 @@ export function signalled(name: SignalName, { timeout, onTimeout = "throw" }: Wa
       if (payload !== null) return { signal: name, payload };
       return step.now().getTime() - before >= timeout ? inVain : "gave up too early";
     },
-    prospects: ({ facts, takers }) => {
+    prospects: ({ facts, takers, isClosed }) => {
       const sent = facts.signals.filter((each) => each.name === name);
       const taken = sent.map(({ payload }) => exactly({ signal: name, payload }));
       const isNull = timeout !== undefined && onTimeout === "null";
       const isThrown = timeout !== undefined && onTimeout === "throw";
       return {
         returns: eitherOf([...taken, isNull ? exactly(inVain) : undefined]),
-        throws: isThrown ? like({ name: "TimeoutError", says: `the signal "${name}"` }) : undefined,
-        mayHang: timeout === undefined && sent.length < takers(name),
+        throws: eitherOf([
+          isThrown ? like({ name: "TimeoutError", says: `the signal "${name}"` }) : undefined,
+          isClosed(name) ? refusedAsClosed(name) : undefined,
+        ]),
+        mayHang: timeout === undefined && (sent.length < takers(name) || isClosed(name)),
       };
     },
     inWords: () => `await step.waitForSignal("${name}"${options({ timeout, onTimeout: timeout && onTimeout })})`,

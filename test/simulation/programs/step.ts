@@ -17,12 +17,15 @@ export interface StepSpec {
   readonly timeout?: number;
   /** How long a success takes. */
   readonly takes?: number;
+  /** It has a key, instead of being counted. */
+  readonly isKeyed?: boolean;
   /** How many characters its result has more than it needs. */
   readonly padding?: number;
 }
 
 export function aStep(spec: StepSpec): Program {
   const { name, tries = [], maxAttempts = 4, delay = 500, timeout = 5_000, takes = 0, padding = 0 } = spec;
+  const keyAt = (at: string) => (spec.isKeyed ? { key: at || "whole" } : {});
   return {
     kind: "step",
     parts: [],
@@ -36,7 +39,7 @@ export function aStep(spec: StepSpec): Program {
           return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout, abortSignal });
         return takes === 0 ? result : world.foreign(takes).then(() => result);
       };
-      const given = await step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout });
+      const given = await step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout, ...keyAt(at) });
       return given === result ? mark : given;
     },
     prospects: ({ at, facts }) => {
@@ -52,7 +55,7 @@ export function aStep(spec: StepSpec): Program {
       const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
       const body = tries.length === 0 ? `() => ${attempts}` : `attempts(${attempts})`;
       const terms = tries.length === 0 ? {} : { maxAttempts, delay, timeout };
-      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined })})`;
+      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined, ...keyAt(at) })})`;
     },
   };
 }
@@ -68,10 +71,11 @@ const terms = {
   delay: fc.constantFrom(500, 15_000),
   timeout: fc.constantFrom(5_000, 90_000),
   takes: fc.constantFrom(0, 0, 0, 200),
+  isKeyed: fc.constantFrom(false, false, false, true),
   /** One in thirty is about as long as a result may be. */
   padding: fc.integer({ min: 0, max: 29 }).map((drawn) => (drawn === 29 ? 1_000_000 : 0)),
 };
-const calm = fc.record({ name: names, takes: terms.takes, padding: terms.padding }).map(aStep);
+const calm = fc.record({ name: names, takes: terms.takes, padding: terms.padding, isKeyed: terms.isKeyed }).map(aStep);
 const passing = fc.constantFrom<Trouble>("throws", "throws", "hangs", "is late", "asks for time");
 const shaky = fc
   .record({ ...terms, tries: fc.array(passing, { minLength: 1, maxLength: 2 }), maxAttempts: fc.constantFrom(3, 4) })
