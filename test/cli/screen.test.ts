@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { complaint } from "../../src/cli/complaint.ts";
 import { plain, print, table, wrapped } from "../../src/cli/screen.ts";
 import { fromNow, lasting } from "../../src/cli/times.ts";
+import { UsageError } from "../../src/cli/usage-error.ts";
 
 describe("a table", () => {
   const columns = [{ title: "ID", isWhole: true }, { title: "NAME" }, { title: "" }];
@@ -85,4 +87,14 @@ test("no command writes to the console by itself, past what makes others' texts 
   const folder = new URL("../../src/cli/", import.meta.url);
   const writers = readdirSync(folder).filter((file) => /\bconsole\./.test(readFileSync(new URL(file, folder), "utf8")));
   expect(writers).toEqual(["screen.ts"]);
+});
+
+test("a complaint is broken between words, where the terminal is narrow", () => {
+  const before = Object.getOwnPropertyDescriptor(process.stderr, "columns");
+  onTestFinished(
+    () => void Object.defineProperty(process.stderr, "columns", before ?? { value: undefined, configurable: true }),
+  );
+  Object.defineProperty(process.stderr, "columns", { value: 20, configurable: true, writable: true });
+  const error = new UsageError("There is no run here.", { hint: "Name it by our id of it." });
+  expect(complaint(error)).toBe("There is no run\nhere.\nName it by our id of\nit.");
 });
