@@ -23,7 +23,8 @@ function bytesOf(world: World, { runId, path, have }: ClaimTurn): number {
   const mail = [...run.signals.map(({ payload: value, takenAt }) => ({ value, takenAt })), ...run.answers];
   const untaken = mail.filter(({ takenAt }) => takenAt === undefined).map(({ value }) => value);
   const paths = run.rows.map((row) => row.path);
-  return 2 * (history + (path === undefined ? sizeOf([...untaken, ...paths]) : 0));
+  const { count, bytes } = run.flood ?? { count: 0, bytes: 0 };
+  return 2 * (history + (path === undefined ? sizeOf([...untaken, ...paths]) + bytes + 200 * count : 0));
 }
 
 function sizeOf(values: readonly (string | null)[]): number {

@@ -95,6 +95,7 @@ const starts: fc.Arbitrary<Wish> = fc.record({
   isCarried: usually(6, true, false),
   delayMs: usually(3, 0, 5 * second, 10 * minute),
   timeoutMs: usually(2, undefined, 20 * minute, 2 * day),
+  isAhead: seldom(30),
   isElsewhere: seldom(6),
   isBare: seldom(5),
   isLate,
@@ -144,6 +145,12 @@ const signals: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   isBare: seldom(6),
   isLate,
+});
+const floods: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constant("flood" as const),
+  run,
+  ofWhat: fc.constantFrom("signals" as const, "bytes"),
+  room: fc.constantFrom(0 as const, 1),
 });
 const answers: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("answer" as const),
@@ -270,8 +277,10 @@ const ticks: fc.Arbitrary<Wish> = fc.record({
   meanwhile,
 });
 
+/** A flood takes its time, so few sequences have one. */
 const wish: fc.Arbitrary<Wish> = fc.oneof(
   { weight: 3, arbitrary: starts },
+  { weight: 1, arbitrary: fc.oneof({ weight: 9, arbitrary: signals }, { weight: 1, arbitrary: floods }) },
   { weight: 12, arbitrary: turns },
   { weight: 6, arbitrary: batches },
   { weight: 14, arbitrary: claims },

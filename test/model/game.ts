@@ -13,7 +13,7 @@ import {
 } from "./make-clockwork.ts";
 import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
 import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
-import { makeAnswer, makeSignal, makeStart } from "./make-visits.ts";
+import { makeAnswer, makeFlood, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 import type { Wish } from "./wishes.ts";
 
@@ -53,6 +53,9 @@ export function make(script: Script, wish: Wish): void {
       break;
     case "signal":
       makeSignal(script, wish);
+      break;
+    case "flood":
+      makeFlood(script, wish);
       break;
     case "answer":
       makeAnswer(script, wish);

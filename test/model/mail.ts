@@ -55,6 +55,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     rows: [],
     maps: new Map(),
     signals: [],
+    flood: undefined,
     answers: [],
     attempts: [],
     occurrences: new Map(),
@@ -81,10 +82,26 @@ export function signal(world: World, namespace: string, call: SignalCall, number
     return { answer: { outcome: "duplicate", runId }, hasEffect: false };
   }
   if (run.closed.includes(name)) return { answer: { outcome: "closed", runId }, hasEffect: false };
+  const { count, bytes } = keptBy(run);
+  if (count + 1 > mostKept || bytes + payload.length > mostKeptBytes) return refused("LO007");
   run.signals.push({ number, id: call.signalId, name, payload, dedupeId, receivedAt: now, takenAt: undefined });
   const isWaited = run.rows.some((row) => isAnswered(run, row)); // a run that was set back may have an answer already
   const turn = wake(run, isWaited, now);
   return { answer: { outcome: "sent", runId, now, turn }, hasEffect: true };
+}
+
+export const mostKept = 10_000;
+export const mostKeptBytes = 16 * 1024 * 1024;
+
+/** The signals that the run has not taken. */
+export function keptBy({ signals, flood = { count: 0, bytes: 0 } }: Run): { count: number; bytes: number } {
+  const untaken = signals.filter(({ takenAt }) => takenAt === undefined);
+  const bytes = untaken.reduce((sum, { payload }) => sum + payload.length, 0);
+  return { count: untaken.length + flood.count, bytes: bytes + flood.bytes };
+}
+
+export function refused(sqlState: string): Called {
+  return { answer: { sqlState }, hasEffect: false };
 }
 
 /** Answers the turn to dispatch, or null. */

@@ -1,17 +1,17 @@
 /** Wishes of those outside: starts, signals, answers to callbacks. */
 import type { StartCall } from "../../src/postgres/wire-verbs.ts";
-import { answerCallback, findByUserId, signal, start } from "./mail.ts";
+import { answerCallback, findByUserId, keptBy, mostKept, mostKeptBytes, refused, signal, start } from "./mail.ts";
 import { text } from "./match.ts";
-import { arm, armedFor } from "./rules.ts";
+import { arm, armedFor, isOver } from "./rules.ts";
 import { pick, type Script } from "./script.ts";
-import type { AnswerWish, SignalWish, StartWish } from "./wishes.ts";
-import type { World } from "./world.ts";
+import type { AnswerWish, FloodWish, SignalWish, StartWish } from "./wishes.ts";
+import { day, signalsOffered, type World } from "./world.ts";
 
 export function makeStart(script: Script, wish: StartWish): void {
   const { world } = script;
-  const { isBare, userId, delayMs, timeoutMs, isElsewhere } = wish;
+  const { isBare, isAhead, userId, delayMs, timeoutMs, isElsewhere } = wish;
   const namespace = script.namespace(isElsewhere);
-  const runId = pick(world.ids, wish.run) ?? "";
+  const runId = isAhead ? idOfTime(world.now + day + 1) : (pick(world.ids, wish.run) ?? "");
   const call: StartCall = {
     runId,
     workflow: "order",
@@ -24,10 +24,55 @@ export function makeStart(script: Script, wish: StartWish): void {
   const readyAt = world.now + delayMs;
   const armed = isBare ? keptForNextTick(world, readyAt) : armedFor(world, [readyAt]);
   const { runId: _, ...rest } = call;
-  const words = `start ${script.letter(runId)}${isElsewhere ? " in the other namespace" : ""}: ${text(rest)}`;
+  const words = `start ${isAhead ? "a run of tomorrow" : script.letter(runId)}${isElsewhere ? " in the other namespace" : ""}: ${text(rest)}`;
   const p = { ...call, namespace, ...(armed !== undefined && { armed }) };
-  script.call("start_run", p, words, wish.isLate, (now) => start(now, namespace, call));
+  script.call("start_run", p, words, wish.isLate, (now) => (isAhead ? refused("LO006") : start(now, namespace, call)));
 }
+
+function idOfTime(at: number): string {
+  const hex = at.toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
+}
+
+/** Signals of a name that nobody waits for, until the run may keep one more or none; and two more. */
+export function makeFlood(script: Script, { run: index, ofWhat, room }: FloodWish): void {
+  const { world } = script;
+  const run = pick(
+    world.runs.filter((one) => !isOver(one) && one.flood === undefined),
+    index,
+  );
+  if (run === undefined) return;
+  const first = world.numbers.signal + 1;
+  world.numbers.signal += signalsOffered;
+  const offered = Array.from({ length: signalsOffered }, (_, place) => first + place);
+  const shown = { name: "green", payload: "x", dedupeId: undefined, receivedAt: world.now, takenAt: undefined };
+  run.signals.push(...offered.map((number) => ({ ...shown, number, id: signalIdOf(number) })));
+  const kept = keptBy(run);
+  run.flood =
+    ofWhat === "signals"
+      ? { count: mostKept - kept.count - room, bytes: mostKept - kept.count - room }
+      : { count: 1, bytes: mostKeptBytes - kept.bytes - 12 * room };
+  arm(world, [world.now]);
+  const { id: runId, flood } = run;
+  script.add(
+    "flood",
+    { runId, first, offered: signalsOffered, ...flood },
+    `flood ${script.letter(runId)} with ${ofWhat}`,
+    null,
+  );
+  for (const name of ["red", "blue"]) makeSignal(script, { ...aSignal, run: world.runs.indexOf(run), name });
+}
+
+const aSignal: Omit<SignalWish, "run" | "name"> = {
+  kind: "signal",
+  isAwaited: false,
+  dedupeId: undefined,
+  isRepeat: false,
+  byUserId: false,
+  isElsewhere: false,
+  isBare: false,
+  isLate: false,
+};
 
 export function makeSignal(script: Script, wish: SignalWish): void {
   const { world } = script;

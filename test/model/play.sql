@@ -54,7 +54,7 @@ begin
            where b.run_id = s.run_id and b.map = m.path)), '[]'),
       'signals', coalesce((
         select json_agg(json_build_array(g.number, g.position) order by g.number)
-          from layover.signal g where g.run_id = s.run_id), '[]'),
+          from layover.signal g where g.run_id = s.run_id and g.number < 1000000), '[]'),
       'callbacks', coalesce((
         select json_agg(json_build_array(k.path || '#' || k.occurrence, json_build_array(k.outcome, k.value,
             k.position)) order by (k.path || '#' || k.occurrence) collate "C")
@@ -204,6 +204,22 @@ begin
   end case;
 end $$;
 
+-- Signals that nobody waits for: some that claims offer, and more that they never do, with higher numbers.
+create function layover_test.flood(p jsonb) returns void language plpgsql volatile as $$
+declare
+  v_run   constant uuid := (p->>'runId')::uuid;
+  v_more  constant bigint := 1000000 * ('x' || right(v_run::text, 1))::bit(4)::integer;
+begin
+  insert into layover.signal (run_id, id, number, name, payload, is_parsed, received_at)
+    select v_run, gen_random_uuid(), (p->>'first')::bigint + n, 'green', 'x', true, layover.now()
+      from generate_series(0, (p->>'offered')::integer - 1) as n
+    union all
+    select v_run, gen_random_uuid(), v_more + n, 'green', repeat('x', (p->>'bytes')::integer / (p->>'count')::integer), true,
+        layover.now()
+      from generate_series(1, (p->>'count')::integer) as n;
+  update layover.run_state s set has_mail = true where s.run_id = v_run;
+end $$;
+
 create function layover_test.play(script jsonb) returns json language plpgsql volatile as $$
 declare
   v_runs    constant uuid[] := array(select jsonb_array_elements_text(script->'runs')::uuid);
@@ -219,6 +235,9 @@ begin
     begin
       if v_step->>'fn' in ('pause', 'resume', 'cancel') then
         perform layover_test.hand(v_step->>'fn', (v_step->'p'->>'runId')::uuid);
+        v_answer := null;
+      elsif v_step->>'fn' = 'flood' then
+        perform layover_test.flood(v_step->'p');
         v_answer := null;
       else
         v_looks := case when v_step->>'fn' = 'finish_turns' then layover_test.looks(v_runs) end;

@@ -11,6 +11,8 @@ export interface StartWish {
   readonly isCarried: boolean;
   readonly delayMs: number;
   readonly timeoutMs: number | undefined;
+  /** Under an id of more than a day ahead. */
+  readonly isAhead: boolean;
   readonly isElsewhere: boolean;
   readonly isBare: boolean;
   readonly isLate: boolean;
@@ -121,6 +123,14 @@ export interface SignalWish {
   readonly isBare: boolean;
   readonly isLate: boolean;
 }
+/** So many signals came before that hardly any more is kept. */
+export interface FloodWish {
+  readonly kind: "flood";
+  readonly run: number;
+  readonly ofWhat: "signals" | "bytes";
+  /** How many more. */
+  readonly room: 0 | 1;
+}
 export interface AnswerWish {
   readonly kind: "answer";
   readonly run: number;
@@ -223,6 +233,7 @@ export type Wish =
   | CrashWish
   | SignalWish
   | AnswerWish
+  | FloodWish
   | RenewWish
   | ReturnWish
   | PageWish

@@ -150,6 +150,8 @@ export interface Run {
   rows: Row[];
   maps: Map<string, { readonly slots: number | null; readonly failsFast: boolean }>;
   signals: Signal[];
+  /** More signals, which are never offered: so many of so many bytes. */
+  flood: { readonly count: number; readonly bytes: number } | undefined;
   answers: CallbackAnswer[];
   /** Of attempts that failed: place and number. */
   attempts: string[];
