@@ -160,6 +160,7 @@ export function move(
     const isAtRest = run.status === "parked" && run.rows.every(({ lease }) => lease === undefined);
     if (isRefused && !run.isBlocked && isAtRest && !hasTaker(world, run)) {
       run.isBlocked = true;
+      run.dueAt = undefined;
       continue;
     }
     if (!isSecond && !run.isBlocked && isNeededBefore(run, one, world.now)) {
