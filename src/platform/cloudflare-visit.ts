@@ -91,7 +91,7 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   const environment = read("environment", () => settings.environment?.(env)) ?? defaults.environment;
   // Without an object that rings the cron trigger does, at its pace.
   const alarm = alarms?.alarm ?? (async () => {});
-  const calls = new Calls({ query: database, namespace, alarm, isBeat: alarms === undefined, clock });
+  const calls = new Calls({ query: database, namespace, alarm, isBeat: alarms === undefined, clock, report: onError });
   const elsewhere = new Set<TurnRef>();
   const sealCallback = callbackSealer({ secrets, namespace, environment, publicUrl });
   const engineOf = (most: number) =>

@@ -137,7 +137,13 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
   const report = reportTo(tell);
   const alarm = new TimerAlarm(() => ticker.ring());
   const neighbours = withNeighbours();
-  const calls = new Calls({ query: database, namespace, alarm: neighbours?.arm ?? alarm.arm, ringers: neighbours });
+  const calls = new Calls({
+    query: database,
+    namespace,
+    alarm: neighbours?.arm ?? alarm.arm,
+    ringers: neighbours,
+    report,
+  });
   const dispatch = new InProcessDispatch({
     carryOut: async (turns, onEnd) => ticker.noteWork(await engine.carryOut(turns, onEnd)),
     concurrency,

@@ -9,7 +9,7 @@ import { type Alarm, type Query, QueryError } from "../core/ports.ts";
 import { Alarms } from "./alarms.ts";
 import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import { consequenceOf } from "./consequence.ts";
-import { checkFit, type KnownSchema } from "./schema-fit.ts";
+import { checkFit, type KnownSchema, otherFunctions } from "./schema-fit.ts";
 import type * as wire from "./wire.ts";
 import type * as verbs from "./wire-verbs.ts";
 
@@ -31,6 +31,8 @@ export interface CallsOptions {
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
+  /** Is told once where the database has functions of another release. */
+  readonly report?: ((error: unknown, doing: string) => void) | undefined;
   /** Where the alarm rings in listed processes, as a timer is gone with its process. */
   readonly ringers?: Ringers | undefined;
 }
@@ -277,6 +279,13 @@ export class Calls {
     }
   }
 
+  /** @throws LayoverError `wrong_schema` */
+  #checkFit(schema: KnownSchema): void {
+    checkFit(schema);
+    const other = this.clock.isKnown ? undefined : otherFunctions(schema);
+    if (other !== undefined) this.#options.report?.(other, "asking the database what it is");
+  }
+
   async #send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
     const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
     const parameters = call === undefined ? [] : [JSON.stringify({ ...this.#common, ...call })];
@@ -286,7 +295,7 @@ export class Calls {
       try {
         const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
         // Where it throws, the time stays unknown: so the next call asks again.
-        if (name === "read_clock") checkFit(answer);
+        if (name === "read_clock") this.#checkFit(answer);
         const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
         if (isStep) await this.alarms.rearm().catch(() => {}); // what failed stands no longer: who needs it arms it
         return answer;

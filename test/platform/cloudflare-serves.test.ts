@@ -3,7 +3,8 @@
 import { workflow } from "layover";
 import { type AlarmNamespace, LayoverAlarm, type QueueProducer, serve } from "layover/cloudflare";
 import { expect, test } from "vitest";
-import { newestMigration } from "../../src/postgres/schema-fit.ts";
+import type { LayoverEvent } from "../../src/engine/events.ts";
+import { newestMigration, ownRelease } from "../../src/postgres/schema-fit.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 interface Env {
@@ -11,13 +12,21 @@ interface Env {
   readonly QUEUE: QueueProducer;
 }
 
+interface Told {
+  /** The release of the functions in its database. */
+  readonly functions?: string;
+  readonly onEvent?: (event: LayoverEvent) => void;
+}
+
 /** Postgres, as far as a tick asks it; and who ticked. */
-function served(name: string, ticked: string[]) {
+function served(name: string, ticked: string[], { functions = ownRelease, onEvent }: Told = {}) {
   let noted: string | undefined;
   const query = async (text: string, [parameter]: readonly unknown[] = []) => {
     const call = parameter === undefined ? {} : JSON.parse(String(parameter));
     if (text.includes("note_deployment")) noted = call.deployment;
-    if (!text.includes("list_due")) return [{ answer: { now: Date.now(), pruned: 0, migration: newestMigration } }];
+    if (!text.includes("list_due")) {
+      return [{ answer: { now: Date.now(), pruned: 0, migration: newestMigration, functions } }];
+    }
     ticked.push(name);
     const isNew = noted !== call.deployment;
     return [{ answer: { now: Date.now(), isOurs: true, isNew, runs: [], nextDueAt: null } }];
@@ -30,6 +39,7 @@ function served(name: string, ticked: string[]) {
     secrets: () => ["a root secret of at least 32 bytes, for tests"],
     queue: (env) => env.QUEUE,
     alarm: (env) => env.ALARM,
+    ...(onEvent && { onEvent }),
   });
 }
 
@@ -52,4 +62,16 @@ test("they tick together, each once for a deployment, and once for a minute that
   await object.put({ [`minute/${String(longAgo).padStart(10, "0")}`]: 1 });
   await cron();
   expect(ticked.toSorted()).toEqual(["a", "b"]);
+});
+
+test("a Worker says once that the functions in its database are of another release, and ticks", async () => {
+  const ticked: string[] = [];
+  const events: LayoverEvent[] = [];
+  const env: Env = { QUEUE: { sendBatch: async () => {} } };
+  const worker = served("a", ticked, { functions: "0.0.9", onEvent: (event) => events.push(event) });
+  for (let minute = 0; minute < 3; minute += 1) {
+    await worker.scheduled({ scheduledTime: 0, cron: "* * * * *" }, env);
+  }
+  expect(ticked).toHaveLength(3);
+  expect(events).toMatchObject([{ kind: "error", code: "wrong_schema" }]);
 });

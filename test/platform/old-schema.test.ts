@@ -1,6 +1,7 @@
 /** Code that meets a database of another release says so at once, and serves as soon as that is put right. */
 import { expect, onTestFinished, test } from "vitest";
 import { workflow } from "../../src/core/contract.ts";
+import type { LayoverEvent } from "../../src/engine/events.ts";
 import { startInProcess } from "../../src/platform/in-process.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -9,8 +10,8 @@ const database = testDatabase({ perTest: true });
 const ping = workflow({ name: "ping", version: 1 });
 const pingWorkflow = ping.handler(({ step }) => step.run("ping", () => {}));
 
-async function start() {
-  const process = await startInProcess({ workflows: [pingWorkflow], database: database.query });
+async function start(onEvent?: (event: LayoverEvent) => void) {
+  const process = await startInProcess({ workflows: [pingWorkflow], database: database.query, onEvent });
   onTestFinished(async () => await process.close());
   return process;
 }
@@ -49,4 +50,32 @@ test("a process serves on a newer schema, unless that is one which older code do
     code: "wrong_schema",
     message: `this database has migration ${next}, after which this version of layover does not work`,
   });
+});
+
+test.each([
+  ["an older release", "version = '0.0.9'", "release 0.0.9"],
+  ["a newer release", "version = '99.0.0'", "release 99.0.0"],
+  ["no release, as a migrate was cut off", "checksum = ''", "no whole release"],
+])("a process says once that the functions are of %s, and serves", async (_, assignment, theirs) => {
+  await database.query(`update layover.function_set set ${assignment}`);
+  const events: LayoverEvent[] = [];
+  const { client } = await start((event) => events.push(event));
+  for (let number = 0; number < 3; number += 1) await (await client.start(ping)).result({ wait: "20s" });
+  expect(events.filter(({ kind }) => kind === "error")).toEqual([
+    {
+      kind: "error",
+      code: "wrong_schema",
+      doing: "asking the database what it is",
+      error: expect.objectContaining({
+        message: expect.stringContaining(`the functions in the database are of ${theirs}`),
+      }),
+    },
+  ]);
+});
+
+test("a process says nothing of functions of its own release", async () => {
+  const events: LayoverEvent[] = [];
+  const { client } = await start((event) => events.push(event));
+  await (await client.start(ping)).result({ wait: "20s" });
+  expect(events.filter(({ kind }) => kind === "error")).toEqual([]);
 });

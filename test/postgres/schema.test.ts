@@ -7,7 +7,8 @@ import { PGlite } from "@electric-sql/pglite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { migrate, migrationSql } from "../../src/postgres/migrate.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
-import { newestMigration } from "../../src/postgres/schema-fit.ts";
+import { newestMigration, ownRelease } from "../../src/postgres/schema-fit.ts";
+import { ownVersion } from "../../src/postgres/sql-files.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 import { dumpSchema } from "./schema-dump.ts";
 
@@ -30,7 +31,8 @@ if (process.env["UPDATE_SCHEMA"]) {
     test("is written down anew", async () => {
       writeFileSync(file, await dumpSchema(database.query));
       const source = readFileSync(fitFile, "utf8");
-      writeFileSync(fitFile, source.replace(/(newestMigration = )\d+/, `$1${migrationCount()}`));
+      const numbered = source.replace(/(newestMigration = )\d+/, `$1${migrationCount()}`);
+      writeFileSync(fitFile, numbered.replace(/(ownRelease = )"[^"]*"/, `$1"${ownVersion()}"`));
     });
   });
 }
@@ -46,6 +48,7 @@ describe("the schema", () => {
 
   test("is the one whose number the code knows", () => {
     expect(newestMigration).toBe(migrationCount());
+    expect(ownRelease).toBe(ownVersion());
   });
 
   test("is the same when its SQL is run by hand", async () => {
