@@ -34,7 +34,7 @@ describe("the state machine in Postgres", () => {
     for (const client of clients) await client.end();
   });
 
-  const timeout = 120_000 + 160 * count;
+  const timeout = 120_000 + 320 * count;
   test(`does what the reference model does, over ${count} sequences of random commands`, { timeout }, async () => {
     const outcomes = new Map<string, number>();
     const failures = await Promise.all(
