@@ -55,6 +55,7 @@ async function play(program: Program, { deaths, failures, ...options }: PlayOpti
   const bodies: ProgramWorld = {
     onBody: () => {},
     nextTry: () => 1,
+    beckon: () => {},
     die: () => world.die(),
     foreign: (ms) => world.foreign(ms),
     invite: (invitation) => outsiders.invite(invitation),

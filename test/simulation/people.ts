@@ -99,6 +99,12 @@ export class People implements Source {
     for (const letter of plan.letters) this.#act(() => this.#send(contract, runId, letter));
   }
 
+  /** Sends a signal in a moment. */
+  beckon(contract: ProgramContract, { runId, ...letter }: { runId: string } & Pick<Letter, "name" | "payload">): void {
+    const atMs = this.#options.chance.below(100);
+    this.#act(() => this.#send(contract, runId, { ...letter, atMs, isTwice: false, insists: true }));
+  }
+
   invite(
     contract: ProgramContract,
     { runId, token, plan }: { runId: string; token: string; plan: CallbackPlan },

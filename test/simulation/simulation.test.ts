@@ -69,6 +69,11 @@ const plants = [
     "pick_due(armed jsonb, need timestamptz) returns timestamptz language sql stable as $$ select need + interval '5 minutes' $$",
     /W does not hold/,
   ],
+  [
+    "a name is closed over a signal that came meanwhile",
+    "has_come(run uuid, epoch integer, f jsonb) returns boolean language sql volatile as 'select false'",
+    /is closed, and a signal that came is not taken/,
+  ],
 ] as const;
 
 test.each(plants)(

@@ -270,6 +270,7 @@ class Simulation {
         new Promise((resolve) => {
           if (ms !== undefined) atWork.getStore()?.timers.after(ms, resolve);
         }),
+      beckon: (letter) => this.#people.beckon(this.#contractOf(indexOf(letter.runId)), letter),
       invite: (invitation) => this.#people.invite(this.#contractOf(indexOf(invitation.runId)), invitation),
     };
   }

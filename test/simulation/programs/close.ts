@@ -1,9 +1,10 @@
 /**
- * `step.close`: takes the signals of a name until none is there, and refuses those that come later. Whoever waits for the
+ * `step.close`: asks somebody for a signal, which comes at about the time of the closing. Takes the signals of a name until none is there, and refuses those that come later. Whoever waits for the
  * name after that is refused as well, and whoever waits beside it may wait for ever.
  */
 import fc from "fast-check";
 import { type SignalName, signalNames } from "./contract.ts";
+import { crashed } from "./crashed.ts";
 import type { Program, Verb } from "./part.ts";
 import { eitherOf, exactly, type Match } from "./prospects.ts";
 import { like, type Thrown } from "./thrown.ts";
@@ -14,7 +15,11 @@ export function draining(name: SignalName): Program {
     kind: "close",
     parts: [],
     closes: name,
-    play: async ({ step }) => {
+    play: async ({ step, runId, at, world }) => {
+      await step.run("ask", ({ idempotencyKey }) => {
+        world.onBody(runId, idempotencyKey);
+        world.beckon({ runId, name, payload: 1_000 + world.nextTry(`${runId} ${at}`) });
+      });
       const drained: unknown[] = [];
       do {
         let payload = await step.waitForSignal(name, { timeout: 0, onTimeout: "null" });
@@ -28,7 +33,11 @@ export function draining(name: SignalName): Program {
     prospects: ({ facts }) => {
       const sent = facts.signals.filter((each) => each.name === name);
       const taken = eitherOf(sent.map(({ payload }) => exactly({ signal: name, payload })));
-      return { returns: (found) => isDrained(found, taken), throws: refusedAsClosed(name), mayHang: false };
+      return {
+        returns: (found) => isDrained(found, taken),
+        throws: eitherOf([refusedAsClosed(name), crashed(facts.beginnings ?? 0)]),
+        mayHang: false,
+      };
     },
     inWords: () => `await drained("${name}", ${lambda("", `await step.close("${name}")`)})`,
   };

@@ -42,6 +42,8 @@ export interface ProgramWorld {
   die(): Promise<never>;
   /** Something that the process awaits; without a time: for ever. */
   foreign(ms?: number): Promise<void>;
+  /** Somebody outside is asked for a signal, and sends it in a moment. */
+  beckon(letter: { readonly runId: string; readonly name: SignalName; readonly payload: number }): void;
   /** Somebody outside is asked for an answer; again, where the body is carried out again. */
   invite(invitation: { readonly runId: string; readonly token: string; readonly plan: CallbackPlan }): void;
 }
