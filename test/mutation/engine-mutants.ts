@@ -254,8 +254,8 @@ export const orderings: readonly Ordering[] = [
     name: "what died before is dispatched among others",
     file: tick,
     why: "What kills its process would kill the work of all that are claimed along with it.",
-    find: "if (isReady) refs.push({ ref: together(groupSize, { runId, turn }), delayMs: 0 });",
-    replace: "if (isReady) refs.push({ ref: { runId, turn }, delayMs: 0 });",
+    find: "if (isReady) refs.push(together(groupSize, { runId, turn }));",
+    replace: "if (isReady) refs.push({ runId, turn });",
   },
   {
     name: "one group, with all others",

@@ -50,7 +50,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Costs time only: says to an index or to the planner what the other conditions, or what is taken of the rows, say already.",
     mutants: [
-      "list_due: s.due_at >= coalesce(v_after, '-infinity') → true",
       "list_due: limit v_limit → nothing",
       "list_due: limit v_limit → nothing (2)",
       "list_runs: limit 1 → nothing",

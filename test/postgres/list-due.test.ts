@@ -56,6 +56,29 @@ describeEachPostgres("among many runs that are over", (database) => {
     }
   });
 
+  test("a page of runs that are due at one instant touches its own", async () => {
+    const due = "timestamptz '2026-01-01'";
+    await database.query(`with made as (
+      insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+        select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'crowd', 'order', 1, '0null', true, ${due}
+          from generate_series(1, 20000) as n returning id)
+      insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at, due_at)
+        select id, 'crowd', 'parked', ${due}, ${due}, ${due} from made`);
+    const after = { dueAt: Date.parse("2026-01-01Z"), runId: "00000000-0000-7000-8000-000000010000" };
+    for (const isNew of [false, true]) {
+      const call = JSON.stringify({ ...terms, namespace: "crowd", environment: "crowd", isNew, limit: 10, after });
+      const { rows } = await database.pool.query(
+        `explain (analyze, buffers, format json) select layover.list_due('${call}')`,
+      );
+      const [{ Plan: plan }] = Plan.parse(rows[0]["QUERY PLAN"]);
+      expect(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]).toBeLessThan(600);
+      const [row] = await database.query("select layover.list_due($1) as answer", [call]);
+      expect(row).toMatchObject({
+        answer: { runs: { length: 10, 0: { runId: "00000000-0000-7000-8000-000000010001" } } },
+      });
+    }
+  });
+
   test("pages follow each other, blocked runs last", async () => {
     const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
     const seen: string[] = [];

@@ -28,6 +28,8 @@ declare
   v_until timestamptz;
   v_after constant timestamptz := layover.from_ms((p->'after'->>'dueAt')::bigint);
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
+  v_from  constant timestamptz := coalesce(v_after, '-infinity');
+  v_from_run constant uuid := coalesce(v_after_run, '00000000-0000-0000-0000-000000000000');
   v_runs  json;
 begin
   if p ? 'environment' and layover.find_mismatch(p) is not null then
@@ -77,9 +79,8 @@ begin
           (select s.run_id, s.due_at
              from layover.run_state s join layover.run r on r.id = s.run_id
             where (v_after_run is null or v_after is not null)
-              and s.namespace = p->>'namespace' and s.due_at <= v_until and s.due_at >= coalesce(v_after, '-infinity')
+              and s.namespace = p->>'namespace' and s.due_at <= v_until and (s.due_at, s.run_id) > (v_from, v_from_run)
               and layover.is_carried_here(p, r.workflow, r.version)
-              and (v_after is null or (s.due_at, s.run_id) > (v_after, v_after_run))
               and (not v_is_new or s.due_at <= v_soon or s.ready_at <= v_now
                 or (s.has_pending and exists (
                   select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
