@@ -11,7 +11,7 @@ import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { playing } from "./programs/program.ts";
-import type { Scenario } from "./scenario.ts";
+import type { Deployment, Scenario } from "./scenario.ts";
 import type { Site } from "./site.ts";
 
 export interface FleetOptions {
@@ -32,12 +32,16 @@ const environment = "default";
 const stack = "stack";
 /** So little that the history of one run with long results may fill it. */
 const claimBytes = 2_000_000;
+/** Neighbours ask each other every 20 seconds, and two questions without an answer are enough. */
+const missedMs = 40_000;
 /** As pg.ts has it. */
 const answersWithinMs = 15_000;
 
 export class Fleet implements Source {
   readonly #options: FleetOptions;
   #processes: Process[] = [];
+  /** Processes of earlier deployments that were asked to end, and have not yet. */
+  #ending: Process[] = [];
   /** How many deployments there were. */
   #deployments = 0;
   #born = 0;
@@ -58,7 +62,7 @@ export class Fleet implements Source {
   }
 
   get all(): readonly Process[] {
-    return this.#processes;
+    return [...this.#processes, ...this.#ending];
   }
 
   /** Those that take something now. */
@@ -77,7 +81,7 @@ export class Fleet implements Source {
   }
 
   get isAtRest(): boolean {
-    return this.#processes.every(({ resting }) => resting === 0);
+    return this.all.every(({ resting }) => resting === 0);
   }
 
   /** Whether the live deployment carries the version. */
@@ -90,15 +94,15 @@ export class Fleet implements Source {
     const next = this.#next;
     const isDue = next !== undefined && next.atMs <= time();
     return [
-      ...(isDue ? [{ what: () => deploymentInWords(next), act: () => this.#deploy() }] : []),
-      ...this.#processes
+      ...(isDue ? [{ what: () => deploymentInWords(next), act: () => this.#deploy(next) }] : []),
+      ...this.all
         .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= time())
         .map(({ name, timers }) => ({ what: () => `${name}: a timer fires`, act: () => timers.fire() })),
     ];
   }
 
   next(): number | undefined {
-    return earliest([this.#next?.atMs, ...this.#processes.map(({ timers }) => timers.next)]);
+    return earliest([this.#next?.atMs, ...this.all.map(({ timers }) => timers.next)]);
   }
 
   crash(process: Process): void {
@@ -108,7 +112,8 @@ export class Fleet implements Source {
     this.#options.note(() => `… ${process.name} dies`);
     process.die();
     this.#options.outside().lose(process);
-    if (this.#isInMemory) this.#unticked.add(this.#processes.indexOf(process));
+    if (this.#ending.includes(process)) this.#hasEnded(process, missedMs);
+    else if (this.#isInMemory) this.#unticked.add(this.#processes.indexOf(process));
   }
 
   revive(): void {
@@ -152,8 +157,9 @@ export class Fleet implements Source {
   }
 
   end(): void {
-    const left = this.#processes;
+    const left = this.all;
     this.#processes = [];
+    this.#ending = [];
     for (const process of left) process.die();
   }
 
@@ -178,7 +184,7 @@ export class Fleet implements Source {
     }
   }
 
-  #deploy(): void {
+  #deploy({ graceMs }: Deployment): void {
     this.#deployments += 1;
     this.changedAt = this.#options.time();
     this.isNew = true;
@@ -187,8 +193,12 @@ export class Fleet implements Source {
     const count = platform === "embedded" ? 1 : processes;
     this.#processes = [];
     for (const process of old) {
-      process.die();
-      this.#options.outside().lose(process);
+      if (platform === "node" && graceMs !== undefined) {
+        this.#askToEnd(process, graceMs);
+      } else {
+        process.die();
+        this.#options.outside().lose(process);
+      }
     }
     this.#unticked.clear();
     this.#processes = Array.from({ length: count }, (_, index) => {
@@ -196,6 +206,28 @@ export class Fleet implements Source {
       return this.#beget(index);
     });
     this.#options.outside().deployed();
+  }
+
+  /** As a process of its own does it when it is asked to end (in-process.ts). */
+  #askToEnd(process: Process, graceMs: number): void {
+    this.#ending.push(process);
+    process.engine.close();
+    this.#options.outside().end?.(process);
+    const giveBack = async () => {
+      process.engine.abandon();
+      await process.engine.giveBack();
+      this.#options.note(() => `… ${process.name} has ended`);
+      process.die();
+      this.#hasEnded(process, 0);
+    };
+    process.timers.after(graceMs, () => void giveBack());
+  }
+
+  /** It is gone; another process looks at what it has left, once it knows. */
+  #hasEnded(process: Process, knownInMs: number): void {
+    this.changedAt = this.#options.time();
+    this.#ending = this.#ending.filter((other) => other !== process);
+    this.#options.outside().lookAfter?.(knownInMs);
   }
 
   #settle(deployment: string): void {
@@ -255,6 +287,7 @@ export class Fleet implements Source {
   }
 }
 
-function deploymentInWords({ without }: { readonly without: number | undefined }): string {
-  return `a deployment${without === undefined ? "" : ` without version ${without + 1}`}`;
+function deploymentInWords({ without, graceMs }: Deployment): string {
+  const grace = graceMs === undefined ? "" : `, after which the old processes have ${graceMs / 1_000} s to end`;
+  return `a deployment${without === undefined ? "" : ` without version ${without + 1}`}${grace}`;
 }

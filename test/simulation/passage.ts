@@ -31,8 +31,8 @@ export interface PassageOptions {
 const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
-/** SQL functions after whose answer the client dispatches what they made ready. */
-const hinting = new Set(["start_run", "send_signal", "answer_callback"]);
+/** SQL functions after whose answer somebody dispatches what they made ready, or has others look at it. */
+const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases"]);
 /** SQL functions after which everything stands as before. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 

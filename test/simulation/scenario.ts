@@ -63,17 +63,22 @@ export interface Deployment {
   readonly atMs: number;
   /** The version that it does not carry: the n-th run's. Undefined: it carries all. */
   readonly without: number | undefined;
+  /**
+   * How long the processes before it may still end what they have begun, where they are asked to end. Undefined: they are
+   * gone at once.
+   */
+  readonly graceMs: number | undefined;
 }
 
 /** They follow each other, and the last one carries everything. */
 function deploymentsOf(
   first: number | undefined,
-  later: readonly (readonly [atMs: number, without: number | undefined])[],
+  later: readonly (readonly [atMs: number, without: number | undefined, graceMs: number | undefined])[],
 ): readonly Deployment[] {
-  const all = [{ atMs: 0, without: first }];
-  for (const [gapMs, without] of later) all.push({ atMs: (all.at(-1)?.atMs ?? 0) + gapMs, without });
+  const all: Deployment[] = [{ atMs: 0, without: first, graceMs: undefined }];
+  for (const [gapMs, without, graceMs] of later) all.push({ atMs: (all.at(-1)?.atMs ?? 0) + gapMs, without, graceMs });
   const last = all.at(-1);
-  if (last?.without !== undefined) all.push({ atMs: last.atMs + 600_000, without: undefined });
+  if (last?.without !== undefined) all.push({ atMs: last.atMs + 600_000, without: undefined, graceMs: last.graceMs });
   return all;
 }
 
@@ -125,7 +130,7 @@ const chances: fc.Arbitrary<Chances> = fc
   .tuple(...fates.map((fate) => (fate === "is held" ? fc.constantFrom(0, 50, 400) : fc.constantFrom(0, 0, 5, 20, 60))))
   .map((drawn) => Object.fromEntries(fates.map((fate, index) => [fate, drawn[index] ?? 0])) as Chances);
 
-export const scenario: fc.Arbitrary<Scenario> = fc.record({
+const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
   platform: fc.constantFrom(...platforms),
   processes: fc.constantFrom(2, 2, 1, 3),
   maxSteps: fc.constantFrom(1, 1, 4),
@@ -135,7 +140,9 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   deployments: fc
     .tuple(
       fc.constantFrom(undefined, undefined, undefined, 0, 1),
-      fc.array(fc.tuple(minutes(20), fc.constantFrom(undefined, 0)), { maxLength: 2 }),
+      fc.array(fc.tuple(minutes(20), fc.constantFrom(undefined, 0), fc.constantFrom(undefined, 0, 1_000, 10_000)), {
+        maxLength: 2,
+      }),
     )
     .map(([without, later]) => deploymentsOf(without, later)),
   clockSteps,
@@ -143,4 +150,14 @@ export const scenario: fc.Arbitrary<Scenario> = fc.record({
   focus: fc.option(fc.constantFrom(...focuses), { nil: undefined, freq: 2 }),
   troubles: fc.integer({ min: 0, max: 12 }),
   seed: fc.noShrink(fc.nat()),
+});
+
+/** Who is asked to end has work under way more often than by chance. */
+export const scenario = drawnAlone.map((drawn) => {
+  const [first, second, ...later] = drawn.deployments;
+  const [run] = drawn.runs;
+  if (first === undefined || run === undefined || second?.graceMs === undefined) return drawn;
+  const gapMs = run.startAtMs + 1_000 - second.atMs;
+  const moved = [second, ...later].map((each) => ({ ...each, atMs: each.atMs + gapMs }));
+  return { ...drawn, deployments: [first, ...moved] };
 });

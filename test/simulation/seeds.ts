@@ -85,8 +85,8 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
     ...clockSteps.map(({ atMs, byMs }) => `At ${seconds(atMs)} the database's clock is set by ${seconds(byMs)}.`),
     ...deployments.map(
-      ({ atMs, without }) =>
-        `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}.`,
+      ({ atMs, without, graceMs }) =>
+        `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}${graceMs === undefined ? "" : `, and ${seconds(graceMs)} of grace for the one before it`}.`,
     ),
     faults.length === 0 || troubles === 0
       ? "Nothing goes wrong."

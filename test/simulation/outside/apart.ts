@@ -1,17 +1,29 @@
-/** Processes that share nothing but the database: each has dispatches and alarms of its own, which are lost with it. */
+/**
+ * Processes that share nothing but the database: each has dispatches and alarms of its own, which are lost with it. One that
+ * was asked to end has its neighbours keep what it arms, and look after it (src/platform/neighbours.ts).
+ */
+import type { Alarm } from "../../../src/core/ports.ts";
 import { earliest } from "../../engine/course.ts";
 import type { Process } from "../../engine/process.ts";
 import type { Ground, Outside } from "./outside.ts";
+
+/** What one process has to itself. */
+export interface Own extends Outside {
+  readonly alarm: Alarm;
+  /** A tick in so many milliseconds, which looks at what others may have missed. */
+  lookAhead(ms: number): void;
+}
 
 export class Apart implements Outside {
   readonly isExact = false;
   readonly graceMs = 0;
   readonly #ground: Ground;
-  readonly #make: (ground: Ground) => Outside;
+  readonly #make: (ground: Ground, elsewhere: () => Alarm | undefined) => Own;
   /** By the timers of the process. */
-  readonly #own = new Map<object, Outside>();
+  readonly #own = new Map<object, Own>();
 
-  constructor(ground: Ground, make: (ground: Ground) => Outside) {
+  /** `elsewhere`: where it rings what a process arms that was asked to end. */
+  constructor(ground: Ground, make: (ground: Ground, elsewhere: () => Alarm | undefined) => Own) {
     this.#ground = ground;
     this.#make = make;
   }
@@ -19,7 +31,8 @@ export class Apart implements Outside {
   readonly ports: Outside["ports"] = (within) => {
     const { timers } = within;
     const processes = () => this.#ground.processes().filter((process) => process.timers === timers);
-    const own = this.#make({ ...this.#ground, processes });
+    const elsewhere = () => (this.#own.has(timers) ? undefined : this.#all[0]?.alarm);
+    const own = this.#make({ ...this.#ground, processes }, elsewhere);
     this.#own.set(timers, own);
     return own.ports(within);
   };
@@ -40,9 +53,17 @@ export class Apart implements Outside {
     this.#own.delete(process.timers);
   }
 
+  end(process: Process): void {
+    this.lose(process);
+  }
+
+  lookAfter(ms: number): void {
+    this.#all[0]?.lookAhead(ms);
+  }
+
   deployed(): void {} // each process begins with a tick
 
-  get #all(): readonly Outside[] {
+  get #all(): readonly Own[] {
     return [...this.#own.values()];
   }
 }

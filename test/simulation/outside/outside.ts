@@ -18,6 +18,10 @@ export interface Outside extends Source {
   standing(): readonly StandingAlarm[];
   /** A process died: what becomes of what it was about. */
   lose(process: Process): void;
+  /** A process was asked to end: it takes nothing any more, and what it arms is to ring elsewhere. */
+  end?(process: Process): void;
+  /** Another process is to look, after this time, at what one has left that was asked to end. */
+  lookAfter?(ms: number): void;
   /** New code was deployed: it is to look at everything once. */
   deployed(): void;
 }

@@ -1,6 +1,7 @@
 /** The delivery rules of each platform, as its documents state them (links beside each). */
+import type { Alarm } from "../../../src/core/ports.ts";
 import { bare, type Process } from "../../engine/process.ts";
-import { Apart } from "./apart.ts";
+import { Apart, type Own } from "./apart.ts";
 import { type BellRules, Bells } from "./bells.ts";
 import { Cloudflare } from "./cloudflare.ts";
 import { Cron } from "./cron.ts";
@@ -55,35 +56,39 @@ export function outsideOf(platform: PlatformName, ground: Ground): Outside {
     case "cron":
       return new RuledOutside(new Deliveries(request, ground), new Cron(ground));
     case "node":
-      return new Apart(ground, (own) => inMemory(own));
+      return new Apart(ground, inMemory);
     case "embedded":
       return inMemory(ground);
   }
 }
 
-function inMemory(ground: Ground): RuledOutside {
+function inMemory(ground: Ground, elsewhere: () => Alarm | undefined = () => undefined): Own {
   const bells = new Bells(timers, ground);
-  const onFailed = (process: Process): void => {
-    ground.looksAhead(process);
-    bells.ringIn(1_000);
+  const lookAhead = (ms: number): void => {
+    for (const process of ground.processes()) ground.looksAhead(process);
+    bells.ringIn(ms);
   };
-  return new RuledOutside(new Deliveries({ ...inProcess, onFailed }, ground), bells);
+  const onFailed = () => lookAhead(1_000);
+  const alarm: Alarm = (instants) => (elsewhere() ?? bells.alarm)(instants);
+  const deliveries = new Deliveries({ ...inProcess, onFailed }, ground);
+  return Object.assign(new RuledOutside(deliveries, bells, alarm), { lookAhead });
 }
 
 /** Dispatches and alarms of one platform. */
 class RuledOutside implements Outside {
   readonly deliveries: Deliveries;
   readonly bells: Bells | Cron;
+  readonly alarm: Alarm;
 
-  constructor(deliveries: Deliveries, bells: Bells | Cron) {
+  constructor(deliveries: Deliveries, bells: Bells | Cron, alarm = bells.alarm) {
     this.deliveries = deliveries;
     this.bells = bells;
+    this.alarm = alarm;
   }
 
   readonly ports: Outside["ports"] = (within) => {
     const { dispatch } = this.deliveries;
-    const { alarm } = this.bells;
-    return bare({ dispatch, alarm, isBeat: this.bells instanceof Cron })(within);
+    return bare({ dispatch, alarm: this.alarm, isBeat: this.bells instanceof Cron })(within);
   };
 
   readonly graceMs = 0;

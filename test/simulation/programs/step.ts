@@ -70,7 +70,7 @@ const terms = {
   name: names,
   delay: fc.constantFrom(500, 15_000),
   timeout: fc.constantFrom(5_000, 90_000),
-  takes: fc.constantFrom(0, 0, 0, 200),
+  takes: fc.constantFrom(0, 0, 0, 200, 3_000),
   isKeyed: fc.constantFrom(false, false, false, true),
   /** One in thirty is about as long as a result may be. */
   padding: fc.integer({ min: 0, max: 29 }).map((drawn) => (drawn === 29 ? 1_000_000 : 0)),
