@@ -133,10 +133,6 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "A run that is over is not blocked: its finish says so in the same update. (The partial index is on blocked runs.)",
-    mutants: ["list_due: s.ended_at is null → true"],
-  },
-  {
     why: "What has a token was ready when it was claimed.",
     mutants: ["claim_branch: b.token is null → true"],
   },
