@@ -60,7 +60,6 @@ export class Outages {
   readonly #site: Site;
   readonly #options: OutagesOptions;
   readonly #watcher: Watcher;
-  #backMs = 0;
 
   constructor(site: Site, options: OutagesOptions, watcher: Watcher) {
     this.#site = site;
@@ -77,16 +76,20 @@ export class Outages {
     this.undisturbedMs = Math.round(Math.max(0, ...this.#watcher.lives));
     let left: readonly Kind[] = [];
     for (let isComplete = false; !isComplete || performance.now() < endsAt; isComplete ||= left.length === 0) {
-      if (left.length === 0) left = kinds;
-      // The clock last: those who wait for it do nothing meanwhile.
-      const others = left.filter((kind) => kind !== "clock back");
-      const kind = chance.pick(others.length === 0 ? left : others);
+      if (left.length === 0) left = kinds.filter((kind) => kind !== "clock back");
+      const kind = chance.pick(left);
       left = left.filter((other) => other !== kind);
       await delay(calmMs + chance.below(calmMs));
-      this.struck[kind] += 1;
-      await this.#strike(kind);
-      await this.#untilOver(kind);
+      await this.#endure(kind);
     }
+    // Last and once: those who wait for the clock do nothing for five minutes.
+    await this.#endure("clock back");
+  }
+
+  async #endure(kind: Kind): Promise<void> {
+    this.struck[kind] += 1;
+    await this.#strike(kind);
+    await this.#untilOver(kind);
   }
 
   async #strike(kind: Kind): Promise<void> {
@@ -110,10 +113,9 @@ export class Outages {
           ? this.#refuseInserts()
           : this.#fill(this.#options.smallDisk));
       case "clock back":
-        this.#backMs += stepMs;
-        await this.#say(
+        return await this.#say(
           `create or replace function layover.now() returns timestamptz language sql volatile
-             as $$ select clock_timestamp() - interval '${this.#backMs} milliseconds' $$`,
+             as $$ select date_trunc('milliseconds', clock_timestamp()) - interval '${stepMs} milliseconds' $$`,
         );
     }
   }
