@@ -47,9 +47,9 @@ describeEachPostgres(
         where p.pronamespace = 'layover'::regnamespace and exists (
           select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee <> p.proowner)`;
       expect(await ask(open)).toBeNull();
-      const path = `select json_agg(distinct p.proconfig::text) from pg_proc p
-        where p.pronamespace = 'layover'::regnamespace and p.prosecdef`;
-      expect(await ask(path)).toEqual(['{"search_path=pg_catalog, pg_temp"}']);
+      const path = `select json_agg(distinct (select setting from unnest(p.proconfig) as setting where setting like 'search_path=%'))
+        from pg_proc p where p.pronamespace = 'layover'::regnamespace and p.prosecdef`;
+      expect(await ask(path)).toEqual(["search_path=pg_catalog, pg_temp"]);
       const entries = `select json_agg(p.proname order by p.proname) from pg_proc p
         where p.pronamespace = 'layover'::regnamespace and p.prosecdef`;
       expect(await ask(entries)).toEqual(expect.arrayContaining(["claim_turns", "new_id", "read_clock", "start_run"]));
