@@ -8,7 +8,7 @@ import { moves } from "./hammer-moves.ts";
 const calls = readFileSync(new URL("../../src/postgres/calls.ts", import.meta.url), "utf8");
 /** These take no lock on a row. */
 const readers = [
-  ...["read_clock", "list_due", "get_run", "get_history", "list_runs", "read_callback"],
+  ...["read_clock", "list_due", "get_run", "get_history", "list_runs", "read_callback", "read_page"],
   ...["check_key", "list_keys", "diagnose"],
 ];
 
