@@ -38,24 +38,32 @@ export async function pause(host: HostClock, ms: number, abortSignal?: AbortSign
  * Waits for `work`, but no longer than `ms`: then it rejects with what `late` makes; with the signal's reason when that
  * aborts. The work itself cannot be stopped, so nobody hears of it any more. Without `ms` it waits as long as that takes.
  */
-export async function within<Result>(
+export function within<Result>(
   host: HostClock,
   ms: number | undefined,
   work: Promise<Result>,
   late: () => Error,
   abortSignal?: AbortSignal,
 ): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const end = ms === undefined ? () => {} : host.after(ms, () => reject(late()));
-  const abort = () => reject(abortSignal?.reason);
-  if (abortSignal?.aborted) abort();
-  abortSignal?.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    end();
-    abortSignal?.removeEventListener("abort", abort);
-  }
+  // On the path of every statement: 0.5 µs; by a race of two promises 0.8.
+  return new Promise((resolve, reject) => {
+    const stop = ms === undefined ? () => {} : host.after(ms, () => fail(late()));
+    const abort = () => fail(abortSignal?.reason);
+    const end = () => {
+      stop();
+      abortSignal?.removeEventListener("abort", abort);
+    };
+    const fail = (error: unknown) => {
+      end();
+      reject(error);
+    };
+    abortSignal?.addEventListener("abort", abort, { once: true });
+    if (abortSignal?.aborted) abort();
+    work.then((result) => {
+      end();
+      resolve(result);
+    }, fail);
+  });
 }
 
 /** An answer that is further off than this from what was expected tells that the database's clock was set. */
