@@ -37,7 +37,7 @@ async function settledIn(worker: AWorker, pass: (ms: number) => Promise<void>): 
   await rungOut(worker);
 }
 
-/** Each minute that is over has rung, and its tick has ended. */
+/** Each minute that is over has rung, and its tick has ended: a clock that is turned by more than its deadline would end it. */
 async function rungOut(worker: AWorker): Promise<void> {
   const over = async () => (await worker.minutes()).reduce((sum, [, over]) => sum + over, 0);
   await expect.poll(over, patiently).toBe(0);
@@ -47,8 +47,10 @@ async function rungOut(worker: AWorker): Promise<void> {
 test("a long sleep ends when its alarm rings, without the cron trigger", async () => {
   const { worker, pass } = await begin();
   const runId = await asleep(worker);
+  await rungOut(worker);
   await pass(hour - 1);
   expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
+  await rungOut(worker);
   await pass(62_001);
   await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
   expect(worker.logged).toEqual([]);
@@ -67,6 +69,7 @@ test.each([
   await rungOut(worker);
   await pass(hour - step - 62_000 - unalignedMs - 1);
   expect(await worker.run(runId)).toMatchObject({ status: "sleeping" });
+  await rungOut(worker);
   await pass(62_001 + unalignedMs);
   await expect.poll(() => worker.run(runId), patiently).toEqual(completed("rested"));
 });
