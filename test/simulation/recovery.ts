@@ -12,7 +12,7 @@ interface Terms extends Pick<Scenario, "platform" | "chances"> {
 
 /**
  * How long a run may wait that could be claimed. Where processes live on (`node`, `embedded`) they look again within
- * seconds, and a minute is the promise. Where nothing lives between invocations, only the motion minute finds what a lost
+ * seconds, and a minute is the promise, with a second for that look to take effect. Where nothing lives between invocations, only the motion minute finds what a lost
  * dispatch has left: up to two minutes ahead, armed so that it rings within two more; the platform may be late by another
  * two. What was dispatched and not claimed is looked at after 1, 2, 4 … minutes. So is everywhere what a pooler claims in
  * the name of somebody who is gone, and what somebody made ready who never learned of it.
@@ -20,7 +20,7 @@ interface Terms extends Pick<Scenario, "platform" | "chances"> {
 export function longestWaitMs({ platform, chances, isHintLost }: Terms, dispatches: number): number {
   const livesOn = platform === "node" || platform === "embedded";
   const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
-  if (livesOn && isKnown) return 60_000;
+  if (livesOn && isKnown) return 61_000;
   return 6 * 60_000 + 60_000 * 2 ** dispatches;
 }
 
