@@ -1,4 +1,4 @@
-/** What a Worker reads from its `env`: see wrangler.toml. */
+/** The variables and bindings of a Worker, as wrangler.toml names them, and the options that layover makes of them. */
 import type { AlarmNamespace, QueueProducer } from "layover/cloudflare";
 import { workflows } from "./workflows/index.ts";
 

@@ -1,4 +1,4 @@
-/** What is shown of an error that ends a command. */
+/** Renders an error that ends a command, for the person at the terminal. */
 import { inspect } from "node:util";
 import { LayoverError } from "../core/errors.ts";
 import { SetupError } from "../postgres/setup-error.ts";

@@ -14,7 +14,7 @@ const tell = (message: FromChild) => void process.send?.(message);
 const asked = Promise.withResolvers<ToChild>();
 let isServing = false;
 process.on("message", (message: ToChild) => {
-  // As long as it begins, nothing is under way. Ending it anywhere loses nothing.
+  // A server that has not begun to serve has no work under way, so it may end at once.
   if (isServing) asked.resolve(message);
   else process.exit();
 });

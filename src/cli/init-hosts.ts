@@ -3,9 +3,9 @@
 export interface Host {
   /** Files and folders of layover's own package, which are its reference deployment. */
   readonly copied: readonly string[];
-  /** What some of these files are called in the project. */
+  /** New names, in the project, of some copied files. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** What changes in them: texts, and what stands in their place. */
+  /** Texts of the copied files that are replaced, each with its new text. */
   readonly replaced?: readonly (readonly [text: string, by: string])[];
   /** Where the secrets are kept while one develops. */
   readonly envFile: string;
@@ -32,7 +32,7 @@ const node: Host = {
   scripts: {
     ...everywhere,
     dev: "layover dev",
-    // Where it is deployed, the host sets the variables and there is no such file.
+    // The file .env is there in development only. A host sets the variables itself.
     start: "node --env-file-if-exists=.env functions/node.ts",
   },
   dependencies: overTcp,

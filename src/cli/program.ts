@@ -21,7 +21,7 @@ const program = new Command("layover")
   .description("Durable workflows on your own Postgres.")
   .version(ownVersion())
   .exitOverride()
-  // What comes after a command belongs to it: `start order --version 2` asks for no version of ours.
+  // Options that follow a command are the command's own: in `start order --version 2` the version is the workflow's.
   .enablePositionalOptions()
   // Said in our own words, by `complaint`.
   .configureOutput({ outputError: () => {} })
@@ -80,6 +80,6 @@ try {
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
   if (!isHelp) note(error instanceof CommanderError ? mistyped(error) : complaint(error));
-  // Not `exitCode`: what had begun before it failed must not keep the process alive.
+  // The process ends at once. With `exitCode` alone, work that the failed command began would keep it alive.
   process.exit(error instanceof CommanderError ? error.exitCode : 1);
 }

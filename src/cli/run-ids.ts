@@ -2,12 +2,12 @@
 import type { ListOptions, Page } from "../client/listing.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Whoever lists runs, newest first. */
+/** A client that can list runs, newest first. */
 export interface Lister {
   readonly list: (options: ListOptions) => Promise<Page>;
 }
 
-/** Of an id of 32 digits. */
+/** How many characters of a run's id are accepted as a part of it. A whole id has 36 with its dashes. */
 const shortest = 8;
 const longest = 36;
 /** How many runs are looked through for a part of an id. */

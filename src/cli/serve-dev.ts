@@ -25,11 +25,11 @@ const namespace = "default";
 /** How to call it from the folder in which this one was called: a clone has no `layover` among its packages. */
 const commandLine = import.meta.url.endsWith(".ts") ? "npm run --silent layover --" : "npx layover";
 
-/** What to tell of a server that is up. */
+/** A development server that is up: its port, and the texts that it prints. */
 export interface Serving {
   readonly port: number;
   readonly greeting: string;
-  /** Whoever was greeted already is told this. */
+  /** The shorter text after a reload, when the greeting was printed before. */
   readonly brief: string;
 }
 
