@@ -1,5 +1,6 @@
 /** Why a connection could not be made, in words: never with the password, nor with a stack. */
 import { formatDuration } from "../core/duration.ts";
+import { decode } from "../postgres/endpoint.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface Failure {
@@ -74,8 +75,8 @@ export function connectFailure(cause: unknown, url: URL): UsageError {
   const target: Target = {
     host: url.port === "" ? `${url.hostname}:5432` : url.host,
     hostname: url.hostname,
-    user: decoded(url.username) || "(none)",
-    database: decoded(url.pathname.slice(1)),
+    user: decode(url.username) || "(none)",
+    database: decode(url.pathname.slice(1)),
   };
   const [message, hint] = causes[kindOf(failure)]?.(target, failure) ?? [
     `The connection to ${target.host} failed: ${failure.message}.`,
@@ -97,18 +98,9 @@ function failureIn(cause: unknown, { password }: URL): Failure {
   const error: unknown = cause instanceof AggregateError ? (cause.errors[0] ?? cause) : cause;
   if (!(error instanceof Error)) return { code: "", message: String(error) };
   const code: unknown = "code" in error ? error.code : "";
-  const message = [password, decoded(password)].reduce(
+  const message = [password, decode(password)].reduce(
     (text, secret) => (secret === "" ? text : text.replaceAll(secret, "…")),
     error.message.replace(/\.$/, ""),
   );
   return { code: typeof code === "string" ? code : "", message };
-}
-
-/** What follows a lone % cannot be decoded, and stands for itself. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

@@ -2,8 +2,9 @@
 import type { Client, ClientConfig } from "pg";
 import { type Query, QueryError } from "../core/ports.ts";
 import { Calls } from "../postgres/calls.ts";
+import { decode } from "../postgres/endpoint.ts";
 import { pg } from "../postgres/pg.ts";
-import { connectFailure, decoded } from "./connect-failure.ts";
+import { connectFailure } from "./connect-failure.ts";
 import { namespace as namespaceHere, setting } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -110,7 +111,7 @@ function queryFailure(error: QueryError, url: URL): Error {
         cause: error,
       });
     case "42501":
-      return new UsageError(`The role "${decoded(url.username)}" may not do this: ${error.message}.`, {
+      return new UsageError(`The role "${decode(url.username)}" may not do this: ${error.message}.`, {
         hint: "Use the role that ran layover migrate, or have it grant the rights: layover doctor says which.",
         cause: error,
       });

@@ -38,6 +38,7 @@ function parse(connectionString: string): { host?: string; database?: string; us
   };
 }
 
+/** Decodes a part of an address. What follows a lone % cannot be decoded, so such a part stands for itself. */
 export function decode(text: string): string {
   try {
     return decodeURIComponent(text);
