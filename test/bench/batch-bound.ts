@@ -6,10 +6,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { Pool } from "pg";
-import { v7 as ascendingId } from "uuid";
+import { BoundTables } from "./bound-tables.ts";
 import type { Body, Contender, Database, Engine } from "./contender.ts";
-import { START, TABLES } from "./lower-bound.ts";
 
 const CLAIM = {
   name: "claim",
@@ -48,32 +46,18 @@ export function batchBound({ batch }: { readonly batch: number }): Contender {
     name: "bound",
     async prepare(database) {
       const bound = new BatchBound(database, batch);
-      await bound.makeTables();
+      await bound.make();
       return bound;
     },
   };
 }
 
-class BatchBound implements Engine {
-  readonly #pool: Pool;
-  readonly #connections: number;
+class BatchBound extends BoundTables implements Engine {
   readonly #batch: number;
 
   constructor(database: Database, batch: number) {
-    this.#pool = new Pool({ connectionString: database.url, max: database.connections, idleTimeoutMillis: 0 });
-    this.#pool.on("error", () => {}); // pg crashes the process otherwise when the server stops
-    this.#connections = database.connections;
+    super(database);
     this.#batch = batch;
-  }
-
-  async makeTables(): Promise<void> {
-    await this.#pool.query(TABLES);
-  }
-
-  async start({ runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
-    const ids = Array.from({ length: runs }, () => ascendingId());
-    await this.#pool.query({ ...START, values: [ids, steps] });
-    return ids;
   }
 
   async carryOut(runIds: readonly string[], body: Body): Promise<void> {
@@ -83,18 +67,14 @@ class BatchBound implements Engine {
         queue.push(...(await this.#takeTurns(turns, body)));
       }
     };
-    await Promise.all(Array.from({ length: this.#connections }, worker));
-  }
-
-  async close(): Promise<void> {
-    await this.#pool.end();
+    await Promise.all(Array.from({ length: this.connections }, worker));
   }
 
   /** Claims the runs, carries out a step of each, and records them. Answers the turns that are next. */
   async #takeTurns(turns: readonly Turn[], body: Body): Promise<readonly Turn[]> {
     const token = randomUUID();
     const ids = turns.map(({ runId }) => runId);
-    const claim = await this.#pool.query<{ id: string; steps: number; history: number[] | null }>({
+    const claim = await this.pool.query<{ id: string; steps: number; history: number[] | null }>({
       ...CLAIM,
       values: [ids, turns.map(({ number }) => number), token],
     });
@@ -107,7 +87,7 @@ class BatchBound implements Engine {
       results.push(JSON.stringify(body(step)));
       if (step + 1 < steps) next.push({ runId: id, number: step + 1 });
     }
-    const finish = await this.#pool.query({ ...FINISH, values: [claim.rows.map(({ id }) => id), token, results] });
+    const finish = await this.pool.query({ ...FINISH, values: [claim.rows.map(({ id }) => id), token, results] });
     if (finish.rowCount !== turns.length) throw new Error(`Of ${turns.length} leases, some were lost.`);
     return next;
   }

@@ -11,33 +11,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { Pool } from "pg";
-import { v7 as ascendingId } from "uuid";
+import { BoundTables } from "./bound-tables.ts";
 import type { Body, Contender, Database, Engine } from "./contender.ts";
-
-export const TABLES = `
-  create schema bound;
-  create table bound.run (
-    id uuid primary key,
-    steps integer not null,
-    turn integer not null default 0,
-    token uuid,
-    leased_until timestamptz,
-    is_over boolean not null default false
-  ) with (fillfactor = 50);
-  create table bound.step (
-    run_id uuid not null,
-    position integer not null,
-    name text not null,
-    result json not null,
-    ended_at timestamptz not null,
-    primary key (run_id, position)
-  );`;
-
-export const START = {
-  name: "start",
-  text: "insert into bound.run (id, steps) select unnest($1::uuid[]), $2",
-};
 
 const CLAIM = {
   name: "claim",
@@ -78,33 +53,19 @@ export function lowerBound({ name, loads }: Options): Contender {
     name,
     async prepare(database) {
       const bound = new LowerBound(database, loads);
-      await bound.makeTables();
+      await bound.make();
       return bound;
     },
   };
 }
 
-class LowerBound implements Engine {
-  readonly #pool: Pool;
-  readonly #connections: number;
+class LowerBound extends BoundTables implements Engine {
   /** Histories by run, as far as the database has answered them. */
   readonly #kept: Map<string, number[]> | undefined;
 
   constructor(database: Database, loads: Options["loads"]) {
-    this.#pool = new Pool({ connectionString: database.url, max: database.connections, idleTimeoutMillis: 0 });
-    this.#pool.on("error", () => {}); // pg crashes the process otherwise when the server stops
-    this.#connections = database.connections;
+    super(database);
     this.#kept = loads === "what is new" ? new Map() : undefined;
-  }
-
-  async makeTables(): Promise<void> {
-    await this.#pool.query(TABLES);
-  }
-
-  async start({ runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
-    const ids = Array.from({ length: runs }, () => ascendingId());
-    await this.#pool.query({ ...START, values: [ids, steps] });
-    return ids;
   }
 
   async carryOut(runIds: readonly string[], body: Body): Promise<void> {
@@ -116,11 +77,7 @@ class LowerBound implements Engine {
         if (!isOver) queue.push({ runId: turn.runId, number: turn.number + 1 });
       }
     };
-    await Promise.all(Array.from({ length: this.#connections }, worker));
-  }
-
-  async close(): Promise<void> {
-    await this.#pool.end();
+    await Promise.all(Array.from({ length: this.connections }, worker));
   }
 
   /** Claims the run, carries out the step after its history, and records it. Answers whether that was the last. */
@@ -130,14 +87,14 @@ class LowerBound implements Engine {
     const step = history.length;
     const result = body(step);
 
-    const finish = await this.#pool.query({ ...FINISH, values: [runId, token, "step", JSON.stringify(result)] });
+    const finish = await this.pool.query({ ...FINISH, values: [runId, token, "step", JSON.stringify(result)] });
     if (finish.rowCount !== 1) throw new Error(`The lease of turn ${number} of run ${runId} was lost.`);
     return step + 1 === steps;
   }
 
   async #claim(runId: string, turn: number, token: string): Promise<{ steps: number; history: number[] }> {
     const kept = this.#kept?.get(runId) ?? [];
-    const claim = await this.#pool.query<{ steps: number; history: number[] | null }>({
+    const claim = await this.pool.query<{ steps: number; history: number[] | null }>({
       ...CLAIM,
       values: [runId, turn, token, kept.length],
     });

@@ -1,7 +1,7 @@
 /** (d) Throughput of batch turns: many runs at once, hundreds of them in a call. */
 
+import { roundOfRuns } from "../round-of-runs.ts";
 import type { Scenario } from "../scenario.ts";
-import { Stopwatch } from "../stopwatch.ts";
 
 /**
  * As many calls at once, and so 400 runs. More of them only wait for each other, and fill memory. (With 2, 4, 8, 16: the bound
@@ -22,13 +22,6 @@ export function batches({ contenders, runs, steps, batch }: Shape): Scenario {
       { figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.33 },
       { figure: "statementsPerStep", of: "itself", is: "at most", limit: 0.1 },
     ],
-    async takeRound({ engine, measure }, share) {
-      const runIds = await engine.start({ runs: Math.ceil(runs * share), steps });
-      const watch = new Stopwatch();
-      const expected = runIds.length * steps;
-      const cost = await measure(expected, () => engine.carryOut(runIds, watch.body));
-      watch.expect(expected);
-      return cost;
-    },
+    takeRound: roundOfRuns({ runs, steps }),
   };
 }

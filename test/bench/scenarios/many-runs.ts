@@ -1,7 +1,7 @@
 /** (a) Throughput: many runs at once, one step of one run per turn. */
 
+import { roundOfRuns } from "../round-of-runs.ts";
 import type { Scenario } from "../scenario.ts";
-import { Stopwatch } from "../stopwatch.ts";
 
 type Shape = Pick<Scenario, "contenders"> & { readonly runs: number; readonly steps: number };
 
@@ -15,13 +15,6 @@ export function manyRuns({ contenders, runs, steps }: Shape): Scenario {
       { figure: "statementsPerStep", of: "itself", is: "at most", limit: 2.05 },
       { figure: "walBytesPerStep", of: "itself", is: "at most", limit: 900 },
     ],
-    async takeRound({ engine, measure }, share) {
-      const runIds = await engine.start({ runs: Math.ceil(runs * share), steps });
-      const watch = new Stopwatch();
-      const expected = runIds.length * steps;
-      const cost = await measure(expected, () => engine.carryOut(runIds, watch.body));
-      watch.expect(expected);
-      return cost;
-    },
+    takeRound: roundOfRuns({ runs, steps }),
   };
 }
