@@ -45,12 +45,16 @@ describe("a run whose history newer code has written", () => {
     expect(await world.get(run.runId)).toMatchObject({ status: "waiting", records: 3 });
     return { world, run };
   };
-
-  test("is not blocked when older code gets its next signal, and goes on where the newer code is", async () => {
+  const aRunOfferedToOlderCode = async (time: Parameters<World["pass"]>[0]) => {
     const { world, run } = await aRun();
     world.served = "old";
     await world.signal(run, tested, "other", 2);
-    await world.pass("30 minutes");
+    await world.pass(time);
+    return { world, run };
+  };
+
+  test("is not blocked when older code gets its next signal, and goes on where the newer code is", async () => {
+    const { world, run } = await aRunOfferedToOlderCode("30 minutes");
     expect(await world.get(run.runId)).toMatchObject({
       status: "queued",
       blocked: undefined,
@@ -64,10 +68,7 @@ describe("a run whose history newer code has written", () => {
   });
 
   test("is offered each minute by the code that refused it, and its refusals do not put that off", async () => {
-    const { world, run } = await aRun();
-    world.served = "old";
-    await world.signal(run, tested, "other", 2);
-    await world.pass("10 minutes");
+    const { world } = await aRunOfferedToOlderCode("10 minutes");
     const before = world.statements("claim_turns");
     await world.pass("30 minutes");
     expect(world.statements("claim_turns") - before).toBeGreaterThanOrEqual(29);
@@ -85,10 +86,7 @@ describe("a run whose history newer code has written", () => {
   });
 
   test("is blocked with the reason when the code that fits is gone, and goes on when that comes back", async () => {
-    const { world, run } = await aRun();
-    world.served = "old";
-    await world.signal(run, tested, "other", 2);
-    await world.pass("3 hours");
+    const { world, run } = await aRunOfferedToOlderCode("3 hours");
     expect(await world.get(run.runId)).toMatchObject({
       status: "blocked",
       dueAt: undefined,

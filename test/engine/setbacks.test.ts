@@ -23,6 +23,20 @@ const slow = async (slowTimes: number, rest: TestedHandler = async () => "done")
   return { world, tries, run: await world.start(tested) };
 };
 
+/** A run that is replayed in each turn. Its handler waits for something of its own first, too long while `wait.isLong`. */
+const replayedEachTime = async (rest: TestedHandler) => {
+  const wait = { isLong: false };
+  const world = await worldOf(
+    database,
+    async (context) => {
+      await world.foreign(wait.isLong ? "1 day" : "10ms");
+      return await rest(context);
+    },
+    { warmRuns: 0 },
+  );
+  return { world, wait, run: await world.start(tested) };
+};
+
 describe("a handler that waits longer than a second for something that is no step", () => {
   test("is tried again after a minute, and says since when and why", async () => {
     const { world, tries, run } = await slow(1);
@@ -90,80 +104,56 @@ describe("a handler that waits longer than a second for something that is no ste
   });
 
   test("in a replay of what it had passed before is tried again too", async () => {
-    let isSlow = false;
-    const world = await worldOf(
-      database,
-      async ({ step }) => {
-        await world.foreign(isSlow ? "1 day" : "10ms");
-        await step.run("a", () => 1);
-        await step.sleep("nap", "1 hour");
-        return "done";
-      },
-      { warmRuns: 0 },
-    );
-    const run = await world.start(tested);
+    const { world, wait, run } = await replayedEachTime(async ({ step }) => {
+      await step.run("a", () => 1);
+      await step.sleep("nap", "1 hour");
+      return "done";
+    });
     await world.pass("1 minute");
-    isSlow = true;
+    wait.isLong = true;
     await world.pass("1 hour");
     expect(await world.get(run.runId)).toMatchObject({
       status: "retrying",
       setback: { reason: "the history holds step a at position 1, where the code asks for nothing" },
     });
-    isSlow = false;
+    wait.isLong = false;
     expect(await world.run(run)).toMatchObject({ status: "completed", result: "done" });
   });
 
   test("is tried earlier when a signal comes that it waits for, which counts as none of the four", async () => {
-    let isSlow = true;
-    const world = await worldOf(
-      database,
-      async ({ step }) => {
-        await world.foreign(isSlow ? "1 day" : "10ms");
-        return await step.waitForSignal("go");
-      },
-      { warmRuns: 0 },
-    );
-    isSlow = false;
-    const run = await world.start(tested);
+    const { world, wait, run } = await replayedEachTime(async ({ step }) => await step.waitForSignal("go"));
     await world.pass("1 minute");
-    isSlow = true;
+    wait.isLong = true;
     for (let number = 0; number < 8; number += 1) {
       await world.signal(run, tested, "go", number);
       await world.pass("5s");
     }
     expect(await world.get(run.runId)).toMatchObject({ status: "retrying", blocked: undefined });
-    isSlow = false;
+    wait.isLong = false;
     expect(await world.run(run)).toMatchObject({ status: "completed", result: 0 });
   });
 
   test("before its branch begins holds up that branch alone", async () => {
     const bodies: string[] = [];
-    let isSlow = false;
-    const world = await worldOf(
-      database,
-      async ({ step }) => {
-        await world.foreign(isSlow ? "1 day" : "10ms");
-        await step.run("a", () => 1);
-        return await step.map("all", ["x", "y"], async (item, { step }) =>
-          step.run(
-            "it",
-            ({ attempt }) => {
-              bodies.push(`${item}${attempt}`);
-              if (attempt === 1 && item === "x") throw new Error("later");
-              return item;
-            },
-            { retry: { delay: "10 minutes", jitter: false } },
-          ),
-        );
-      },
-      { warmRuns: 0 },
-    );
-    const run = await world.start(tested);
+    const { world, wait, run } = await replayedEachTime(async ({ step }) => {
+      await step.run("a", () => 1);
+      return await step.map("all", ["x", "y"], async (item, { step }) =>
+        step.run(
+          "it",
+          ({ attempt }) => {
+            bodies.push(`${item}${attempt}`);
+            if (attempt === 1 && item === "x") throw new Error("later");
+            return item;
+          },
+          { retry: { delay: "10 minutes", jitter: false } },
+        ),
+      );
+    });
     await world.pass("5 minutes");
-    isSlow = true;
+    wait.isLong = true;
     await world.pass("7 minutes");
     expect(await world.get(run.runId)).toMatchObject({ status: "retrying", setback: { path: "all[0]/it" } });
-    isSlow = false;
+    wait.isLong = false;
     expect(await world.run(run)).toMatchObject({ status: "completed", result: ["x", "y"], setback: undefined });
     expect(bodies).toEqual(["x1", "y1", "x2"]);
   });

@@ -14,15 +14,20 @@ const largeWorkflow = large.handler(async ({ step }) => {
   return await step.run("sum", () => bytes);
 });
 
-test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_000 }, async () => {
-  const count = 100;
+/** Starts runs of the workflow that has the namespace's name. */
+async function startRuns(namespace: string, count: number): Promise<void> {
   await database.pool.query(
     `with started as materialized (
-       select layover.start_run(json_build_object('namespace', 'large', 'runId', layover.new_id(), 'workflow', 'large',
-         'version', 1, 'input', null)::jsonb) from generate_series(1, $1))
+       select layover.start_run(json_build_object('namespace', $1::text, 'runId', layover.new_id(), 'workflow', $1::text,
+         'version', 1, 'input', null)::jsonb) from generate_series(1, $2))
      select count(*) from started`,
-    [count],
+    [namespace, count],
   );
+}
+
+test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_000 }, async () => {
+  const count = 100;
+  await startRuns("large", count);
   await database.pool.query(
     `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
        select s.run_id, 0, n, 'step', 'part ' || n, 1, false, layover.now(), '0"' || repeat('x', 1048573) || '"'
@@ -76,13 +81,7 @@ test("runs with slow bodies are at work together only as far as their histories 
       atWork -= 1;
     });
   });
-  await database.pool.query(
-    `with started as materialized (
-       select layover.start_run(json_build_object('namespace', 'slow', 'runId', layover.new_id(), 'workflow', 'slow',
-         'version', 1, 'input', null)::jsonb) from generate_series(1, $1))
-     select count(*) from started`,
-    [count],
-  );
+  await startRuns("slow", count);
   await database.pool.query(
     `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
        select s.run_id, 0, 1, 'step', 'part', 1, false, layover.now(), '0"' || repeat('x', 1048573) || '"'
