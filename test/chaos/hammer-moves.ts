@@ -1,10 +1,12 @@
 /**
- * Each function that locks rows (who only reads waits for nobody), as somebody calls it who knows no more than what the rows say right now: leases of
- * others, turns that are over, sets in any order. Nothing of it is sensible; all of it must be survived.
+ * Calls of each function that locks rows, by somebody who knows only what the rows say right now: leases of others, turns
+ * that are over, sets in any order. None of these calls is sensible, and the engine must survive all of them. Functions that
+ * only read wait for nobody, so they are left out.
  */
 import { randomUUID } from "node:crypto";
 import { motionMinute } from "../../src/core/motion.ts";
 import type * as wire from "../../src/postgres/wire.ts";
+import { pick, shuffled } from "../races/by-chance.ts";
 import { aDemand, aRecord, at, terms } from "../races/runs.ts";
 import type { Row, Session, Stage } from "../races/stage.ts";
 
@@ -184,15 +186,4 @@ function armed(): number[] {
 /** In any order. */
 function some<Item>(items: readonly Item[]): Item[] {
   return shuffled(items).slice(0, 1 + Math.floor(Math.random() * 8));
-}
-
-function pick<Item>(items: readonly Item[]): Item | undefined {
-  return items[Math.floor(Math.random() * items.length)];
-}
-
-function shuffled<Item>(items: readonly Item[]): Item[] {
-  return items
-    .map((item) => ({ item, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ item }) => item);
 }

@@ -22,12 +22,7 @@ describeEachPostgres(
     const stage = stageOn(database);
     const callOf = async (name: "claim_turns" | "finish_turns", more: object, ...turns: object[]) =>
       (await stage.onlooker.call(name, { ...terms, ...more, turns })).turns;
-    const hold = async (what: string, run: Run): Promise<Session> => {
-      const holder = await stage.session("holder");
-      await holder.begin();
-      await holder.query(`select from ${what} for update`, [run.id]);
-      return holder;
-    };
+    const hold = (what: string, run: Run): Promise<Session> => stage.hold(`select from ${what} for update`, [run.id]);
 
     describe("a claim as a branch", () => {
       test("of what is a wait is superseded, alone and in a set", async () => {

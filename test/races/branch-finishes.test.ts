@@ -14,12 +14,6 @@ describeEachPostgres(
       await stage.look(`select ${what} from layover.${table} where run_id = $1 ${more}`, [id]);
     const finishTurns = async (...turns: readonly object[]) =>
       (await stage.onlooker.call("finish_turns", { ...terms, turns })).turns;
-    /** Another one holds what stands there, and never lets go. */
-    const hold = async (text: string, values: readonly unknown[]) => {
-      const holder = await stage.session("holder");
-      await holder.begin();
-      await holder.query(text, values);
-    };
 
     describe("a branch", () => {
       const failed = { number: 1, beganAt: noon, endedAt: noon, error: "0null" };
@@ -72,8 +66,8 @@ describeEachPostgres(
 
       test("in a set waits for no branch of another run", async () => {
         const [run, other] = [await aFanOut(stage, ["a", "b"]), await aFanOut(stage, ["a", "b"])];
-        await hold("select from layover.run_state where run_id = $1 for update", [other.id]);
-        await hold("select from layover.pending where run_id = $1 for update", [other.id]);
+        await stage.hold("select from layover.run_state where run_id = $1 for update", [other.id]);
+        await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
         const answers = await finishTurns(...["a", "b"].map((path) => run.toFinishBranch(path, { token: path })));
         expect(answers).toMatchObject([{ outcome: "finished" }, { outcome: "finished" }]);
       });

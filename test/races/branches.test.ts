@@ -15,6 +15,16 @@ describeEachPostgres(
         token: path,
         attempt: { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs },
       });
+    const end = (run: Run) => (session: Session) =>
+      run.finish(session, { token: "second", position: 1, next: "completed", value: "0null" });
+    /** It is at work again, since "a" is recorded. Nobody has claimed "b". */
+    const aRunWithABranchLeft = async () => {
+      const run = await aParkedRun(stage, branches(["a", "b"]));
+      await run.claimBranch(stage.onlooker, "a", { token: "a" });
+      await record(run, "a")(stage.onlooker);
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      return run;
+    };
     const ref = (path: string, turn = 1) => ({ path, occurrence: 1, turn });
 
     describe("that is finished together with the last other one of its fan-out", () => {
@@ -158,27 +168,17 @@ describeEachPostgres(
       });
 
       test("is not carried out after the run has ended while its claim waited", async () => {
-        const run = await aParkedRun(stage, branches(["a", "b"]));
-        await run.claimBranch(stage.onlooker, "a", { token: "a" });
-        await record(run, "a")(stage.onlooker);
-        await run.claim(stage.onlooker, { token: "second", turn: 2 });
-        const end = (session: Session) =>
-          run.finish(session, { token: "second", position: 1, next: "completed", value: "0null" });
+        const run = await aRunWithABranchLeft();
         const claim = (session: Session) => run.claimBranch(session, "b", { token: "b" });
-        const [ended, claimed] = await stage.collide({ first: end, second: claim });
+        const [ended, claimed] = await stage.collide({ first: end(run), second: claim });
         expect(ended).toMatchObject({ outcome: "finished", status: "completed" });
         expect(claimed).toEqual({ outcome: "superseded" });
       });
 
       test("records nothing after the run has ended while its claim was under way", async () => {
-        const run = await aParkedRun(stage, branches(["a", "b"]));
-        await run.claimBranch(stage.onlooker, "a", { token: "a" });
-        await record(run, "a")(stage.onlooker);
-        await run.claim(stage.onlooker, { token: "second", turn: 2 });
-        const end = (session: Session) =>
-          run.finish(session, { token: "second", position: 1, next: "completed", value: "0null" });
+        const run = await aRunWithABranchLeft();
         const claim = (session: Session) => run.claimBranch(session, "b", { token: "b" });
-        const [claimed, ended] = await stage.collide({ first: claim, second: end });
+        const [claimed, ended] = await stage.collide({ first: claim, second: end(run) });
         expect(claimed).toMatchObject({ outcome: "claimed" });
         expect(ended).toMatchObject({ outcome: "finished", status: "completed" });
         expect(await record(run, "b")(stage.onlooker)).toEqual({ outcome: "superseded" });
@@ -189,9 +189,7 @@ describeEachPostgres(
         const run = await aFanOut(stage, ["a", "b"]);
         await record(run, "a")(stage.onlooker);
         await run.claim(stage.onlooker, { token: "second", turn: 2 });
-        const end = (session: Session) =>
-          run.finish(session, { token: "second", position: 1, next: "completed", value: "0null" });
-        const [, recorded] = await stage.collide({ first: end, second: record(run, "b") });
+        const [, recorded] = await stage.collide({ first: end(run), second: record(run, "b") });
         expect(recorded).toEqual({ outcome: "superseded" });
         expect(await run.history()).toEqual(["a"]);
       });

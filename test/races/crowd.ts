@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { motionMinute } from "../../src/core/motion.ts";
 import type * as wire from "../../src/postgres/wire.ts";
+import { pick, shuffled } from "./by-chance.ts";
 import { aDemand, aRecord, at, terms } from "./runs.ts";
 import type { Session, Stage } from "./stage.ts";
 
@@ -340,15 +341,4 @@ function armed(): number[] {
 function add(sets: Map<string, Set<string>>, key: string, member: string): void {
   const set = sets.get(key) ?? new Set();
   sets.set(key, set.add(member));
-}
-
-function pick<Item>(items: readonly Item[]): Item | undefined {
-  return items[Math.floor(Math.random() * items.length)];
-}
-
-function shuffled<Item>(items: readonly Item[]): Item[] {
-  return items
-    .map((item) => ({ item, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ item }) => item);
 }

@@ -29,12 +29,6 @@ describeEachPostgres(
       await stage.look(`select ${what} from layover.${table} where run_id = $1`, [id]);
     const finishTurns = async (...turns: readonly object[]) =>
       (await stage.onlooker.call("finish_turns", { ...terms, turns })).turns;
-    /** Another one holds what stands there, and never lets go. */
-    const hold = async (text: string, values: readonly unknown[]) => {
-      const holder = await stage.session("holder");
-      await holder.begin();
-      await holder.query(text, values);
-    };
 
     describe("of a run", () => {
       const claim = { token: "second", turn: 2, have: { epoch: 0, position: 1 } };
@@ -130,7 +124,7 @@ describeEachPostgres(
 
         test("waits for no branch of another run", async () => {
           const [run, other] = [await aMapToEnd(), await aMapToEnd()];
-          await hold("select from layover.pending where run_id = $1 for update", [other.id]);
+          await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
           expect(await end(run)(stage.onlooker)).toMatchObject({ outcome: "finished", status: "completed" });
         });
       });

@@ -255,18 +255,14 @@ describeEachPostgres(
       test("on branches that are recorded, by a claim that comes late", async () => {
         const run = await aFanOut(stage, ["a", "b"]);
         await run.finishBranch(stage.onlooker, "a", { token: "a" });
-        const holder = await stage.session("holder");
-        await holder.begin();
-        await holder.query("select from layover.pending where path = 'a' for update");
+        await stage.hold("select from layover.pending where path = 'a' for update");
         const late = await run.claimBranch(stage.onlooker, "a", { token: "late" });
         expect(late).toEqual({ outcome: "superseded" });
       });
 
       test("by those who only read", async () => {
         const run = await aFanOut(stage, ["a", "b"]);
-        const holder = await stage.session("holder");
-        await holder.begin();
-        await holder.query("update layover.run_state set turn = turn");
+        const holder = await stage.hold("update layover.run_state set turn = turn");
         await holder.query("update layover.pending set turn = turn");
         const { onlooker } = stage;
         expect(await onlooker.call("get_run", { runId: run.id })).toMatchObject({ runId: run.id });

@@ -200,6 +200,14 @@ export class Stage {
     return gate;
   }
 
+  /** Does this as somebody who keeps the locks until told to let go. */
+  async hold(text: string, parameters: readonly unknown[] = []): Promise<Session> {
+    const holder = await this.session("holder");
+    await holder.begin();
+    await holder.query(text, parameters);
+    return holder;
+  }
+
   async open({ isInRealTime = false } = {}): Promise<void> {
     if (!isInRealTime) this.#clock = await this.#database.turnClock();
     this.#onlooker = await this.session("onlooker");
