@@ -26,15 +26,22 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 const scripts = new Map<string, Promise<string>>();
 
-/** A Worker's script, made as wrangler makes it, without any of Node's modules. `entry` is from the root. */
-export function bundled(entry: string, settings: Settings = {}): Promise<string> {
-  const key = JSON.stringify([entry, settings]);
-  const script = scripts.get(key) ?? bundle(entry, settings);
+/**
+ * A Worker's script, made as wrangler makes it, without any of Node's modules. `entry` is from the root. `source` is the
+ * condition by which the Worker finds layover's sources; without it, it gets `dist/`.
+ */
+export function bundled(
+  entry: string,
+  settings: Settings = {},
+  source: readonly string[] = ["layover-source"],
+): Promise<string> {
+  const key = JSON.stringify([entry, settings, source]);
+  const script = scripts.get(key) ?? bundle(entry, settings, source);
   scripts.set(key, script);
   return script;
 }
 
-async function bundle(entry: string, settings: Settings): Promise<string> {
+async function bundle(entry: string, settings: Settings, source: readonly string[]): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -44,7 +51,7 @@ async function bundle(entry: string, settings: Settings): Promise<string> {
     target: "es2024",
     platform: "neutral",
     mainFields: ["module", "main"],
-    conditions: ["layover-source", "workerd", "worker", "browser"],
+    conditions: [...source, "workerd", "worker", "browser"],
     define: { settings: JSON.stringify(settings) },
   });
   return outputFiles[0]?.text ?? "";

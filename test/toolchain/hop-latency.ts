@@ -4,12 +4,11 @@
  * layover and its statements take, and not what Cloudflare's network does.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import * as z from "zod";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
+import { bundled } from "../platform/a-worker.ts";
 import { openWorld } from "../platform/world.ts";
 import { openNeonEndpoint } from "../postgres/neon-endpoint.ts";
 
@@ -38,7 +37,6 @@ export const stepsInARow = 10;
 const rounds = 8;
 const givenUpAfterMs = 15_000;
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const secret = "bm90IHJhbmRvbSwgYnV0IHRvIG1lYXN1cmUgd2l0aCBpdCBpcyBnb29kIGVub3VnaA";
 const key = createApiKey(new Secrets([secret]), { name: "build", namespace: "default", scopes });
 const Started = z.object({ runId: z.string() });
@@ -52,7 +50,7 @@ export async function measureHops(databaseUrl: string, conditions: readonly stri
   const latencies: HopLatency[] = [];
   try {
     for (const way of ways) {
-      const script = await bundle(way.settings, conditions);
+      const script = await bundled("test/platform/workers/neon.ts", way.settings, conditions);
       const workerd = new Miniflare(optionsOf(way, script, env));
       try {
         const url = await workerd.ready;
@@ -87,22 +85,6 @@ async function runMs(url: URL, input: object): Promise<number> {
     if (Date.now() > givenUpAt) throw new Error(`a run to measure by has not ended: ${JSON.stringify(run)}`);
     await delay(20);
   }
-}
-
-async function bundle(settings: Way["settings"], conditions: readonly string[]): Promise<string> {
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: ["test/platform/workers/neon.ts"],
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2024",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    conditions: [...conditions, "workerd", "worker", "browser"],
-    define: { settings: JSON.stringify(settings) },
-  });
-  return outputFiles[0]?.text ?? "";
 }
 
 function optionsOf({ hasQueue }: Way, contents: string, env: Readonly<Record<string, string>>) {
