@@ -52,7 +52,7 @@ async function adoptDatabase({ calls }: Database, yes = false, json = false): Pr
   else print(`Runs are now carried out by ${shown(ours)}, from its next start on, or within 6 hours.`);
 }
 
-/** Asks nothing: it is refused where the database is another one. */
+/** Adds this address. It asks for no confirmation, as the database refuses where it is another one. */
 async function addAddress({ calls }: Database, json = false): Promise<void> {
   const ours = { name: environment(), endpoint: calls.endpoint };
   const { outcome } = await calls.adoptAddress(ours.name);

@@ -54,7 +54,7 @@ export const callback = new Command("callback")
     else tell(name, answer);
   });
 
-/** The link alone on stdout: `URL=$(layover callback …)`. */
+/** Writes the link alone to stdout, for `URL=$(layover callback …)`. */
 function tell(name: string, answer: unknown): void {
   const what = `The callback ${JSON.stringify(plain(name))}`;
   const { status, deadline, url } = isRecord(answer) ? answer : {};

@@ -1,4 +1,7 @@
-/** Whether the database can be reached, is one that layover works with, was migrated, and lets this role do its work. */
+/**
+ * Checks the database: whether it can be reached, layover works with it, it was migrated, and this role may do its
+ * work.
+ */
 import { LayoverError } from "../core/errors.ts";
 import { type Query, QueryError } from "../core/ports.ts";
 import { checkSchema } from "../postgres/check-schema.ts";

@@ -86,7 +86,7 @@ function counts(key: string, secrets: Secrets | undefined, restriction: string):
   };
 }
 
-/** Whether it is that of `layover dev` here, which is signed with the secret in its folder. */
+/** Whether it is the key that `layover dev` made in this folder. That key is signed with the folder's own secret. */
 function isDevKey(key: string | undefined): boolean {
   return key !== undefined && key === devKey();
 }

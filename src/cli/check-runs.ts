@@ -1,4 +1,7 @@
-/** What a database tells of its runs, in words: whose they are, and which do not get on. Decides, asks nothing. */
+/**
+ * Says in words what a database knows of its runs: to whom they belong, and which do not get on. It asks the database
+ * nothing.
+ */
 import { defaultEnvironment } from "../core/names.ts";
 import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
@@ -82,7 +85,7 @@ export function checkEnvironment({ environment, otherNamespaces, hasRuns }: Diag
   return { about, level: "well", says, facts };
 }
 
-/** A database of one's own machine, of which there are no copies that matter. */
+/** Whether the database is on one's own machine. Copies of such a database do not matter. */
 function isLocal(endpoint: string): boolean {
   return /^(localhost|127\.|::1|embedded)/.test(endpoint);
 }

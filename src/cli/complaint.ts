@@ -5,14 +5,14 @@ import { SetupError } from "../postgres/setup-error.ts";
 import { plain, wrapped } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** A mistake of ours, or of the user's code, is shown whole. */
+/** Makes the text of an error. An error that is a mistake in our code, or in the user's, is shown with its stack. */
 export function complaint(error: unknown): string {
   if (error instanceof UsageError) return fitted(`${error.message}\n${error.hint}`);
   if (error instanceof LayoverError) return fitted(`${asSentence(plain(error.message))}\n${plain(error.hint)}`);
   return error instanceof SetupError ? fitted(error.message) : inspect(error);
 }
 
-/** Breaks lines between words, where a terminal would break them anywhere. */
+/** Breaks lines between words. A terminal would break them within words. */
 function fitted(text: string): string {
   const { columns: width } = process.stderr;
   if (width === undefined) return text;

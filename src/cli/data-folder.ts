@@ -36,13 +36,16 @@ export async function openDataFolder(folder: string, { namespace }: { namespace:
   }
 }
 
-/** A key that an earlier release made lacks the scopes that came later. It counts on, as the secret is the same. */
+/**
+ * Whether the key has every scope. An earlier release made keys with fewer scopes, and they are still valid: the secret
+ * is the same.
+ */
 function hasEveryScope(key: string): boolean {
   const granted = readApiKey(key)?.scopes ?? [];
   return scopes.every((scope) => granted.includes(scope));
 }
 
-/** At once or not at all, and for nobody else's eyes. */
+/** Reads the file, or makes it. It is written as a whole or not at all, and only its owner can read it. */
 function kept(file: string, make: () => string, isGood: (text: string) => boolean = () => true): string {
   if (!existsSync(file) || !isGood(readFileSync(file, "utf8").trim())) {
     writeFileSync(`${file}.new`, `${make()}\n`, { mode: 0o600 });

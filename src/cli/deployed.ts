@@ -1,6 +1,6 @@
 /**
- * `layover deployed`: says that a build is deployed now, for the first time or again, as by a rollback. A host says so by
- * itself at the first tick of a new build; this is for CI, and for a rollback to a build that is still known.
+ * `layover deployed`: notes that a build is deployed, for the first time or again. A host notes a new build by itself,
+ * at its first tick. The command is for CI, and for a rollback to a build that the database knows already.
  */
 import { Command } from "commander";
 import { codeDigest } from "../engine/digest.ts";

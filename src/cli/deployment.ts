@@ -75,8 +75,8 @@ function refusal(error: LayoverError, url: string): Error {
 export type RunName = { readonly runId: string } | { readonly workflow: string; readonly id: string };
 
 /**
- * Does something with the run that is named by our id, by a part of that, or as WORKFLOW/ID by the user's own. Either of
- * these two may have slashes in it, so each is taken for the one between them, until there is such a run.
+ * Does something with the run that is named by our id, by a part of our id, or as WORKFLOW/ID by the user's own id. The
+ * workflow's name and the id may both have slashes. So each slash is tried as the separator, until such a run is found.
  *
  * @throws UsageError; LayoverError `unknown_run`, `unknown_workflow`
  */

@@ -1,6 +1,6 @@
 /**
- * The process in which `layover dev` serves. Its parent (reloading.ts) begins another one when a file has changed that this
- * one has loaded.
+ * The process in which `layover dev` serves. When a file changes that this process has loaded, its parent
+ * (reloading.ts) begins another one.
  */
 import { complaint } from "./complaint.ts";
 import { tellLoadedFiles } from "./loaded-files.ts";

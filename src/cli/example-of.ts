@@ -1,11 +1,11 @@
 /**
- * Makes an example of what a schema takes, for schemas that tell of themselves (see http/schema-shape.ts): the first of its
- * `examples`, else one made of its types, in which a text is the name of its field.
+ * Makes an example of what a schema takes, where the schema describes itself (see http/schema-shape.ts). It is the
+ * first of the schema's `examples`. Without any, it is made from the types, and each text is the name of its field.
  */
 import type { Schema } from "../core/schema.ts";
 import { type Shape, shapeOf } from "../http/schema-shape.ts";
 
-/** Undefined where nothing is known of the schema, or it takes a Date, which JSON has not. */
+/** Undefined: nothing is known of the schema, or it takes a Date, which JSON does not have. */
 export function exampleOf(schema: Schema | undefined): unknown {
   const shape = schema && shapeOf(schema);
   return shape === undefined || hasDate(shape) ? undefined : made(shape, "…");

@@ -75,7 +75,10 @@ function filesAt(path: string): readonly string[] {
   return entries.flatMap((entry) => filesAt(`${path}/${entry}`));
 }
 
-/** As it is, but that what is deployed is called as the project: two of one name would replace each other. */
+/**
+ * Copies the file, and gives what is deployed the name of the project. Two deployments of one name would replace each
+ * other.
+ */
 function copyOf(path: string, { replaced = [] }: Host, name: string): string {
   const text = replaced.reduce(
     (before, [part, by]) => before.replace(part, by),

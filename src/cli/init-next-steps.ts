@@ -1,4 +1,4 @@
-/** What to type after `layover init`: few lines, and exact. */
+/** The exact commands to type after `layover init`, in a few lines. */
 import type { Host, HostName } from "./init-hosts.ts";
 import { commandFor } from "./init-package.ts";
 
@@ -8,7 +8,10 @@ interface Section {
   readonly lines: readonly (readonly [command: string, remark?: string])[];
 }
 
-/** `folder` is empty where one is in it already. `name` is that of what is deployed, `packageText` what package.json holds. */
+/**
+ * `folder` is empty if the user is in it already. `name` is the name of what is deployed. `packageText` is the text of
+ * package.json.
+ */
 export function nextSteps(hostName: HostName, host: Host, folder: string, name: string, packageText: string): string {
   const run = (script: string) => commandFor(script, host, packageText);
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];

@@ -58,7 +58,10 @@ function needsOf({
   return { scripts, dependencies: ranges(dependencies), devDependencies: ranges(devDependencies) };
 }
 
-/** The example is written with zod 4; zod 3 lacks what it uses, and what layover tells of a schema. */
+/**
+ * Refuses zod 3. The example is written with zod 4: version 3 lacks what the example uses, and does not describe its
+ * schemas.
+ */
 function refuseOldZod(range: string | undefined): void {
   const major = /\d+/.exec(range ?? "")?.[0];
   if (major === undefined || Number(major) >= 4) return;

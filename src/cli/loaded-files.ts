@@ -1,8 +1,8 @@
-/** Tells which files of the project this process loads. Modules of packages are none of them. */
+/** Tells which files of the project this process loads. It leaves out the files of packages. */
 import module from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Calls `tell` with each file that is imported from now on, also with one that cannot be found. Needs Node 22.15. */
+/** Calls `tell` with each file that is imported from now on, even if the file cannot be found. Needs Node 22.15. */
 export function tellLoadedFiles(tell: (file: string) => void): void {
   const told = new Set<string>();
   const tellOnce = (url: string) => {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `layover`. It imports nothing before it has looked at Node's version: on an older Node what it needs ends in
- * the middle of something, or cannot even be read.
+ * The command `layover`. It looks at Node's version before it imports anything else: on an older Node the imports fail
+ * with errors that do not say why.
  */
 const oldest = 22;
 const { node } = process.versions;

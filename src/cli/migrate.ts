@@ -57,7 +57,7 @@ async function migrated(
   if (roles) print('The roles are made. What your deployments need: grant layover_runtime to "THEIR_ROLE";');
 }
 
-/** Tells each wait for a table. Of another migrate, which is asked four times a second, it tells once. */
+/** Tells of each wait for a table. It tells only once of another migrate, which is asked four times a second. */
 function noteWait(): (wait: Wait) => void {
   let last = "";
   return (wait) => {

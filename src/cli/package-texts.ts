@@ -1,7 +1,7 @@
 /** Reads a field of a package.json that maps names to texts: scripts, dependencies. */
 type Texts = Readonly<Record<string, string>>;
 
-/** Nothing, where there is no such field. @throws TypeError where it holds something else */
+/** Nothing, if there is no such field. @throws TypeError if the field holds something else */
 export function textsIn(content: Readonly<Record<string, unknown>>, field: string): Texts {
   const value = content[field] ?? {};
   if (isTexts(value)) return value;

@@ -1,4 +1,7 @@
-/** All commands, one file each. What they throw becomes a sentence and an exit code here. */
+/**
+ * Runs the command that was asked for. Each command has a file of its own. Each error becomes a sentence and an exit
+ * code here.
+ */
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../postgres/sql-files.ts";
 import { adopt } from "./adopt.ts";
@@ -23,7 +26,7 @@ const program = new Command("layover")
   .exitOverride()
   // Options that follow a command are the command's own: in `start order --version 2` the version is the workflow's.
   .enablePositionalOptions()
-  // Said in our own words, by `complaint`.
+  // `complaint` says it in our own words.
   .configureOutput({ outputError: () => {} })
   .hook("preAction", () => loadSettings());
 
@@ -47,14 +50,14 @@ Settings are environment variables, also from .env and .dev.vars in this folder:
   LAYOVER_ENVIRONMENT  as the deployment has it; default, if unset`,
 );
 
-/** commander hands its settings down only to what is made by the parent itself. */
+/** Hands down the parent's settings. commander does so only for commands that the parent itself makes. */
 function inheriting(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent);
   for (const inner of command.commands) inheriting(inner, command);
   return command;
 }
 
-/** `error: unknown option '--prot'\n(Did you mean --port?)` */
+/** Makes two sentences of `error: unknown option '--prot'\n(Did you mean --port?)`. */
 function mistyped({ message }: CommanderError): string {
   const [what = "", suggestion = ""] = message.replace(/^error: /, "").split("\n");
   const hint = suggestion === "" ? `${nameOf(asked())} --help says what there is.` : suggestion.slice(1, -1);

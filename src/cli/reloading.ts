@@ -1,6 +1,6 @@
 /**
- * Serves in a child process, and in a new one whenever a file of the project has changed. A run in the middle of a step goes
- * on in the new process: the step is begun anew there, by the new code.
+ * Serves in a child process. Whenever a file of the project changes, a new child takes over. A run in the middle of a
+ * step goes on there: the new code begins that step again.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { whenAbandoned } from "./when-abandoned.ts";
 export type FromChild = { readonly file: string } | { readonly serving: Serving };
 export type ToChild = "reload" | "end";
 
-/** Beside this file, built or not. */
+/** The file that the child runs. It lies beside this one, built or not. */
 const childFile = new URL(import.meta.url.endsWith(".ts") ? "dev-child.ts" : "dev-child.js", import.meta.url);
 
 /** Ends this process when the server has ended. */
@@ -31,7 +31,7 @@ export async function serveReloading(module: string | undefined, options: DevOpt
     change.resolve();
     ask("reload");
   });
-  const ask = (what: ToChild) => child?.connected && child.send(what, () => {}); // gone meanwhile: that is what was asked
+  const ask = (what: ToChild) => child?.connected && child.send(what, () => {}); // a child that is gone has ended, as it was asked
   const end = () => {
     if (isEnding || child === undefined) {
       child?.kill("SIGKILL");

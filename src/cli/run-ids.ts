@@ -1,4 +1,4 @@
-/** Ids of runs as a terminal has room for them: their ends, as the log shows them, too. */
+/** Shortens ids of runs for a terminal, to their ends. The log shows the same ends. */
 import type { ListOptions, Page } from "../client/listing.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -14,7 +14,7 @@ const longest = 36;
 const pageSize = 200;
 const mostPages = 25;
 
-/** The ends of the ids, as long as it takes to tell these ids apart. */
+/** Shortens ids to their ends, with as many characters as it takes to tell these ids apart. */
 export function shortIds(runIds: readonly string[]): readonly string[] {
   for (let length = shortest; length < longest; length += 1) {
     const ends = runIds.map((runId) => runId.slice(-length));
@@ -23,12 +23,12 @@ export function shortIds(runIds: readonly string[]): readonly string[] {
   return runIds;
 }
 
-/** Whether it may be a part of an id, and is not a whole one. */
+/** Whether the text may be a part of an id. A whole id is no part. */
 export function isPartOfId(text: string): boolean {
   return /^[\da-f-]{4,35}$/i.test(text) && /[\da-f]/i.test(text);
 }
 
-/** The id that has this part. A beginning or an end of eight digits or more counts at once. @throws UsageError */
+/** Finds the id that has this part. A beginning or an end of eight digits or more is taken at once. @throws UsageError */
 export async function findByPart(client: Lister, part: string): Promise<string> {
   const wanted = part.toLowerCase();
   const isTelling = wanted.length >= shortest;

@@ -51,15 +51,18 @@ function nothingFound({ workflow, status, tags, cursor }: ListOptions): string {
   return isFiltered ? "There is no such run." : "There is no run yet. Start one: layover start WORKFLOW";
 }
 
-/** A program reads whole ids. A person reads the parts that the log shows, too, and can name the run by one. */
+/**
+ * Makes the ids to show. A program reads whole ids. A person reads the same short ids as in the log, and can name the
+ * run by one.
+ */
 function shownIds(runIds: readonly string[]): readonly string[] {
   return screenWidth() === Number.POSITIVE_INFINITY ? runIds : shortIds(runIds);
 }
 
-/** How many pages one call of the command asks for. The database looks at some 2,000 runs for each. */
+/** How many pages one command asks for at most. For each page the database looks at some 2,000 runs. */
 const mostPages = 20;
 
-/** Asks on until it has found runs: a page may be empty though more pages follow. */
+/** Asks for pages until one has runs: a page may be empty although more pages follow. */
 async function foundPage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
   let page = await client.list(filter);
   for (let pages = 1; pages < mostPages && page.runs.length === 0 && page.cursor !== undefined; pages += 1) {
@@ -88,7 +91,7 @@ function rowOf(run: RunView, now: Date): (string | Cell)[] {
   ];
 }
 
-/** What is known of it without its history. */
+/** Says what is known of a run without its history. */
 function remark(run: RunView, now: Date): string {
   const { status, blocked, error, readyAt, customStatus } = run;
   if (status === "blocked") return blocked ?? "";

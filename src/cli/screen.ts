@@ -1,6 +1,7 @@
 /**
- * What a command writes: for people, as wide as their terminal is and in colour where it has any; or JSON, alone. Nothing
- * is written but by the functions here, so nothing that others wrote reaches the terminal as it is (printable.ts).
+ * Writes what a command has to say: for people, within the width of their terminal and in colour if it has any; or JSON
+ * alone. Every command writes by these functions only, so no text of others reaches the terminal unchecked
+ * (printable.ts).
  */
 import stringWidth from "string-width";
 import { toJson } from "../http/plain-json.ts";
@@ -30,7 +31,7 @@ export function print(text: string): void {
   console.log(parts.join(""));
 }
 
-/** Ends the command where nobody reads on what it writes, as `head` does. */
+/** Ends the command when nobody reads its output any more, as after `| head`. */
 export function endQuietly(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error) => {
@@ -92,7 +93,7 @@ function narrow(columns: readonly Column[], widths: number[], room: number): voi
   }
 }
 
-/** To one line of `width` columns at most. */
+/** Cuts the text off to one line of at most `width` columns. */
 export function cutOff(text: string, width: number): string {
   if (lengthOf(text) <= width) return text;
   let kept = "";
@@ -126,7 +127,7 @@ export function wrapped(text: string, { indent = 0, width = screenWidth() } = {}
   return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
-/** How many columns of a terminal it takes: a Chinese character takes two. */
+/** Counts the columns that a text takes in a terminal. A Chinese character takes two. */
 function lengthOf(text: string): number {
   return stringWidth(text);
 }

@@ -22,21 +22,24 @@ export interface DevOptions {
 
 const namespace = "default";
 
-/** How to call it from the folder in which this one was called: a clone has no `layover` among its packages. */
+/**
+ * How the user runs a command in the folder in which this one was called. A clone of layover's repository has no
+ * package `layover`.
+ */
 const commandLine = import.meta.url.endsWith(".ts") ? "npm run --silent layover --" : "npx layover";
 
-/** A development server that is up: its port, and the texts that it prints. */
+/** A development server that is ready: its port, and the texts that it prints. */
 export interface Serving {
   readonly port: number;
   readonly greeting: string;
-  /** The shorter text after a reload, when the greeting was printed before. */
+  /** The shorter text, for a reload, when the greeting was printed before. */
   readonly brief: string;
 }
 
-/** Who began the server. */
+/** The person or the parent process that began the server. */
 interface Owner {
   readonly serving: (serving: Serving) => void;
-  /** Resolves when the server is to end; true: another one is to begin in its place, at once. */
+  /** Resolves when the server is to end. True: another server takes its place at once. */
   readonly asked: () => Promise<boolean>;
 }
 
@@ -47,7 +50,7 @@ export async function serveDev(module: string | undefined, options: DevOptions, 
   const loaded = await loadWorkflows(module);
   const folder = await openDataFolder(options.data, { namespace });
   const server = await serve(loaded, folder, options);
-  // A promise that one handler forgot to await is not to end everybody's runs.
+  // One handler that forgets to await a promise must not end everybody's runs.
   process.on("unhandledRejection", (error) => reportTo(printEvent)(error, "settling a promise that nobody awaits"));
   const { url } = server;
   owner.serving({
@@ -79,7 +82,7 @@ async function serve(loaded: Loaded, folder: DataFolder, { port }: DevOptions): 
   }
 }
 
-/** Names no key: every website that a browser has open may have it read this address. */
+/** Makes the page at `/`. It names no key, because any website that is open in a browser may have this page read. */
 function home(loaded: Loaded): string {
   const [example = ""] = loaded.workflows.map(({ contract }) => startLine(commandLine, contract));
   return [
@@ -125,7 +128,7 @@ function namesOf({ workflows }: Loaded): string {
   return workflows.map(({ contract: { name, version } }) => `${name} (version ${version})`).join(", ");
 }
 
-/** Resolves at the first Ctrl-C, or when npm is gone. The second one ends the process at once, which is safe. */
+/** Resolves at the first Ctrl-C, or when npm is gone. A second Ctrl-C ends the process at once, which is safe. */
 async function interrupted(): Promise<false> {
   await new Promise<void>((resolve) => {
     let isAsked = false;

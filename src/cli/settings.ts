@@ -11,11 +11,14 @@ const files = [".env", ".dev.vars"];
 const defaultUrl = "http://localhost:3000";
 const devKeyFile = join(".layover", "data", "api-key");
 
-/** Either of them says which deployment is meant. */
+/** The variables that say which deployment is meant. One of them is enough. */
 const leading = ["LAYOVER_SECRET", "DATABASE_URL"];
-/** What belongs to those. Beside another deployment's secret or database, a file's would be wrong. */
+/**
+ * The variables that belong to them. A file's values would be wrong beside the secret or database of another
+ * deployment.
+ */
 const belonging = ["LAYOVER_ENVIRONMENT", "LAYOVER_SECRET_OLD"];
-/** Why a file's environment does not count. */
+/** Why the environment in the file does not count. */
 let leftOut: string | undefined;
 
 /** Never puts anything in the place of what is set. @throws UsageError */
@@ -86,7 +89,10 @@ export function hasDevServer(): boolean {
   return existsSync(devKeyFile);
 }
 
-/** The key of `layover dev` in this folder, where it may be what is asked. It is signed with a secret of its own. */
+/**
+ * The key of `layover dev` in this folder, if the command may ask that server. The key is signed with a secret of its
+ * own.
+ */
 export function devKey(): string | undefined {
   return hasDevServer() && isLocal(deploymentUrl()) ? readFileSync(devKeyFile, "utf8").trim() : undefined;
 }

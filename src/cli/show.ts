@@ -73,7 +73,7 @@ function heading(run: RunView, { now, width, full }: Terms): string {
   return [title, ...lines, ...reasons(run, full)].join("\n");
 }
 
-/** A server of an earlier release does not tell. */
+/** The signals that the run has not taken. A server of an earlier release does not tell them. */
 function mailOf({ untaken = {} }: Partial<Pick<RunView, "untaken">>): RunView["untaken"] {
   return untaken;
 }
@@ -82,7 +82,7 @@ function untaken([name, count]: readonly [name: string, count: number]): string 
   return `${count === 1 ? "1 signal" : `${count} signals`} ${JSON.stringify(name)}`;
 }
 
-/** In full: this is what people come for. */
+/** Makes the lines that say why the run is where it is. They are not cut off, since people come for them. */
 function reasons({ status, blocked, setback, error, ...run }: RunView, full: boolean): readonly string[] {
   const told = (name: string, text: string) =>
     `${styleText("red", name.padEnd(9))}  ${wrapped(plain(text), { indent: 11 })}`;

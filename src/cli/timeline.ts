@@ -125,7 +125,7 @@ function pendingLine(row: PendingView, now: Date): Line {
   };
 }
 
-/** What the rows of `pending` do not tell: a turn of the run itself. */
+/** Makes the lines about a turn of the run itself, which has no row in `pending`. */
 function turnLines(run: RunView, now: Date): readonly Line[] {
   const { status, turn, dueAt, leasedUntil } = run;
   if (leasedUntil !== undefined) {
@@ -139,7 +139,7 @@ function turnLines(run: RunView, now: Date): readonly Line[] {
   return [{ mark: still, what: `turn ${turn}`, value: `ready to be carried out${looked}${advice}` }];
 }
 
-/** A server of an earlier release does not tell. */
+/** Says how many turns were interrupted. A server of an earlier release does not tell it. */
 function interruptions({ interrupted = 0 }: Partial<Pick<RunView, "interrupted">>): string {
   if (interrupted === 0) return "";
   return `, ${interrupted === 1 ? "an earlier try" : `${interrupted} earlier tries`} ended without a result: the process died`;

@@ -1,9 +1,9 @@
-/** Tells when one of some files has changed. It watches their folders, since many editors replace a file by a new one. */
+/** Tells when one of some files has changed. It watches the folders: many editors replace a file by a new one. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { note } from "./screen.ts";
 
-/** An editor saves a file in several writes. */
+/** How long it waits after a change for further ones. An editor saves a file in several writes. */
 const quietMs = 50;
 
 export class WatchedFiles {

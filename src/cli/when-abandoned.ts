@@ -1,9 +1,9 @@
-/** Read when the process begins: by the time that somebody watches, its parent may be gone. */
+/** The parent's id, read when the process begins. By the time that somebody watches, the parent may be gone. */
 const parent = process.ppid;
 
 /**
- * Calls this once when npm, which began this process, is gone: killed, it tells nobody. Without npm nothing is watched, as
- * who begins a server from a shell may want it to outlive that.
+ * Calls `act` once, when the npm that began this process is gone. A killed npm does not tell its child. Without npm
+ * nothing is watched: a server that was begun from a shell may be meant to outlive that shell.
  */
 export function whenAbandoned(act: () => void): void {
   if (process.env["npm_lifecycle_event"] === undefined) return;

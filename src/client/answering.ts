@@ -16,7 +16,7 @@ export interface CallbackView {
   readonly name: string;
   readonly status: Exclude<CallbackState["outcome"], "unknown">;
   readonly deadline: Date | undefined;
-  /** What the workflow asks, where it says so. */
+  /** The question that the workflow asks, if it gave one. */
   readonly title?: string;
   readonly text?: string;
 }
@@ -86,7 +86,7 @@ export function unknownCallback(): LayoverError {
   });
 }
 
-/** For a token that is too old. */
+/** Makes the error for a token that is too old. */
 export function endedLink(name: string): LayoverError {
   return new LayoverError("callback_expired", `the link to the callback ${JSON.stringify(name)} has ended`, {
     hint: "Ask whoever sent it for a new one.",

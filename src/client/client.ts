@@ -53,7 +53,7 @@ export interface ClientOptions {
   readonly wake: () => Promise<void>;
   /** Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;
-  /** Without it this client makes no links to callbacks. */
+  /** Makes the links to callbacks. Without it this client makes none. */
   readonly sealCallback?: SealCallback | undefined;
   readonly limits?: Partial<Limits> | undefined;
   readonly host?: HostClock | undefined;
@@ -61,7 +61,7 @@ export interface ClientOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** How many starts within transactions are remembered for `wake`. The alarm begins the others. */
+/** How many starts within transactions are remembered for `wake`. Other such runs begin when their alarms ring. */
 const mostStartedIn = 1_000;
 
 /** Longer delays are left to the alarm, which rings at most 2 minutes late. */
@@ -82,7 +82,7 @@ export class Client implements ClientVerbs {
   readonly #limits: Limits;
   readonly #host: HostClock;
   readonly #onError: (error: unknown) => void;
-  /** Runs that were started in transactions of the user's since the last `wake`. */
+  /** Runs that were started in the user's own transactions since the last `wake`. */
   readonly #startedIn = new Set<string>();
 
   constructor(options: ClientOptions) {
@@ -107,8 +107,9 @@ export class Client implements ClientVerbs {
   }
 
   /**
-   * Starts a run inside your own transaction: there is a run if it commits. It begins when its alarm rings, a minute
-   * after `commitWithin` or so; call `wake()` of this client after the COMMIT to have it begin at once.
+   * Starts a run inside your own transaction. The run exists once the transaction commits. It begins when its alarm
+   * rings, about a minute after `commitWithin`. To have it begin at once, call `wake()` of this client after the
+   * COMMIT.
    *
    * @example await client.startIn(pg(connection), order, input, { id, commitWithin: "10s" });
    */
@@ -182,7 +183,7 @@ export class Client implements ClientVerbs {
     return { runId: answer.runId, outcome };
   }
 
-  /** Which wait a token answers. Asks the database nothing. @throws LayoverError `unknown_callback`, `callback_expired` */
+  /** Reads which wait a token answers. Sends no statement. @throws LayoverError `unknown_callback`, `callback_expired` */
   openCallback(token: string): CallbackRef {
     if (this.#openCallback === undefined) {
       throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
@@ -197,7 +198,7 @@ export class Client implements ClientVerbs {
     return ref;
   }
 
-  /** A token of that wait, and the URL that answers it. @throws LayoverError `callbacks_unavailable` */
+  /** Makes a token of that wait, and the URL that answers it. @throws LayoverError `callbacks_unavailable` */
   sealCallback(ref: CallbackRef): ReturnType<SealCallback> {
     const { sealCallback } = this.#options;
     if (sealCallback !== undefined) return sealCallback(ref);
@@ -239,7 +240,7 @@ export class Client implements ClientVerbs {
     for (const runId of started) await this.#hint(runId, 1, 0);
   }
 
-  /** For `wake`: the tick finds such a run only when its alarm rings, which is beyond `commitWithin`. */
+  /** Remembers the run for `wake`. A tick finds it only when its alarm rings, and that is later than `commitWithin`. */
   #rememberStart(runId: string): void {
     this.#startedIn.add(runId);
     for (const oldest of this.#startedIn) {
@@ -292,7 +293,7 @@ export class Client implements ClientVerbs {
   }
 }
 
-/** An answer to a new run names no version: it is the one that was asked for. */
+/** The version of the run. The answer names none for a new run: that one has the version which was asked for. */
 function versionIn(answer: StartAnswer, call: StartCall): number {
   return "version" in answer ? (answer.version ?? call.version) : call.version;
 }

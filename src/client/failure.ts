@@ -79,8 +79,8 @@ export function revokedKey(options: { readonly cause?: unknown } = {}): LayoverE
 }
 
 /**
- * Broken connections (08), a server that is read-only after a failover (25006), no room (53), a server that starts, stops
- * or cancels (57), conflicts that retries did not end.
+ * Whether the failure passes by itself: a broken connection (08), a read-only server after a failover (25006), no room
+ * (53), a server that starts, stops or cancels (57), a conflict that the retries did not end.
  */
 function isPassing(sqlState: string | undefined): boolean {
   return sqlState === undefined || /^(08|25006|53|57)|^40(001|P01)|^55P03/.test(sqlState);

@@ -7,7 +7,7 @@ import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
 import { readable, readableError } from "./unreadable.ts";
 
-/** Where in the run: scopes and name (`ship[3]/send`), and which of several of that name, from 1. */
+/** The place in the run: scopes and name (`ship[3]/send`), and its number among those of the same name, from 1. */
 export interface StepPlace {
   readonly path: string;
   readonly occurrence: number;
@@ -22,7 +22,7 @@ export interface RecordView extends StepPlace {
   readonly attempts: number;
   /** Whether `value` is an error, an ErrorValue. */
   readonly isFailure: boolean;
-  /** Whether it is a wait that ended without what it waited for. */
+  /** Whether it is a wait that timed out. */
   readonly hasTimedOut: boolean;
   /** May be Unreadable. Undefined for a sleep, and for a wait that timed out. */
   readonly value: unknown;
@@ -51,7 +51,7 @@ export interface PendingView extends StepPlace {
   readonly leasedUntil: Date | undefined;
   /** That failed. */
   readonly attempts: number;
-  /** How many attempts in a row ended without a result, as their process died. */
+  /** How many attempts in a row ended without a result because their process died. */
   readonly interrupted: number;
   /** Waits for one of its map's slots. */
   readonly isQueued: boolean;

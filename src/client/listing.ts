@@ -32,8 +32,8 @@ export interface Page {
 const mostRuns = 200;
 
 /**
- * How many rows the database looks at for one page. A filter that few runs match then costs it no more than some 0.1 s,
- * and answers a short page with a cursor.
+ * How many rows the database looks at for one page. So a filter that matches few runs takes some 0.1 s at most. The
+ * page is then short and has a cursor.
  */
 const mostRows = 2_000;
 

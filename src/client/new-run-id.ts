@@ -1,4 +1,7 @@
-/** Makes our ids of runs: uuid v7 of the database's time. Those of one process and one millisecond sort as they were made. */
+/**
+ * Makes our ids of runs: uuid v7 of the database's time. Within one process and millisecond they sort in the order of
+ * their making.
+ */
 import { v7 } from "uuid";
 
 let last: { readonly msecs: number; readonly seq: number } | undefined;

@@ -55,26 +55,26 @@ export interface RunView {
   readonly error: ErrorValue | undefined;
   /** Why it cannot go on with this code. The right code unblocks it. */
   readonly blocked: string | undefined;
-  /** Which deployments do not go on with it, as their code does not fit its history. Another one may. */
+  /** The deployments that refused the run because their code does not fit its history. Another deployment may take it. */
   readonly refusedBy: readonly Refusal[];
-  /** Why it did not get on, and when it is tried again. */
+  /** Why the run did not get on, and when it is tried again. */
   readonly setback: Setback | undefined;
   readonly createdAt: Date;
   readonly endedAt: Date | undefined;
-  /** From when on its next turn may be carried out: now, where it is ready. */
+  /** When its next turn may be carried out. A run that is ready has the present time here. */
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;
   /** Of the turn under way: if it ends without a word, another one begins then. */
   readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
-  /** Names of signals that it takes no more. */
+  /** Names of signals that the run has closed: it takes no more of them. */
   readonly closed: readonly string[];
-  /** How many signals of each name are there that it has not taken; in a list always empty. */
+  /** How many signals of each name have come and were not taken yet. Always empty in lists. */
   readonly untaken: Readonly<Record<string, number>>;
   /** How many records its history has. */
   readonly records: number;
-  /** How many turns in a row ended without a result, as their process died: they are carried out again. */
+  /** How many turns in a row ended without a result because their process died. Such turns are carried out again. */
   readonly interrupted: number;
   /** Counted from 1: the turn under way, or the next one. */
   readonly turn: number;

@@ -43,7 +43,8 @@ export interface RunVerbs {
   settle(runId: string, options?: WaitOptions): Promise<RunEnding>;
 
   /**
-   * Sends a signal to a run, named by our id of it or by your own. It is kept until the run takes it or ends.
+   * Sends a signal to a run, which is named by our id or by your own. The signal is kept until the run takes it or
+   * ends.
    *
    * @throws LayoverError `unknown_signal`, `invalid_payload`, `unknown_run`, `run_over`, `signal_closed`
    */
@@ -65,8 +66,8 @@ export class Run<C extends Contract> {
   /** Whether it was this call that started it. */
   readonly isNew: boolean;
   /**
-   * Version of the workflow that the run was started with. It may be an older one than the contract's, where the run
-   * was there already. Undefined: nobody asked the database yet, as after `client.run(order, runId)`.
+   * Version of the workflow that the run was started with. It may be older than the contract's version, if the run
+   * existed already. Undefined: nobody asked the database yet, as after `client.run(order, runId)`.
    */
   readonly version: number | undefined;
   readonly #client: RunVerbs;

@@ -61,7 +61,7 @@ export async function startCall(
   const encodedInput = encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
   const sent = digestOfSent(input, encodedInput);
   return {
-    // Of the database's time: a host's clock may be wrong, and runs are listed by it.
+    // The id has the database's time: a host's clock may be wrong, and lists are sorted by the id.
     runId: runId === undefined ? newRunId(await now()) : checkRunId(runId),
     workflow: contract.name,
     version: contract.version,

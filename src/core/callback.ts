@@ -13,19 +13,24 @@ export interface CallbackRef {
   readonly version: number;
   /** The callback's name in the contract. */
   readonly name: string;
-  /** What the page behind its URL says. They stand in the token, so they are no secret to whoever has it. */
+  /** The text of the page behind its URL. It stands in the token, so it is no secret to whoever has the URL. */
   readonly title?: string;
   readonly text?: string;
-  /** From when on the token opens nothing any more, in epoch milliseconds. Left out: it opens for ever. */
+  /** The instant from which the token opens nothing any more, in epoch milliseconds. Left out: it opens for ever. */
   readonly endsAt?: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
-/** A wait begins when its announcement is done, which may be tried again for days. */
+/**
+ * How long a token outlives its deadline. A wait begins only after its announcement, which may be tried again for days.
+ */
 const marginMs = 30 * dayMs;
 const yearMs = 365 * dayMs;
 
-/** When the token ends of a callback that is waited for until then; after a year, where its wait has no end. */
+/**
+ * The instant at which the token of a callback ends. It depends on the deadline of the wait; without a deadline it is a
+ * year from now.
+ */
 export function endOfToken(now: number, deadline: number | undefined): number {
   return deadline === undefined ? now + yearMs : deadline + marginMs;
 }

@@ -8,7 +8,7 @@ import { entry, list, text } from "./codec-checks.ts";
 import { errorFromFields, errorToFields } from "./codec-error.ts";
 
 interface ClassCodec {
-  /** How many characters `takeApart` makes at least, told without making them. Default: few. */
+  /** The least number of characters that `takeApart` makes of the value, found without making them. Default: few. */
   readonly leastSize?: (value: object) => number;
   /** `value` may come from another realm: what is called upon it must itself check what it is. */
   readonly takeApart: (value: object) => unknown;
@@ -74,7 +74,7 @@ export function storableClass(value: object): string | undefined {
   return undefined;
 }
 
-/** What the getter says that `prototype` has, asked of an object that may hide it behind a property of its own. */
+/** Reads the getter of `prototype`. The object may hide that getter behind a property of its own. */
 function sizeOf(prototype: object, value: object, getter = "size"): number {
   return Number(Reflect.get(prototype, getter, value));
 }

@@ -96,7 +96,10 @@ export class Writer {
     else this.#text += `{"$":"number","v":"${isMinusZero ? "-0" : value}"}`;
   }
 
-  /** A decimal digit stands for more than three bits. Digits are written only where they can fit: they take long. */
+  /**
+   * Writes the digits only if they can fit, as writing them takes long. A decimal digit stands for more than three
+   * bits.
+   */
   #bigint(value: bigint): void {
     if (Number.isFinite(this.#maxBytes)) {
       const longest = BigInt(this.#maxBytes * 16);
@@ -142,9 +145,9 @@ export class Writer {
   }
 
   /**
-   * Gives up on what is far too large before it fills the memory. A value can be small in memory and huge in JSON:
-   * `new Array(2 ** 32 - 1)` has four billion holes, and an array that holds one array twice, thirty times over,
-   * becomes a billion arrays. So every member is checked.
+   * Gives up on a value that is far too large, before its text fills the memory. A value can be small in memory and
+   * huge in JSON: `new Array(2 ** 32 - 1)` has four billion holes; an array that holds one array twice, nested thirty
+   * times, becomes a billion arrays. So every member is checked.
    */
   #checkSize(length: number): void {
     const size = this.#text.length + length;

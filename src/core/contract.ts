@@ -14,7 +14,7 @@ type NoSchemas = {};
 
 type StorableSchemas<Given extends Schemas> = { readonly [Name in keyof Given]: Storable<InferOutput<Given[Name]>> };
 
-/** A result that a schema takes is not stored itself: what the schema makes of it is. */
+/** `unknown` where a schema is given: then not the handler's result is stored, but what the schema makes of it. */
 type StorableWithoutSchema<Output extends Schema, Result> = [unknown] extends [InferOutput<Output>]
   ? Storable<Result>
   : unknown;
@@ -30,9 +30,12 @@ export interface ContractOptions<
   readonly name: string;
   /** A run keeps the version it was started with. Raise it when old runs could not replay the new code. */
   readonly version: number;
-  /** Any Standard Schema (zod, valibot, arktype …). Parsed once, when the run is started; its output is stored. */
+  /**
+   * Any Standard Schema (zod, valibot, arktype …). It parses the input once, when the run is started. Its output is
+   * stored.
+   */
   readonly input?: Input & Storable<InferOutput<Input>>;
-  /** What the handler returns is parsed by it; its output is the run's result. */
+  /** The schema that parses what the handler returns. Its output is the run's result. */
   readonly output?: Output & Storable<InferOutput<Output>>;
   readonly signals?: Signals & StorableSchemas<Signals>;
   readonly callbacks?: Callbacks & StorableSchemas<Callbacks>;
@@ -69,8 +72,8 @@ export interface HandlerContext<Input extends Schema, Signals extends Schemas, C
 }
 
 /**
- * The code of a workflow. It is run again over its history (replayed), so whatever is not deterministic belongs in a
- * step.
+ * The code of a workflow. Layover runs it again over its history (a replay), so everything that is not deterministic
+ * belongs in a step.
  */
 export type Handler<
   Input extends Schema,

@@ -19,7 +19,7 @@ export interface StepBody {
   /** The callback that it announces. */
   readonly announces?: { readonly path: string; readonly occurrence: number } | undefined;
 }
-/** The question whether mail of a name is there; if not, the name is closed. */
+/** Closes the name of a signal, unless such a signal is there already. */
 export interface Close {
   readonly kind: "close";
   readonly name: string;

@@ -71,7 +71,7 @@ function furtherKeys(thrown: object): readonly string[] {
   return keys.includes("errors") || !Array.isArray(errorsOf(thrown)) ? keys : [...keys, "errors"];
 }
 
-/** Whether each byte or character of it is a key: listing a billion of them would end the process. */
+/** Whether the value has a key for each of its bytes or characters. Listing a billion keys would end the process. */
 function isIndexed(thrown: object): boolean {
   return ArrayBuffer.isView(thrown) || Object.prototype.toString.call(thrown) === "[object String]";
 }

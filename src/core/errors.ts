@@ -31,7 +31,7 @@ export const errorCodes = {
   body_too_large: 413,
   too_many_fields: 413,
   unsupported_media_type: 415,
-  /** What is meant for one process was led to another one. */
+  /** A message for one process has reached another one. */
   misdirected: 421,
   invalid_input: 422,
   invalid_payload: 422,
@@ -43,13 +43,13 @@ export const errorCodes = {
   history_limit: 422,
   run_timeout: 422,
   step_crashed: 500,
-  /** Two steps of one name and one key. */
+  /** Two steps with the same name and the same key. */
   duplicate_key: 422,
-  /** A verb of `step` in the body of a step. */
+  /** A verb of `step` that is called in the body of a step. */
   nested_step: 422,
-  /** A step's body is done, and the database cannot store what it gave. */
+  /** A step whose body is done, and whose result the database cannot store. */
   result_lost: 500,
-  /** A step's body was begun and had not ended when its run's timeout was long over. */
+  /** A step whose body had begun and not ended long after its run's timeout. */
   result_unknown: 500,
   duplicate_workflow: 500,
   callbacks_unavailable: 500,
@@ -58,7 +58,7 @@ export const errorCodes = {
   unknown_signal: 422,
   /** The id is taken by a run that was started with another input. */
   input_conflict: 422,
-  /** Of one run, that it has not taken. */
+  /** Too many signals of one run that it has not taken. */
   too_many_signals: 429,
   internal: 500,
   /** The database was migrated by another release than this code works with. */
@@ -74,7 +74,7 @@ export const errorCodes = {
   busy: 503,
   /** This process is about to end. */
   closing: 503,
-  /** What was asked of the platform, or a pass of the scheduler, had no end within its time limit. */
+  /** The platform, or a pass of the scheduler, did not finish within its time limit. */
   no_answer: 503,
   database_unavailable: 503,
   /** The client got no answer from its API. */

@@ -35,7 +35,10 @@ export class Execution {
   outcome: HandlerOutcome | undefined;
   /** Why this code cannot have made this history. */
   divergence: string | undefined;
-  /** Whether the divergence is only that the handler still waits for something of its own: it may get on in time when tried again. */
+  /**
+   * Whether the divergence only means that the handler still waits for something of its own. Then the next try may
+   * succeed.
+   */
   isHeldUp = false;
   /** Why the run is being ended before its time. */
   cancellation: string | undefined;
@@ -49,7 +52,7 @@ export class Execution {
   readonly #pending = new Map<string, Demand>();
   readonly #losers = new Set<string>();
   readonly #occurrences = new Map<string, number>();
-  /** Names of the steps whose bodies are under way, and of the one whose body is being called right now. */
+  /** Names of the steps whose bodies are under way, and of the step whose body is being called right now. */
   readonly #bodies = new Set<string>();
   #called: string | undefined;
   #ordinal = 0;
@@ -81,7 +84,7 @@ export class Execution {
     return this.#pending.size;
   }
 
-  /** Whether it waits for more than its history can record: such a run is ended, so nothing more is made for it. */
+  /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. */
   get isOverfull(): boolean {
     return this.position + this.#pending.size > defaultLimits.historyRecords;
   }
@@ -103,8 +106,8 @@ export class Execution {
   }
 
   /**
-   * What the handler, which has returned, asked for and never awaited. Nothing, where it left other waits behind: the
-   * loser of a `Promise.race` may have been about to await it.
+   * What a handler asked for and never awaited, once it has returned. Empty if it left other waits behind: it may have
+   * been about to await the loser of a `Promise.race`.
    */
   get unawaited(): readonly string[] {
     if (this.outcome?.kind !== "returned" || this.cancellation !== undefined) return [];
@@ -194,7 +197,7 @@ export class Execution {
     return promise;
   }
 
-  /** Calls the body of a step, which is under way until `bodyEnded`. A process may be at work on several. */
+  /** Calls the body of a step. The step is under way until `bodyEnded`. One process may carry out several at a time. */
   call<Result>(place: string, body: () => Result): Result {
     const outer = this.#called;
     this.#called = place;

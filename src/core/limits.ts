@@ -8,7 +8,7 @@ export const defaultLimits = {
   historyBytes: 16 * 1024 * 1024,
   /** In characters as Postgres counts them: code points. */
   nameLength: 200,
-  /** Of a step's name with those of all scopes around it, in UTF-8. */
+  /** The most bytes of a step's name together with the names of all scopes around it, in UTF-8. */
   pathBytes: 2_000,
   /** Ten years, however many leap days they have. */
   durationMs: 3_653 * 24 * 60 * 60 * 1_000,

@@ -11,21 +11,24 @@ export function motionMinute(nowMs: number): number {
   return Math.ceil(nowMs / minuteMs + 1) * minuteMs;
 }
 
-/** Beyond this a look need not be exact: it comes a little before the deadline, and what it finds is dispatched for then. */
+/**
+ * The distance from which a look need not be exact. Such a look comes a little early, and dispatches what it finds for
+ * the deadline itself.
+ */
 const farMs = 2 * minuteMs;
 
 /**
- * When the scheduler is to look because of a deadline: a far one at the whole minute below, which many share. Early, never
- * late. Epoch milliseconds.
+ * The instant at which the scheduler looks because of a deadline, in epoch milliseconds. It is early, never late. For a
+ * far deadline it is the whole minute below, so that many deadlines share one look.
  */
 export function lookFor(deadlineMs: number, nowMs: number): number {
   return deadlineMs - nowMs > farMs ? Math.floor(deadlineMs / minuteMs) * minuteMs : deadlineMs;
 }
 
 /**
- * The same for a run's timeout, which hardly ever comes to pass: a run that is over by then is to have cost next to nothing.
- * So the looks come closer and closer to it (30 days: some five), at instants that runs share whose timeouts differ: the
- * whole multiples of about an eighth of its distance.
+ * The same for a run's timeout. Few runs live until their timeout, so it must cost next to nothing. The looks come
+ * closer and closer to the timeout (some five looks for 30 days). Each look is at a whole multiple of about an eighth
+ * of the distance, so that runs with different timeouts share looks.
  */
 export function lookForTimeout(timeoutMs: number, nowMs: number): number {
   const distanceMs = timeoutMs - nowMs;

@@ -6,7 +6,7 @@
 import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
 
-/** What an environment is called that nobody named. */
+/** The name of an environment that nobody named. */
 export const defaultEnvironment = "default";
 
 const longestShown = 60;
@@ -43,13 +43,14 @@ export function checkStepName(name: unknown, what = "the step's name"): string {
 const utf8 = new TextEncoder();
 
 /**
- * Answers `path` if Postgres can keep it in an index beside the run's id: an entry there may take 2,704 bytes.
+ * Answers `path` if Postgres can keep it in an index beside the run's id. An entry of an index holds 2,704 bytes at
+ * most.
  *
  * @throws LayoverError `invalid_name`
  */
 export function checkPath(path: string): string {
   const limit = defaultLimits.pathBytes;
-  if (path.length * 3 <= limit) return path; // the most bytes that so many UTF-16 units can take
+  if (path.length * 3 <= limit) return path; // a UTF-16 unit takes three bytes at most
   const size = utf8.encode(path).length;
   if (size <= limit) return path;
   const message = `the path of step ${JSON.stringify(path.slice(0, longestShown))}… is ${size} bytes long, more than ${limit}`;

@@ -19,8 +19,8 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Query {
   (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
   /**
-   * Which database this is, as far as its address tells: `host/database`, without credentials or port.
-   * A namespace knows the addresses of its database, and is refused by any other until someone adopts that.
+   * The database that the address leads to: `host/database`, without credentials or port. A namespace knows the
+   * addresses of its database. From another address it is refused until somebody adopts that address.
    */
   readonly endpoint: string;
 }
@@ -46,9 +46,9 @@ export interface TurnRef {
   /** The turn's number; a claim that names another one is answered `stale`. */
   readonly turn: number;
   readonly branch?: { readonly path: string; readonly occurrence: number };
-  /** Carry it out in an invocation of its own: so many claims of it in a row were never finished. */
+  /** Whether it goes in an invocation of its own, because so many claims of it in a row were never finished. */
   readonly alone?: boolean;
-  /** Carry it out in an invocation of at most so many turns, for the same reason (see groups.ts). Left out: of any number. */
+  /** The most turns that its invocation may have, for the same reason (see groups.ts). Left out: any number. */
   readonly groupSize?: number;
 }
 

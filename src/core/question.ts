@@ -1,11 +1,14 @@
-/** What a workflow asks a person by a callback. It stands in the callback's URL, so it is short. */
+/** What a workflow asks a person by a callback. The question stands in the callback's URL, so it is short. */
 import { LayoverError } from "./errors.ts";
 import { checkName } from "./names.ts";
 import type { Question } from "./step.ts";
 
 const mostBytes = 1_000;
 
-/** @throws LayoverError `invalid_name` for a title that is none, `value_too_large` for a text that is too long */
+/**
+ * Checks a question. @throws LayoverError `invalid_name` for a title that is none, `value_too_large` for a text that is
+ * too long
+ */
 export function checkQuestion({ title, text }: Question): Question {
   if (title !== undefined) checkName(title, "the title of a callback");
   const size = new TextEncoder().encode(text).length;

@@ -85,7 +85,7 @@ function placeOf(issue: SchemaIssue | undefined): string {
   return formatPath(issue === undefined ? [] : keysOf(issue), "").replace(/^\./, "");
 }
 
-/** The way from the value to what is wrong in it. */
+/** The keys that lead from the value to the part that is wrong. */
 export function keysOf({ path = [] }: SchemaIssue): readonly PropertyKey[] {
   return path.map((segment) => (typeof segment === "object" ? segment.key : segment));
 }

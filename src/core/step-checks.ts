@@ -1,10 +1,10 @@
 /**
- * Looks at what the verbs of `step` are given, as JavaScript checks none of it. Each mistake is refused where it is made,
- * by the name of what was given and with what to write instead.
+ * Checks the arguments of the verbs of `step`, since JavaScript checks none. Each mistake is refused where it is made.
+ * The error names what was given, and says what to write instead.
  */
 import { LayoverError } from "./errors.ts";
 
-/** @throws LayoverError `invalid_request` for what is no set of options, or has one that the verb does not take */
+/** @throws LayoverError `invalid_request` if it is no set of options, or has an option that the verb does not take */
 export function checkOptions(what: string, options: unknown, taken: readonly string[]): void {
   const list = taken.map((option) => JSON.stringify(option)).join(", ");
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -16,7 +16,7 @@ export function checkOptions(what: string, options: unknown, taken: readonly str
   throw invalid(`${what} has no option ${JSON.stringify(unknown)}`, `Its options are ${list}.${nearest(unknown)}`);
 }
 
-/** What people write who come from elsewhere. */
+/** The options that people know from other engines. */
 function nearest(option: string): string {
   if (/^(retries|attempts|max_?(attempts|retries))$/i.test(option)) return " Write { retry: { maxAttempts: 3 } }.";
   if (/^(signal|timeout_?ms|timeout_?in_?ms)$/i.test(option)) return ' Write { timeout: "30s" }.';
@@ -32,14 +32,17 @@ export function checkFunction(what: string, given: unknown, example: string): vo
   throw invalid(`${what} is no function`, hint);
 }
 
-/** The branches of `all` and `race`. */
+/** Checks the branches of `all` and `race`. */
 export function checkBranches(what: string, list: unknown): void {
   const example = '({ step }) => step.run("name", …)';
   if (!Array.isArray(list)) throw invalid(`the branches of ${what} are no array`, `Pass an array of ${example}.`);
   for (const [index, branch] of list.entries()) checkFunction(`branch ${index} of ${what}`, branch, example);
 }
 
-/** A signal or callback of the contract: another one would be waited for in vain. */
+/**
+ * Checks that the contract declares this signal or callback. Nobody could send another one, so it would be waited for
+ * in vain.
+ */
 export function checkIsDeclared(kind: "signal" | "callback", name: unknown, declared: readonly string[]): void {
   if (typeof name === "string" && declared.includes(name)) return;
   const known = declared.length === 0 ? `no ${kind}s` : declared.map((one) => JSON.stringify(one)).join(", ");

@@ -1,24 +1,28 @@
 /**
- * Keys of steps: `step.run("charge", body, { key: region })` is at `charge#[eu]`, whatever was charged before it. So a
- * list that a deploy changes keeps what belongs to whom, where counting (`charge`, `charge#2`) would mix it up.
+ * Keys of steps. `step.run("charge", body, { key: region })` has the path `charge#[eu]`, whatever was charged before
+ * it. So a deploy may change a list, and each item keeps its own records. Counting (`charge`, `charge#2`) would mix
+ * them up.
  *
- * No name has a `#` or a bracket in it, and an occurrence is a number without one, so no other path looks like it.
+ * No name contains a `#` or a bracket, and an occurrence is a bare number, so no other path looks like this.
  */
 import { invalid } from "./step-checks.ts";
 
 export interface KeyOptions {
-  /** What tells this one from others of its name. Shown in histories, unless it is long or has unusual signs. */
+  /**
+   * The key that tells this step from others of its name. Histories show it, unless it is long or has unusual
+   * characters.
+   */
   readonly key: unknown;
   readonly isSensitive: boolean | undefined;
-  /** Hexadecimal, the same for the same text for ever. */
+  /** Makes a digest in hexadecimal. The same text gives the same digest for ever. */
   readonly digest: (text: string) => string;
 }
 
-/** Letters and digits of any script and a few signs, that may stand in a path and be read there. */
+/** The keys that stand in a path as they are: letters and digits of any script, and a few other characters. */
 const plain = /^[\p{L}\p{N}._:@+-]{1,64}$/u;
 const digestLength = 32;
 
-/** What follows the name in the path: `#[eu]`, or `#[~9f86d081…]` for a digest of the key. Nothing, where there is no key. */
+/** The part of the path after the name: `#[eu]`, or `#[~9f86d081…]` for a digest of the key. Empty without a key. */
 export function keyPart(what: string, { key, isSensitive = false, digest }: KeyOptions): string {
   if (key === undefined) return "";
   if (typeof key !== "string" || key === "") {

@@ -11,18 +11,19 @@ export interface StepOptions {
   /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
   readonly retry?: RetryPolicy;
   /**
-   * How long one attempt may take. Default: 60 s. Then its `abortSignal` fires and the attempt has failed. A body that runs
-   * on nevertheless keeps the next attempt waiting, as long as both are in one process.
+   * How long one attempt may take. Default: 60 s. After that its `abortSignal` fires and the attempt has failed. If the
+   * body runs on nevertheless, the next attempt waits for it, as long as both are in one process.
    */
   readonly timeout?: Duration;
   /**
-   * Tells this step from others of its name in its scope, instead of counting them: in a loop, the id of what it is about.
-   * Two equal keys in one scope are refused. Adding keys to code that has parked runs is a new version of the workflow.
+   * A text that tells this step from others of its name in its scope, so that they are not counted. In a loop it is the
+   * id of the item. Two equal keys in one scope are refused. Adding keys to code that has parked runs is a new version
+   * of the workflow.
    *
    * @example for (const region of regions) await step.run("charge", () => charge(region), { key: region });
    */
   readonly key?: string;
-  /** Keeps a digest of the key in the path, for a key that is not to be seen in histories. Default: false. */
+  /** Whether the path has a digest of the key, so that histories do not show the key. Default: false. */
   readonly sensitiveKey?: boolean;
 }
 
@@ -49,19 +50,20 @@ export interface MapOptions<Item = unknown> {
   /** How many bodies may run at a time. Default: no bound. */
   readonly maxConcurrency?: number;
   /**
-   * Tells the items apart by what they are, instead of by their index: a list may change by a deploy. Two equal keys are
-   * refused. Adding keys to code that has parked runs is a new version of the workflow.
+   * Makes a key of each item, so that items are told apart by their keys and not by their index. Then a deploy may
+   * change the list. Two equal keys are refused. Adding keys to code that has parked runs is a new version of the
+   * workflow.
    *
    * @example await step.map("ship", items, send, { key: (item) => item.id });
    */
   readonly key?: (item: Item, index: number) => string;
-  /** Keeps digests of the keys in the paths, for keys that are not to be seen in histories. Default: false. */
+  /** Whether the paths have digests of the keys, so that histories do not show the keys. Default: false. */
   readonly sensitiveKey?: boolean;
 }
 
 /**
- * What a person reads who opens a callback's URL in a browser. Both stand in the URL, so put no secret into them; and they
- * make it longer, by four characters for three.
+ * What a person reads who opens a callback's URL in a browser. Both texts stand in the URL, so put no secret into them.
+ * Three characters of them make the URL four characters longer.
  */
 export interface Question {
   /** Up to 200 characters. Default: the callback's name. */
@@ -134,9 +136,9 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     options?: WaitOptions,
   ): Promise<InferOutput<Signals[Name]>>;
   /**
-   * Ends the taking of signals of that name, unless one is there that was not taken. True: the name is closed, and whoever
-   * sends such a signal from now on is refused. False: take what is there, and ask again. So no signal that was accepted
-   * is lost at the end of a run.
+   * Closes the name of a signal, unless a signal of that name is there and was not taken. True: the name is closed; who
+   * sends such a signal from now on is refused. False: take the signal that is there, and call `close` again. So the
+   * end of a run loses no signal that was accepted.
    *
    * @example do { while (await take(step)); } while (!(await step.close("item")));
    */
@@ -153,8 +155,8 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   /**
    * Announces a callback by a step (`announce` gets its URL), then waits for the answer.
    *
-   * `title` and `text` are what a person reads who opens that URL. It opens the callback until a month after the
-   * deadline of the wait; for a year, where there is no `timeout`.
+   * A person who opens the URL reads `title` and `text`. The URL works until a month after the deadline of the wait;
+   * without a `timeout`, for a year.
    *
    * @throws CallbackRejectedError; TimeoutError after `timeout`, or null with `onTimeout: "null"`; StepError
    * @example const { ok } = await step.waitForCallback("approval", ({ url }) => email(url), { timeout: "3 days" });

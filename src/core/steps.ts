@@ -1,6 +1,4 @@
-/**
- * The `step` of a handler: each verb names its place, checks what it is given, and turns into a demand.
- */
+/** The `step` of a handler. Each verb names its place, checks its arguments and becomes a demand. */
 import { endOfToken } from "./callback.ts";
 import { type MapScope, placeName, type StepBody } from "./demand.ts";
 import { toMilliseconds } from "./duration.ts";
@@ -33,7 +31,7 @@ export interface StepsOptions {
   readonly execution: Execution;
   /** 32 bytes that depend on the run, its epoch and this text only. */
   readonly seed: (text: string) => Uint8Array;
-  /** The one-time URL of a callback. Throws where the deployment has no public URL or no secret. */
+  /** Makes the one-time URL of a callback. Throws if the deployment has no public URL or no secret. */
   readonly sealCallback: (
     callback: Question & {
       readonly name: string;
@@ -46,7 +44,7 @@ export interface StepsOptions {
     readonly token: string;
   };
   readonly stepTimeoutMs: number;
-  /** Hexadecimal, the same for the same text for ever. */
+  /** Makes a digest in hexadecimal. The same text gives the same digest for ever. */
   readonly digest: (text: string) => string;
   /** The names that the contract declares. */
   readonly signals: readonly string[];
@@ -69,7 +67,7 @@ export function makeStep(options: StepsOptions): Step {
   return stepIn(options, { prefix: "", map: undefined });
 }
 
-/** `announces`: the callback that the steps in there announce. */
+/** `announces`: the callback that the steps of this `step` announce. */
 function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["announces"]): Step {
   const { execution, seed, sealCallback, stepTimeoutMs, digest } = options;
   const { closed } = execution;
@@ -139,7 +137,7 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
     return isClosed;
   }
 
-  /** `timeoutMs`: of its wait, where that is known already. */
+  /** `timeoutMs`: the timeout of its wait, if it is known already. */
   function callbackAt(
     name: string,
     at: ReturnType<typeof place>,
@@ -258,7 +256,7 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
     },
     all: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
       checkBranches(`all ${JSON.stringify(name)}`, list);
-      return (await Promise.all(branches(room(name), list))) as unknown as Results; // one result a branch, in their order
+      return (await Promise.all(branches(room(name), list))) as unknown as Results; // one result for each branch, in their order
     },
     race: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
       checkBranches(`race ${JSON.stringify(name)}`, list);
@@ -284,7 +282,7 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
   return handingOut(step, scope.prefix, execution.handedOut);
 }
 
-/** An item of a map that the run is ended for: 200,000 of them would take a gigabyte. */
+/** Stands for the items of a map that ends its run. A promise for each of 200,000 items would take a gigabyte. */
 const never = new Promise<never>(() => {});
 
 function duplicateKey(path: string): LayoverError {

@@ -1,15 +1,15 @@
 /**
- * Which values can be stored, as the compiler knows it: a step that results in a `Response` or in a function is a type
- * error whose sentence says why.
+ * Which values can be stored, as far as the compiler knows. A step that results in a `Response` or a function is a type
+ * error, and its sentence says why.
  *
- * What may well be storable is not refused. So `unknown`, `any` and type parameters pass, and so does what only the running
- * program can tell: an instance of a class without methods, what a Map holds, what lies deep in a recursive type. Such a
- * step fails when it runs, see unstorable.ts.
+ * A type that may be storable passes: `unknown`, `any`, type parameters. So does everything that only the running
+ * program can tell: an instance of a class without methods, what a Map holds, what lies deep in a recursive type. Such
+ * a step fails when it runs, see unstorable.ts.
  */
 
 /**
- * `unknown` where a `T` can be stored, otherwise a type that no value has. Put it beside what gives the `T`, by `&`: the
- * compiler infers `T` as if it were not there.
+ * `unknown` if a `T` can be stored, otherwise a type that no value has. Join it by `&` to the place that gives the `T`:
+ * the compiler infers `T` as if it were not there.
  */
 export type Storable<T> = Verdict<T> extends "unstorable" ? CannotBeStored<Reason<T>> : unknown;
 
@@ -19,7 +19,10 @@ export interface CannotBeStored<Why extends string> {
 }
 declare const why: unique symbol;
 
-/** Two texts, not true and false: so the compiler sees that a type parameter may be "storable", and lets it pass. */
+/**
+ * The verdict on a type. It is a text and not a boolean: so the compiler sees that a type parameter may be "storable",
+ * and lets it pass.
+ */
 type Verdict<T> = [unknown] extends [T] ? "storable" : [T] extends [StoredPart<T>] ? "storable" : "unstorable";
 
 /** `T` without what cannot be stored. The compiler looks at members when it compares them, so types may be recursive. */
@@ -33,7 +36,7 @@ type StoredPart<T> = [unknown] extends [T]
         ? readonly StoredMember<Item>[]
         : { [Key in keyof T]: Key extends symbol ? unknown : StoredMember<T[Key]> };
 
-/** A member that may also be a text passes, as `customer: string | Customer` of an SDK: it mostly is. */
+/** A member that may also be a text passes, such as `customer: string | Customer` of an SDK. Mostly it is the text. */
 type StoredMember<T> = Extract<NonNullable<T>, StoredWhole> extends never ? StoredPart<T> : T;
 
 type StoredWhole =
@@ -55,7 +58,7 @@ type StoredWhole =
 
 type Code = symbol | ((...parameters: never) => unknown) | (abstract new (...parameters: never) => unknown);
 
-/** For the parts of a union that can be stored: never. */
+/** Why `T` cannot be stored. The parts of a union that can be stored give `never`. */
 type Reason<T> = T extends StoredWhole
   ? never
   : T extends symbol

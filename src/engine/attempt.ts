@@ -17,10 +17,10 @@ export interface Attempt {
   readonly number: number;
   /** Invocations died over it too often: it is to fail unexecuted. */
   readonly isExhausted: boolean;
-  /** Those of this process, and where this one is among them: no two of one place run at a time. */
+  /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
   readonly bodies: Bodies;
   readonly place: string;
-  /** The run's timeout in the database's time, and what its abort signal is to say. */
+  /** The run's timeout by the database's clock, and the reason that its abort signal gives. */
   readonly runEnd: { readonly at: number; readonly reason: () => Error } | undefined;
   readonly seed: (text: string) => Uint8Array;
   /** When it is lost, whatever the body does is not recorded. */
@@ -66,7 +66,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
       error: encodeError(toErrorValue(thrown)),
       beganAt,
       endedAt,
-      // The handler is to meet the run's timeout, not what that did to the step: so the step stays open.
+      // The handler is to see the run's timeout, and not how that ended the step. So the step stays open.
       retryInMs: isRunOver ? 0 : retryIn(attempt, thrown, endedAt),
     };
   }
@@ -76,7 +76,7 @@ export function encodeError(error: ErrorValue): string {
   return encode(error, { what: "the error" });
 }
 
-/** Waits for an earlier attempt that still runs in this process: as long as an attempt may take. */
+/** Waits for an earlier attempt that still runs in this process, as long as one attempt may take. */
 async function untilOthersEnd(attempt: Attempt): Promise<void> {
   const { demand, body, bodies, place, lease, host } = attempt;
   const earlier = bodies.find(place);
@@ -92,7 +92,7 @@ async function untilOthersEnd(attempt: Attempt): Promise<void> {
   } finally {
     cancelTimer();
   }
-  if (lease.isLost) throw new Error("the lease of this step was lost before it was begun"); // and nobody records this
+  if (lease.isLost) throw new Error("the lease of this step was lost before it was begun"); // nobody records this error
 }
 
 async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown> {

@@ -1,6 +1,6 @@
 /**
- * Bodies that run in this process, by the place of their step. One that is not over at its step's timeout runs on; the
- * next attempt waits for it, so that no two of them do the same work at a time.
+ * Bodies that run in this process, by the place of their step. A body may run on after its step's timeout. Then the
+ * next attempt waits for it, so that no two bodies do the same work at a time.
  */
 export class Bodies {
   readonly #running = new Map<string, Promise<unknown>>();
@@ -14,7 +14,7 @@ export class Bodies {
     this.#running.set(place, over);
   }
 
-  /** Resolves when it is over. Undefined: none runs there. */
+  /** Finds the body that runs at that place; its promise resolves when it is over. Undefined: none runs there. */
   find(place: string): Promise<unknown> | undefined {
     return this.#running.get(place);
   }

@@ -1,12 +1,14 @@
-/** Claims a set of turns, in halves where its answer is too large for one piece. */
+/** Claims a set of turns. If the answer is too large for one piece, it claims the two halves by themselves. */
 import type { Calls } from "../postgres/calls.ts";
 import type { ClaimAnswer, ClaimCall, ClaimTurn } from "../postgres/wire.ts";
 import { isTooLarge } from "./too-large.ts";
 
 /**
- * What the whole call had claimed already is claimed again by the same tokens, which changes nothing.
+ * The halves may contain turns that the whole call has claimed already. They are claimed again by the same tokens,
+ * which changes nothing.
  *
- * @throws what the database refused the first half for; of the second half it is reported, since the first is claimed
+ * @throws what the database refused the first half for. A refusal of the second half is only reported, since the first
+ *   half is claimed then
  */
 export async function claimInParts(
   calls: Calls,

@@ -19,7 +19,7 @@ export interface Crew {
   readonly gate: Gate;
   readonly room: Room;
   readonly kept: KeptFinishes;
-  /** Leases of the turns under way. */
+  /** The leases of the turns under way. */
   readonly leases: Set<Lease>;
   /** Whether no further step is begun. */
   isClosing: boolean;

@@ -2,14 +2,14 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Workflow } from "../core/contract.ts";
 
-/** SHA-256 in hexadecimal. It becomes part of paths that are stored, so it never changes. */
+/** Makes the SHA-256 in hexadecimal. It becomes part of stored paths, so it must never change. */
 export function digestOf(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(text)));
 }
 
 /**
- * Names the code of these workflows, in whatever order they are given: by the text of their handlers. What a handler
- * imports is not in there.
+ * Names the code of these workflows by the text of their handlers. Their order does not matter. Code that a handler
+ * imports does not count.
  */
 export function codeDigest(workflows: readonly Workflow[]): string {
   const texts = workflows.map(({ contract, handle }) =>

@@ -35,14 +35,17 @@ export function failed(error: unknown): Ending {
   return { next: "failed", value: encodeError(toErrorValue(error)) };
 }
 
-/** What a turn adds to a history: new records, their bytes, and what the handler waits for, each a record to come. */
+/** What a turn adds to a history: new records, their bytes, and waits of the handler, each of which will be a record. */
 interface Growth {
   readonly records: number;
   readonly bytes: number;
   readonly demands: number;
 }
 
-/** The error of a run whose history has reached its limit, or cannot hold what the handler asks for, as the codec's text. */
+/**
+ * The error of a run whose history is full, or cannot hold what the handler asks for, as the codec's text. Undefined:
+ * there is room.
+ */
 export function tooLong({ position, historyBytes }: ClaimedRun, growth: Growth): string | undefined {
   const { historyRecords, historyBytes: mostBytes } = defaultLimits;
   const records = position + growth.records;

@@ -16,7 +16,7 @@ import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
 import { TimeLimit } from "./time-limit.ts";
 import { Warm } from "./warm.ts";
 
-/** How long a tick may go on without having done a page. Then it counts as failed. */
+/** How long a tick may take for one page. After that it has failed. */
 const tickMs = 60_000;
 
 /** How long a process that ends tries to give back its leases. */
@@ -46,19 +46,19 @@ export class Engine {
     };
   }
 
-  /** Whether it claims nothing at present: results of steps, or renewals of leases, wait for the database to take them. */
+  /** Whether it claims nothing at present, because results of steps or renewals of leases wait for the database. */
   get isHolding(): boolean {
     return !this.#crew.gate.isOpen;
   }
 
-  /** How many finished turns are in memory that the database did not take yet. */
+  /** How many finished turns are in memory that the database has not taken yet. */
   get keptFinishes(): number {
     return this.#crew.kept.size;
   }
 
   /**
-   * From now on a turn under way is the last of its run here, and results that are kept are still sent. A tick under way is
-   * given up: the next process does it.
+   * Begins the end of this engine. Each turn under way is the last of its run here. Kept results are still sent. A tick
+   * under way is given up, and the next process does it.
    */
   close(): void {
     this.#crew.isClosing = true;
@@ -68,17 +68,17 @@ export class Engine {
   }
 
   /**
-   * Gives up the results that the database has not taken, so that nothing waits for it any more. Their leases run out, and
-   * the steps are carried out again.
+   * Gives up the results that the database has not taken, so that nothing waits for it any more. When their leases are
+   * over, the steps are carried out again.
    */
   abandon(): void {
     this.#crew.kept.abandon();
   }
 
   /**
-   * Ends what is under way, as far as it can be ended: bodies have their abort signals fired, and leases are given back of
-   * turns whose finish was never sent, so that another process begins them anew at once. Never rejects: what cannot be
-   * given back is claimed when its lease is over.
+   * Ends what is under way, as far as it can be ended. It fires the abort signals of bodies. It gives back the leases
+   * of turns whose finish was never sent, so that another process begins them at once. It never rejects: a turn that
+   * cannot be given back is claimed when its lease is over.
    */
   async giveBack(): Promise<void> {
     const { calls, host = hostClock } = this.#crew.options;
@@ -96,9 +96,9 @@ export class Engine {
   }
 
   /**
-   * One invocation. Never rejects: what fails is reported, and carried out again by whoever claims next. False: it could
-   * claim none of them, as the database failed or does not know this environment. Nobody counted that as a try. While
-   * this process is holding results it waits.
+   * Carries out one invocation. Never rejects: an error is reported, and the turn is carried out again by whoever
+   * claims it next. Answers false if it could claim none of the turns, because the database failed or does not know
+   * this environment. Such a try does not count. While this process holds results, the invocation waits.
    *
    * @param onEnd is told of each turn that has ended
    */
@@ -107,8 +107,9 @@ export class Engine {
   }
 
   /**
-   * One pass of the scheduler. Whatever comes of it, an alarm stands for the next one. After an outage it waits for the
-   * results and renewals of this process: what is late for want of a database is not abandoned.
+   * Does one pass of the scheduler. Whatever comes of it, an alarm stands for the next one. After an outage it first
+   * waits for the results and renewals of this process. A lease that is only late because the database was away is then
+   * not taken for lost.
    *
    * @throws LayoverError `no_answer`, if it gets no further within a minute
    */

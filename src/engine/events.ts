@@ -1,6 +1,7 @@
 /**
- * What an engine tells of its runs while it works: once for each thing that happened, by the process that saw it, and after
- * the database has recorded it. A process that dies in between tells nothing, so count by events, but decide nothing by them.
+ * What an engine tells of its runs while it works. Each event is told once, by the process that saw it, after the
+ * database has recorded it. If that process dies in between, nobody tells it. So use events for counters and logs, and
+ * let no decision depend on them.
  */
 import type { ErrorValue } from "../core/error-value.ts";
 import { isLayoverError } from "../core/errors.ts";
@@ -34,7 +35,7 @@ interface OfLooks {
 export type LayoverEvent =
   | ({ readonly kind: "run_completed" | "run_cancelled" } & OfRun)
   | ({ readonly kind: "run_failed"; readonly error: ErrorValue; readonly code: string | undefined } & OfRun)
-  /** Code and history do not fit, or the run ended its process again and again: it stands still. */
+  /** The run stands still: the code does not fit its history, or the run ended its process again and again. */
   | ({ readonly kind: "run_blocked"; readonly reason: string } & OfRun)
   /** A turn did not get on. It is tried again; after four tries the run is blocked. */
   | ({ readonly kind: "run_held_up"; readonly reason: string } & OfRun)
@@ -46,13 +47,13 @@ export type LayoverEvent =
       readonly code: string | undefined;
       readonly retryAt: Date;
     } & OfAttempt)
-  /** The last attempt of a step failed. The handler may catch that, and the run go on. */
+  /** The last attempt of a step failed. The handler may catch the error, and the run goes on. */
   | ({ readonly kind: "step_exhausted"; readonly error: ErrorValue; readonly code: string | undefined } & OfAttempt)
   /** A turn ended without a finish: its process died, or was so slow that another one claimed the turn. */
   | ({ readonly kind: "lease_lost" } & OfLooks)
   /** The scheduler has dispatched it `dispatches` times, and nobody has claimed it. */
   | ({ readonly kind: "run_unclaimed"; readonly dispatches: number } & OfLooks)
-  /** A look that nobody armed found runs that were due: an alarm was lost. */
+  /** A look that no alarm asked for has found runs that were due: an alarm was lost. */
   | { readonly kind: "sweep_found"; readonly due: number; readonly message: string }
   /** Something went wrong in the engine itself. Nothing is lost by it. */
   | { readonly kind: "error"; readonly error: unknown; readonly doing: string; readonly code: string | undefined };
@@ -68,7 +69,7 @@ export function reportTo(tell: Tell): Report {
   return (error, doing) => tell({ kind: "error", error, doing, code: codeOf(error) });
 }
 
-/** The error of an event that `onError` is told of, too, and what was being done. */
+/** The error that `onError` is told of as well, and what was being done. */
 export function errorIn(event: LayoverEvent): readonly [error: unknown, doing: string] | undefined {
   if (event.kind === "error") return [event.error, event.doing];
   return event.kind === "sweep_found" ? [new Error(event.message), "sweeping"] : undefined;

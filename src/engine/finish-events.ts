@@ -1,4 +1,4 @@
-/** What a finish that the database has taken tells of its run. */
+/** Makes the events of a finish that the database has taken. */
 import { decode } from "../core/codec.ts";
 import { placeName } from "../core/demand.ts";
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
@@ -7,7 +7,7 @@ import type { LayoverEvent } from "./events.ts";
 import type { Lease } from "./leases.ts";
 import type { Finish } from "./lesser-finishes.ts";
 
-/** Of which run, and when. */
+/** The run that an event is about, and its time. */
 export interface About {
   readonly runId: string;
   readonly workflow: string;
@@ -15,7 +15,7 @@ export interface About {
   readonly at: Date;
 }
 
-/** `isBlocked`: what the database answered of a setback. */
+/** `isBlocked`: whether the database has blocked the run after this setback. */
 export function finishEvents(finish: Finish, about: About, isBlocked = false): readonly LayoverEvent[] {
   const events = "next" in finish ? ofRun(finish, about) : ofBranch(finish, about);
   const { setback: reason } = finish;
@@ -23,7 +23,7 @@ export function finishEvents(finish: Finish, about: About, isBlocked = false): r
   return [...events, { kind: isBlocked ? "run_blocked" : "run_held_up", ...about, reason }];
 }
 
-/** Of a turn whose holder is alive, and learns that somebody else has claimed it. */
+/** Makes the event of a turn that somebody else has claimed while its holder is alive. */
 export function lossEvent({ contract, turn }: Lease, at: Date): LayoverEvent {
   const { runId, path, occurrence = 1 } = turn;
   const step = path === undefined ? undefined : placeName({ path, occurrence });
@@ -62,7 +62,7 @@ function attemptEvent(attempt: NonNullable<FinishBranch["attempt"]>, place: Plac
   return { kind: "attempt_failed", ...of, retryAt: new Date(endedAt + retryInMs) };
 }
 
-/** `text`: the codec's, of an ErrorValue. */
+/** `text`: an ErrorValue, as the codec's text. */
 function failure(text: string): { readonly error: ErrorValue; readonly code: string | undefined } {
   const error = toErrorValue(decode(text));
   return { error, code: error.code };

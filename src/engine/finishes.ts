@@ -12,7 +12,10 @@ import { type Refusal, refusalBy, refusalIn } from "./refusal.ts";
 
 type Taken = Exclude<FinishAnswer, { readonly outcome: "raised" }>;
 
-/** Is told what the database has answered to what was sent, which may be less than what was handed in. */
+/**
+ * Is told what the database answered to the finish that was sent. That finish may say less than the one that was handed
+ * in.
+ */
 type OnAnswer = (finish: Finish, answer: Taken) => void;
 
 interface Waiting {
@@ -48,10 +51,10 @@ export class Finishes {
   }
 
   /**
-   * Hands in the finish of a turn that is at work; it is at work again when the answer is there, which may take as long
-   * as the database takes no results. `deferred`: nothing that came after the step's result was recorded.
+   * Hands in the finish of a turn that is at work. Once the answer is there, the turn is at work again. The answer may
+   * take as long as the database takes no results. `deferred`: nothing that came after the step's result was recorded.
    *
-   * @throws what the database refused it for, once nobody is to send it again
+   * @throws the database's refusal, once nobody is to send the finish again
    */
   async send(finish: Finish, deadlines: readonly number[], onAnswer: OnAnswer): Promise<Taken> {
     const answer = new Promise<Taken>((resolve, reject) => {
@@ -94,7 +97,10 @@ export class Finishes {
     }
   }
 
-  /** Answers why it was refused, for each that was, in its place. The others have their answers. */
+  /**
+   * Sends the finishes in one call. Answers a refusal in the place of each finish that was refused. The others got
+   * their answers.
+   */
   async #transmit(sent: readonly Waiting[]): Promise<readonly (Refusal | undefined)[]> {
     const { calls, claim } = this.#options;
     try {
@@ -141,7 +147,10 @@ export class Finishes {
   }
 }
 
-/** A run that goes on from less is to be replayed: what its handler has in memory is ahead of the history. */
+/**
+ * Makes the lesser finishes to send. A run that goes on from one of them is replayed, because its handler's memory is
+ * ahead of the history.
+ */
 function lesserOf({ finish, deadlines, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
   return lesserFinishes(finish, reason).map((lesser) => {
     const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;

@@ -28,7 +28,7 @@ export class Flight {
   rowsThrough = -1;
   /** How many attempts of the inline step failed. */
   readonly failedAttempts = new Map<string, number>();
-  /** Of its history, as far as it is known, and its input. */
+  /** The size of its input and of its history, as far as the history is known. */
   bytes = 0;
   /** Bodies that run on this flight's closures right now; the handler rests meanwhile. */
   borrowers = 0;
@@ -64,7 +64,7 @@ export class Flight {
     }
   }
 
-  /** Says once, not in a replay, what the handler does that is not meant so. */
+  /** Reports a mistake of the handler once, and not again in a replay. */
   warn({ onMistake, onLog }: EngineOptions, code: Mistake["code"], message: string): void {
     if (this.execution.position <= this.handedPosition) return;
     const { runId } = this;

@@ -1,6 +1,6 @@
 /**
- * Whether this process may claim. It may not while the database takes no results: each further body would end in one more
- * result that has to be kept in memory. What waits here is not lost; it was not claimed yet.
+ * Whether this process may claim. It may not while the database takes no results: the result of each further body would
+ * have to be kept in memory. Turns that wait here are not lost, since they were not claimed yet.
  */
 export class Gate {
   readonly #closers = new Set<object>();
@@ -11,7 +11,7 @@ export class Gate {
     return this.#isGone || this.#closers.size === 0;
   }
 
-  /** Closes it until everybody who closed it has opened it again. */
+  /** Closes the gate until everybody who closed it has opened it again. */
   close(closer: object): void {
     this.#closers.add(closer);
   }
@@ -21,7 +21,7 @@ export class Gate {
     this.#letPass();
   }
 
-  /** Opens it for good: its process ends, so whoever waits here is to leave. */
+  /** Opens the gate for good. The process ends, so nobody may wait here any longer. */
   remove(): void {
     this.#isGone = true;
     this.#letPass();

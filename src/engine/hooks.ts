@@ -1,12 +1,15 @@
-/** The hooks that a user gives. One that throws, or answers a promise that rejects, fails no run and ends no process. */
+/**
+ * The hooks that a user gives. A hook that throws, or answers a promise that rejects, fails no run and ends no process.
+ */
 import { errorIn, reportTo, type Tell } from "./events.ts";
 import type { EngineOptions } from "./options.ts";
 
 type Hooks = Pick<EngineOptions, "onLog" | "onEvent" | "onError" | "onElsewhere" | "onMistake">;
 
 /**
- * The same hooks, which never throw. `onEvent` tells `onError` of errors as well, which is left out of the answer, so that
- * whoever is handed these hooks cannot tell it twice. What another hook throws is an error; what these two throw is dropped.
+ * Makes hooks that never throw. The new `onEvent` also tells `onError` of errors, so the answer has no `onError`:
+ * nobody can tell it twice. An error that `onEvent` or `onError` throws is dropped. An error of another hook is
+ * reported.
  */
 export function guardHooks<Given extends Hooks>(given: Given): Given & { readonly onEvent: Tell } {
   const { onLog, onEvent, onError, onElsewhere, onMistake } = given;

@@ -1,10 +1,10 @@
 /**
- * Finishes that the database did not take, kept in memory and sent again until it takes them or somebody else holds the
- * lease. Their bodies are done, and would be carried out once more if the results were thrown away. Their leases are
- * renewed meanwhile, and their process claims nothing new.
+ * Finishes that the database did not take. They are kept in memory, and sent again until the database takes them or
+ * somebody else holds the lease. Their bodies are done: if their results were thrown away, the bodies would be carried
+ * out once more. Meanwhile their leases are renewed, and the process claims nothing new.
  *
- * One of them is sent alone, and only when that one is taken the others follow, a few at a time: a database that comes
- * back is not met by all at once.
+ * At first one of them is sent alone. Only when the database takes it, the others follow, a few at a time. So a
+ * database that comes back does not meet all of them at once.
  */
 import { type HostClock, pause } from "../postgres/clock.ts";
 import type { Gate } from "./gate.ts";
@@ -14,7 +14,7 @@ export interface KeptFinish {
   readonly bytes: number;
   /** The instant from which it is not sent again, by the host's monotonic clock. */
   readonly endsAt: number;
-  /** Sends it alone. Answers why it was refused again; undefined: there is nothing left to send. Never rejects. */
+  /** Sends it alone. Answers why it was refused again. Undefined: nothing is left to send. Never rejects. */
   readonly send: () => Promise<Refusal | undefined>;
   readonly giveUp: (refusal: Refusal) => void;
 }
@@ -25,11 +25,11 @@ export interface KeptFinishesOptions {
   readonly random: () => number;
 }
 
-/** Of results in memory. At this bound nothing is claimed, whatever they were refused for. */
+/** The most bytes of results in memory. From this bound on nothing is claimed, whatever the reason of the refusals. */
 const mostBytes = 64 * 1024 * 1024;
 const shortestPauseMs = 1_000;
 const longestPauseMs = 30_000;
-/** Where the database gave no answer: it may be back at any moment. */
+/** The longest pause if the database gave no answer. It may be back at any moment. */
 const longestUnansweredMs = 5_000;
 const lanes = 8;
 
@@ -60,7 +60,7 @@ export class KeptFinishes {
     void this.#sendAll();
   }
 
-  /** Gives all of them up, and whatever is refused from now on. Their leases run out. */
+  /** Gives up all of them, and every finish that is refused from now on. Their leases run out. */
   abandon(): void {
     this.#abandoned.abort();
     for (const finish of [...this.#kept.keys()]) this.#giveUp(finish);
@@ -76,7 +76,7 @@ export class KeptFinishes {
     this.#isSending = false;
   }
 
-  /** The first one shows whether the database takes any; then the others go. Answers whether any was taken. */
+  /** Sends the first one to see whether the database takes any, then the others. Answers whether any was taken. */
   async #sendRound(): Promise<boolean> {
     const queue = [...this.#kept.keys()].values();
     let isStopped = false;
@@ -100,7 +100,7 @@ export class KeptFinishes {
     const refusal = await finish.send();
     if (!this.#remove(finish)) return undefined; // it was given up meanwhile
     if (refusal === undefined) return undefined;
-    this.#add(finish, refusal); // behind the others
+    this.#add(finish, refusal); // it goes behind the others
     if (this.#options.host.monotonic() >= finish.endsAt) this.#giveUp(finish);
     return refusal;
   }
@@ -126,7 +126,7 @@ export class KeptFinishes {
     this.#count(finish, refusal, 1);
   }
 
-  /** Answers whether it was there. */
+  /** Removes the finish. Answers whether it was there. */
   #remove(finish: KeptFinish): boolean {
     const refusal = this.#kept.get(finish);
     if (refusal === undefined) return false;

@@ -1,4 +1,7 @@
-/** The leases of an invocation: renewed at half-time, while bodies take theirs, and when what goes alone begins. */
+/**
+ * The leases of an invocation. They are renewed at half-time while bodies run, and also when a turn begins that goes
+ * alone.
+ */
 import type { Contract } from "../core/contract.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
@@ -12,11 +15,11 @@ export class Lease {
   isLost = false;
   /** The contract of its run, once that is known. */
   contract: Pick<Contract, "name" | "version"> | undefined;
-  /** Its finish was sent, and may have been taken, whatever is known of that. */
+  /** Whether its finish was sent. The database may have taken it, even if no answer came. */
   isFinishSent = false;
-  /** Somebody else may have it: nothing is sent for it any more. */
+  /** Whether it was given back. Somebody else may have it, so nothing is sent for it any more. */
   isGivenBack = false;
-  /** Its loss was told. */
+  /** Whether its loss was told. */
   isLossTold = false;
   readonly #listeners = new Set<() => void>();
 
@@ -41,7 +44,10 @@ export interface LeasesOptions {
   readonly calls: Calls;
   readonly host: HostClock;
   readonly leaseMs: number;
-  /** Closed while a renewal is wanting: after an outage that goes first, before anybody claims what seems abandoned. */
+  /**
+   * The gate that is closed while a renewal fails. After an outage the renewals go first: before them, nobody may claim
+   * leases that only seem abandoned.
+   */
   readonly gate: Gate;
   readonly random: () => number;
   readonly onError: (error: unknown, doing: string) => void;
@@ -120,7 +126,10 @@ export class Leases {
     }
   }
 
-  /** A finish that was sent may have been taken before the renewal. Then its answer tells whether the lease was lost. */
+  /**
+   * Marks the lease as lost. If its finish was sent, the database may have taken that before the renewal. Then the
+   * finish's answer tells whether the lease was lost.
+   */
   #lose(lease: Lease): void {
     lease.lose();
     if (!lease.isFinishSent && !lease.isGivenBack) this.#onLost(lease);
@@ -131,7 +140,7 @@ export class Leases {
     this.#gate.open(this);
   }
 
-  /** Tries again soon. Until somebody else claims, the lease stands, also when it is over. */
+  /** Tries again soon. A lease counts until somebody else claims the turn, even after its end. */
   #fail(error: unknown): void {
     if (this.#held.size === 0) return;
     if (this.#failures === 0) this.#onError(error, "renewing leases");

@@ -1,7 +1,7 @@
 /**
- * What is recorded of a turn whose finish holds a value that the database cannot store. The body is done and must not be
- * carried out again, so less and less is told of it: the step's result without what followed from it; that the step is
- * done and its result lost; at last that the run is blocked, and why.
+ * What is recorded of a turn if its finish holds a value that the database cannot store. The body is done and must not
+ * be carried out again, so each try records less. The first one records the step's result, but nothing that followed
+ * from it. The next one records that the step is done and its result lost. The last one blocks the run, and says why.
  */
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 import { LayoverError } from "../core/errors.ts";
@@ -12,7 +12,7 @@ type RunFinish = Omit<FinishRun, "armed">;
 type BranchFinish = Omit<FinishBranch, "armed">;
 export type Finish = RunFinish | BranchFinish;
 
-/** In the order in which they are tried. `reason`: why the database refused the whole. */
+/** Makes the finishes in the order in which they are tried. `reason`: why the database refused the whole. */
 export function lesserFinishes(finish: Finish, reason: string): readonly Finish[] {
   return "next" in finish ? ofRun(finish, reason) : ofBranch(finish, reason);
 }
@@ -77,7 +77,7 @@ function recording(records: readonly NewRecord[]): Pick<RunFinish, "records" | "
   return records.length === 0 ? {} : { records, bytes };
 }
 
-/** The codec's text of the error that stands for the result. */
+/** The error that stands in the place of the lost result, as the codec's text. */
 function lost(path: string, isFailure: boolean, reason: string): string {
   const error = new LayoverError("result_lost", sentenceOf(path, isFailure, reason), {
     hint: "The step is not carried out again. Have it return a value that this database can store: its encoding may lack a character.",

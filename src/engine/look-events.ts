@@ -3,10 +3,13 @@ import { placeName } from "../core/demand.ts";
 import type { DueRun } from "../postgres/wire.ts";
 import type { LayoverEvent } from "./events.ts";
 
-/** A run is reported as unclaimed from this many dispatches on: they take some minutes. */
+/** The number of dispatches from which a run is reported as unclaimed. So many take some minutes. */
 const unclaimedDispatches = 3;
 
-/** `now`: the database's time. Only the first look at a turn that was abandoned tells of its lease. */
+/**
+ * Makes the events of a run that is due. `now`: the database's time. Only the first look at an abandoned turn tells
+ * that its lease was lost.
+ */
 export function lookEvents(run: DueRun, now: number): readonly LayoverEvent[] {
   const { runId } = run;
   const at = new Date(now);

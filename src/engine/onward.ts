@@ -19,13 +19,13 @@ export class Onward {
     if (!answer.isReady && answer.readyAt != null) await this.later(next, answer.readyAt);
   }
 
-  /** Dispatches a turn after a short wait. A long wait is the alarm's alone. */
+  /** Dispatches a turn after a short wait. Only the alarm takes care of a long wait. */
   async later(ref: TurnRef, readyAt: number): Promise<void> {
     const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
     if (delayMs <= defaults.shortWaitMs) await this.send([ref], delayMs);
   }
 
-  /** Never rejects: where a dispatch is lost, the run's alarm stands. */
+  /** Dispatches turns. Never rejects: if a dispatch is lost, the run's alarm still stands. */
   async send(refs: readonly TurnRef[], delayMs = 0): Promise<void> {
     if (refs.length === 0) return;
     try {

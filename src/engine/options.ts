@@ -18,11 +18,11 @@ export interface LogEntry {
   readonly workflow: string;
 }
 
-/** What a handler does that is not meant so, although the run goes on. */
+/** A mistake of a handler. The run goes on in spite of it. */
 export interface Mistake {
   /**
-   * `not_awaited`: it returned, and nothing awaited what it had asked for. `foreign_await`: it awaited something that is
-   * no step, which is done again at each replay.
+   * `not_awaited`: the handler returned without awaiting everything that it had asked for. `foreign_await`: it awaited
+   * something that is no step, which every replay does again.
    */
   readonly code: "not_awaited" | "foreign_await";
   /** What was seen, and what to do. */
@@ -32,9 +32,9 @@ export interface Mistake {
 }
 
 export interface Deployment {
-  /** Of the host or stack. Deployments of one name replace each other. */
+  /** Name of the host or stack. Deployments of one name replace each other. */
   readonly name: string;
-  /** Of the build: the same for each process that runs this code, and another one for other code. */
+  /** Id of the build. All processes that run this code have the same, and other code has another. */
   readonly id: string;
 }
 
@@ -43,45 +43,48 @@ export interface EngineOptions {
   readonly dispatch: Dispatch;
   readonly workflows: readonly Workflow[];
   /**
-   * Which environment this is. A database belongs to one. API keys and links of callbacks that name another one do not
-   * count. Default "default", which they do not name.
+   * Name of the environment. A database belongs to one. API keys and callback links that name another environment are
+   * refused. Default: "default"; keys and links do not name that one.
    */
   readonly environment?: string | undefined;
-  /** Which of its deployments. Without it, what this code refuses is blocked whoever else lives beside it. */
+  /**
+   * The deployment that this engine belongs to. Without it, a run that this code refuses is blocked, even if another
+   * deployment could take it.
+   */
   readonly deployment?: Deployment | undefined;
   /** Makes the one-time URL of a callback. Without it, `step.createCallback` throws. */
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
   /** Gets what handlers log. Default: nothing. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
-  /** Gets the mistakes of handlers. Default: they are logged as warnings. */
+  /** Is told of mistakes of handlers. Default: they are logged as warnings. */
   readonly onMistake?: ((mistake: Mistake) => void) | undefined;
   /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
   readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
-  /** Is told what happens: runs that end, steps that fail, leases that are lost, errors. For logs and counters. */
+  /** Is told what happens, for logs and counters: runs that end, steps that fail, leases that are lost, errors. */
   readonly onEvent?: ((event: LayoverEvent) => void) | undefined;
-  /** Is told of the events that are errors: a lost call, a broken connection. Nothing is lost by them. */
+  /** Is told of the events that are errors, such as a lost call or a broken connection. No run is lost by them. */
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;
   /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
   /**
-   * How long a claim stands until somebody else may claim again, in milliseconds, from 1,000 to a day. It is renewed while
-   * a body runs. Default 60 s.
+   * How long a claim is valid, in milliseconds, from 1,000 to a day. After that somebody else may claim the turn. It is
+   * renewed while a body runs. Default: 60 s.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How long after its beginning an invocation sends results again that the database did not take. After that their
-   * leases run out, and the steps are carried out again. Default: for ever.
+   * How long an invocation sends results that the database did not take, counted from the beginning of the invocation.
+   * After that their leases run out, and the steps are carried out again. Default: for ever.
    */
   readonly resendMs?: number | undefined;
   /** How many runs may be kept in memory, at rest, to go on without a replay. 0: none. Default 1,000. */
   readonly warmRuns?: number | undefined;
   /** How many bytes of history the runs in memory may have together. Default 64 MiB. */
   readonly warmBytes?: number | undefined;
-  /** How many bytes one claim may answer, about. A history that is larger is read in pages of that size. Default 32 MiB. */
+  /** About how many bytes one claim may answer. A larger history is read in pages of that size. Default: 32 MiB. */
   readonly claimBytes?: number | undefined;
   /**
-   * How many bytes of history the runs at work may have together until no further one is claimed. An invocation waits for
-   * others then, so it is for hosts where one may. Default: any.
+   * How many bytes of history the runs at work may have together before no further one is claimed. An invocation then
+   * waits for others, so set it only on hosts where an invocation may wait. Default: no limit.
    */
   readonly workBytes?: number | undefined;
   /** How long a run is kept after its end. Default 30 days, failed 90. */
@@ -115,7 +118,7 @@ export const defaults = {
   maxClaims: 50,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,
-  /** From when the database takes results again until the scheduler looks: by then every lease is renewed. */
+  /** How long the scheduler waits after the database takes results again. In this time every lease is renewed. */
   settleMs: 3_000,
   /** A wait shorter than this is a delayed dispatch too, beside the alarm. */
   shortWaitMs: 120_000,

@@ -1,6 +1,6 @@
 /**
- * Deletes runs that have been over for long enough, a slice at a time, so that no statement is long. A busy table would
- * otherwise grow without end: one slice a minute is eight runs a second.
+ * Deletes runs that have been over for long enough, so that a busy table does not grow without end. Each statement
+ * deletes one slice, so that none takes long.
  */
 import type { Calls } from "../postgres/calls.ts";
 import type { HostClock } from "../postgres/clock.ts";
@@ -15,10 +15,10 @@ export interface PruneOptions {
 /** How many runs one statement deletes: some 0.2 s on two cores. */
 const slice = 500;
 
-/** How long one tick goes on with it. */
+/** How long one tick goes on deleting. */
 const budgetMs = 5_000;
 
-/** Answers whether nothing is left to delete. False: the time was up. */
+/** Deletes what is to go. Answers true if nothing is left to delete, false if the time was up. */
 export async function prune({ calls, host, keepMs, keepFailedMs }: PruneOptions): Promise<boolean> {
   const until = host.monotonic() + budgetMs;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Replays what a claim answered of a run's history. A large history comes in pages: the claim answers the first one. */
+/** Replays the history that a claim answered. A large history comes in pages, and the claim answers the first one. */
 import type { Calls } from "../postgres/calls.ts";
 import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import type { Flight } from "./flight.ts";
@@ -6,7 +6,7 @@ import type { Flight } from "./flight.ts";
 export interface Replay {
   readonly calls: Calls;
   readonly claimed: ClaimedRun | ClaimedBranch;
-  /** The turn that was claimed: its token opens the further pages. */
+  /** The turn that was claimed. Its token gives access to the further pages. */
   readonly turn: ClaimTurn;
   /** About how large a page may be. */
   readonly budgetBytes: number;
@@ -14,7 +14,10 @@ export interface Replay {
   readonly patience: () => Promise<void>;
 }
 
-/** Answers whether all was read. False: the lease was lost meanwhile. Stops where the code diverges. */
+/**
+ * Replays all pages, and stops where the code diverges. Answers false if the lease was lost meanwhile, so that not all
+ * was read.
+ */
 export async function replayHistory(flight: Flight, replay: Replay): Promise<boolean> {
   const { calls, claimed, turn, budgetBytes, patience } = replay;
   const { epoch, position: through } = claimed;

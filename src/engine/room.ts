@@ -1,9 +1,9 @@
 /**
- * How much history the runs at work in this process hold together. Slow bodies can keep a thousand runs at work for hours, each
- * with a history of up to 16 MiB. So while there is too much of it, no further turn is claimed.
+ * How much history the runs at work in this process hold together. Slow bodies can keep a thousand runs at work for
+ * hours, and each may have a history of 16 MiB. So no further turn is claimed while the limit is reached.
  */
 
-/** The largest history, in bytes: what a claim may bring as long as it is not answered. */
+/** The largest history, in bytes. A claim that is not answered yet may bring as much. */
 const largestHistory = 16 * 1024 * 1024;
 
 export interface Load {
@@ -12,7 +12,7 @@ export interface Load {
 
 export class Room {
   readonly #mostBytes: number;
-  /** By who holds it. The branches of a run share a flight. */
+  /** The loads by their holders. Branches of one run may share a load. */
   readonly #loads = new Map<object, Load>();
   #waiting: (() => void)[] = [];
   #isGone = false;
@@ -27,7 +27,7 @@ export class Room {
     return bytesOf(this.#loads.values()) > free && bytesOf(new Set(this.#loads.values())) > free;
   }
 
-  /** For a claim that is sent now. */
+  /** Reserves room for a claim that is sent now. */
   reserve(claim: object): void {
     this.#loads.set(claim, { bytes: largestHistory });
   }
@@ -40,7 +40,7 @@ export class Room {
     if (this.#loads.delete(holder)) this.#letPass();
   }
 
-  /** Ends it for good: its process ends, so whoever waits here is to leave. */
+  /** Removes the limit for good. The process ends, so nobody may wait here any longer. */
   remove(): void {
     this.#isGone = true;
     this.#letPass();

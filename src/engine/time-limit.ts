@@ -1,6 +1,6 @@
 /**
- * The time limit of work that consists of many calls: a call whose answer never comes ends the work, and its late end
- * changes nothing, as nothing follows it.
+ * The time limit of work that consists of many calls. If the answer of a call does not come in time, the work ends. The
+ * answer may still come later, and then changes nothing.
  */
 import { LayoverError } from "../core/errors.ts";
 import { type HostClock, within } from "../postgres/clock.ts";
@@ -8,7 +8,7 @@ import { type HostClock, within } from "../postgres/clock.ts";
 export interface TimeLimitOptions {
   readonly host: HostClock;
   readonly ms: number;
-  /** What the work is, for the error. */
+  /** Name of the work, for the error. */
   readonly what: string;
   /** Ends the work before its time. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -23,7 +23,7 @@ export class TimeLimit {
     this.#endsAt = options.host.monotonic() + options.ms;
   }
 
-  /** Some of the work is done for good, so the rest gets the whole time. */
+  /** Gives the rest of the work the whole time again, once a part of it is done for good. */
   extend(): void {
     this.#endsAt = this.#options.host.monotonic() + this.#options.ms;
   }

@@ -1,4 +1,4 @@
-/** Whether the answer of a call was more than Postgres, or the driver, can take in one piece. */
+/** Whether the answer of a call was too large for Postgres, or for the driver, to give in one piece. */
 import { QueryError } from "../core/ports.ts";
 import { isAnswerTooLarge } from "../postgres/consequence.ts";
 

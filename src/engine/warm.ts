@@ -1,9 +1,10 @@
 /**
- * Flights that this process keeps at rest, to go on without a replay. Only what the database has confirmed is kept, of so
- * many runs and with so many bytes of history at most: 60 runs of 12 MiB would hold 768 MB.
+ * Flights at rest that this process keeps in memory, so that their runs go on without a replay. It keeps only what the
+ * database has confirmed. The number of runs and the bytes of their histories are limited: 60 runs of 12 MiB would hold
+ * 768 MB.
  *
- * The next turn of a run takes a flight, alone. Its branches borrow one that stands exactly at the position where they
- * were demanded: one replay serves them all.
+ * The next turn of a run takes a flight for itself. Branches borrow a flight that stands exactly where they were
+ * demanded, so one replay serves all of them.
  */
 import type { Flight } from "./flight.ts";
 
@@ -57,7 +58,7 @@ export class Warm {
     this.#put(runId, []);
   }
 
-  /** As the youngest. */
+  /** Puts them in as the youngest. */
   #put(runId: string, flights: Flight[]): void {
     for (const { bytes } of this.#flights.get(runId) ?? []) this.#bytes -= bytes;
     this.#flights.delete(runId);

@@ -14,14 +14,14 @@ export interface Caller {
 /** Undefined: nobody we know. */
 export type Authenticate = (request: Request) => Caller | undefined | Promise<Caller | undefined>;
 
-/** Whose keys count. */
+/** The keys that are accepted. */
 export interface KeyTerms {
   readonly secrets: Secrets;
   readonly namespace: string;
   readonly environment?: string | undefined;
 }
 
-/** By API keys, as `Authorization: Bearer lok_…`. */
+/** Accepts callers with an API key, given as `Authorization: Bearer lok_…`. */
 export function byApiKey({ secrets, ...where }: KeyTerms): Authenticate {
   return (request) => {
     const key = /^Bearer +(\S+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
@@ -29,7 +29,7 @@ export function byApiKey({ secrets, ...where }: KeyTerms): Authenticate {
   };
 }
 
-/** Whoever `authenticate` knows, else whoever has an API key. */
+/** Accepts callers whom `authenticate` knows, and those with an API key. */
 export function besideApiKeys(authenticate: Authenticate, terms: KeyTerms): Authenticate {
   const byKey = byApiKey(terms);
   return async (request) => {
@@ -38,7 +38,7 @@ export function besideApiKeys(authenticate: Authenticate, terms: KeyTerms): Auth
   };
 }
 
-/** Whoever calls, if they may. @throws LayoverError `unauthorized`, `forbidden` */
+/** Answers the caller, if the caller may do this. @throws LayoverError `unauthorized`, `forbidden` */
 export async function authorize(
   request: Request,
   needed: readonly Scope[],

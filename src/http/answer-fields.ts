@@ -1,4 +1,4 @@
-/** The fields of the form by which a person answers a callback, made of what the callback's schema takes. */
+/** The fields of the form by which a person answers a callback. They are made from the callback's schema. */
 import { isRecord } from "../core/codec-checks.ts";
 import type { Schema } from "../core/schema.ts";
 import { type Shape, shapeOf } from "./schema-shape.ts";
@@ -15,7 +15,7 @@ export interface Field {
   readonly isRequired: boolean;
   /** Whether an empty field means null. */
   readonly isNullable: boolean;
-  /** Of a choice. */
+  /** The values to choose from, for a choice. */
   readonly choices: readonly unknown[];
   readonly shape: Shape;
 }
@@ -23,7 +23,7 @@ export interface Field {
 const mostFields = 30;
 const mostChoices = 50;
 
-/** Undefined where no form can be made of it: then the answer is written as JSON. */
+/** Makes the fields. Undefined: no form can be made of the schema, so the answer is written as JSON. */
 export function fieldsOf(schema: Schema | undefined): readonly Field[] | undefined {
   const shape = schema && shapeOf(schema);
   if (shape === undefined) return undefined;
@@ -58,7 +58,7 @@ function fieldOf(property: string | undefined, given: Shape, isRequired: boolean
   };
 }
 
-/** `{ anyOf: [X, null] }` and `{ type: [X, "null"] }` → X, since leaving the field empty says null. */
+/** Takes null out of `{ anyOf: [X, null] }` and `{ type: [X, "null"] }`: an empty field means null. */
 function withoutNull(shape: Shape): Shape {
   const { anyOf, type } = shape;
   if (Array.isArray(anyOf)) {
@@ -87,7 +87,7 @@ function plainKindOf({ type, format }: Shape): FieldKind {
   return format === "datetime" ? "date-time" : "text";
 }
 
-/** `amountPaid`, `amount_paid` → "Amount paid". */
+/** Makes "Amount paid" of `amountPaid` or `amount_paid`. */
 function wordsOf(name: string): string {
   const words = name
     .replace(/[_-]+/g, " ")

@@ -1,4 +1,4 @@
-/** From what a person has filled in to the answer, and what is wrong with each field, in words for that person. */
+/** Makes the answer of what a person has filled in, and says in plain words what is wrong with each field. */
 import { keysOf, type Schema, type SchemaIssue } from "../core/schema.ts";
 import { formatPath } from "../core/value-path.ts";
 import { type Field, numberIn, textIn } from "./answer-fields.ts";
@@ -9,12 +9,15 @@ export type Filled = ReadonlyMap<string, readonly string[]>;
 /** The field that tells our own form from one that a program sends. */
 export const ownForm = "layover-form";
 
-/** A program's field may have any name, ours begin alike. */
+/**
+ * The name of the field's input. A form that a program sends may have fields of any name; all of ours begin with
+ * "answer".
+ */
 export function inputName({ property }: Field): string {
   return property === undefined ? "answer" : `answer.${property}`;
 }
 
-/** What is wrong, by the field's input name. Under `""`: with the answer as a whole. */
+/** What is wrong, by the name of the field's input. Under `""`: what is wrong with the answer as a whole. */
 export type FieldErrors = ReadonlyMap<string, string>;
 
 export interface FormAnswer {
@@ -22,7 +25,7 @@ export interface FormAnswer {
   readonly errors: FieldErrors;
 }
 
-/** Never throws for what a person has written. */
+/** Makes the answer. Never throws because of what a person has written. */
 export async function answerIn(filled: Filled, fields: readonly Field[], schema: Schema): Promise<FormAnswer> {
   const errors = new Map<string, string>();
   const values = fields.map((field): [Field, unknown] => {
@@ -55,13 +58,13 @@ export async function answerIn(filled: Filled, fields: readonly Field[], schema:
   return { value, errors };
 }
 
-/** Of a value that was written as JSON. */
+/** Says what is wrong inside a value that was written as JSON. */
 function misfitInside(issue: SchemaIssue): string {
   const place = formatPath(keysOf(issue).slice(1), "").replace(/^\./, "");
   return place === "" ? "This does not fit what is asked for." : `${place} does not fit what is asked for.`;
 }
 
-/** Undefined: left out. @throws SyntaxError */
+/** The value of a text. Undefined: it was left out. @throws SyntaxError */
 function filledValue(field: Field, text: string): unknown {
   const { kind, choices, isNullable, isRequired, shape } = field;
   if (text === "") return isNullable ? null : kind === "text" && isRequired ? "" : undefined;
@@ -75,7 +78,7 @@ function filledValue(field: Field, text: string): unknown {
       return Number.isNaN(number) ? text : number;
     }
     case "date-time": {
-      // What browsers send has no time zone. The page asks for UTC.
+      // Browsers send no time zone. The page asks for UTC.
       const instant = /(Z|[+-]\d\d:\d\d)$/i.test(text) ? text : `${text.length === 16 ? `${text}:00` : text}Z`;
       return shape["isDate"] === true ? new Date(instant) : instant;
     }
@@ -86,7 +89,7 @@ function filledValue(field: Field, text: string): unknown {
   }
 }
 
-/** What is wrong with it as far as the shape tells; undefined where only the schema knows. */
+/** Says what is wrong with a value, as far as the shape tells. Undefined: only the schema knows. */
 function misfit({ kind, shape, isRequired }: Field, value: unknown): string | undefined {
   const isMissing = value === undefined || value === "";
   switch (kind) {
@@ -133,7 +136,7 @@ function textMisfit(shape: Field["shape"], value: unknown): string | undefined {
   return formats[textIn(shape, "format") ?? ""];
 }
 
-/** A refinement's message, which the workflow's author wrote. */
+/** Makes a sentence of a refinement's message. The author of the workflow wrote that message. */
 function sentence(message: string): string {
   const text = message.slice(0, 200);
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;

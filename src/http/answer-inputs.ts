@@ -1,4 +1,4 @@
-/** A form's inputs in HTML: one for each field, with what is wrong beside it. */
+/** The inputs of a form in HTML: one for each field, with what is wrong beside it. */
 import { html, raw } from "hono/html";
 import { type Field, numberIn } from "./answer-fields.ts";
 import { type FieldErrors, type Filled, inputName } from "./answer-form.ts";
@@ -11,8 +11,8 @@ export interface FilledForm {
 }
 
 /**
- * The inputs and the buttons that send them. A yes or no that is asked for alone, or after all else, is two buttons.
- * Enter in a text would press the first button, which may be "Yes": so the first one does nothing.
+ * Makes the inputs and the buttons that send them. A yes or no becomes two buttons if it is the only field or the last
+ * one. Enter in a text presses the first button, and that could be "Yes". So the first button does nothing.
  */
 export function inputsOf(fields: readonly Field[], form: FilledForm): Html {
   const questions = fields.filter(({ kind }) => kind === "boolean");
@@ -48,7 +48,7 @@ function inputOf(field: Field, form: FilledForm): Html {
   return group(field, form, html`${radios}`);
 }
 
-/** Several inputs that answer one question. */
+/** Groups several inputs that answer one question. */
 function group(field: Field, { errors }: FilledForm, inputs: Html): Html {
   const error = errors.get(inputName(field));
   return html`<fieldset${describedBy(field, error)}><legend>${field.label}${optional(field)}</legend>
@@ -106,7 +106,7 @@ function describedBy(field: Field, error: string | undefined): Html | string {
   return ids === "" ? "" : html` aria-describedby="${ids}"`;
 }
 
-/** What was filled in before, else the default of the schema. */
+/** The text of the field: what was filled in before, else the schema's default. */
 function textOf(field: Field, filled: Filled): string {
   const before = filled.get(inputName(field))?.[0];
   const initial = field.shape["default"];

@@ -1,10 +1,10 @@
 /**
- * API keys verify themselves: what a key may do stands in it, under a MAC. A wrong one is refused before any SQL.
+ * API keys verify themselves: a key says what it may do, under a MAC. A wrong key is refused before any SQL.
  *
  *     lok_<base64url of {"v":1,"id","name","ns","env"?,"scopes","exp"?}>.<MAC>
  *
- * A key counts in its own namespace, and in its own environment where it names one. Its scopes are all that it may do:
- * `admin` does not include the others.
+ * A key is accepted in its own namespace only, and if it names an environment, in that environment only. It may do what
+ * its scopes say and nothing else: `admin` does not include the others.
  */
 import { v7 } from "uuid";
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
@@ -17,7 +17,7 @@ export type Scope = (typeof scopes)[number];
 export interface ApiKey {
   readonly keyId: string;
   readonly namespace: string;
-  /** Undefined: it counts in every environment. */
+  /** The environment that it is for. Undefined: every environment accepts it. */
   readonly environment: string | undefined;
   /** Whose key it is. */
   readonly name: string;
@@ -28,7 +28,7 @@ export interface ApiKey {
 export interface ApiKeyOptions {
   readonly name: string;
   readonly namespace: string;
-  /** Where it is to count alone. Default, and where nobody named the environment: in every one. */
+  /** The only environment that is to accept it. Default, or if the environment has no name of its own: every one. */
   readonly environment?: string | undefined;
   readonly scopes: readonly Scope[];
   /** Default: never. */
@@ -41,7 +41,7 @@ interface Payload {
   readonly id: string;
   readonly name: string;
   readonly ns: string;
-  /** An earlier release does not look at it. */
+  /** The environment. An earlier release does not look at it. */
   readonly env?: string;
   readonly scopes: readonly Scope[];
   /** Epoch milliseconds. */
@@ -51,7 +51,7 @@ interface Payload {
 const prefix = "lok_";
 const keyVersion = 1;
 
-/** A new key. It is shown once and kept nowhere. */
+/** Makes a new key. It is shown once and stored nowhere. */
 export function createApiKey(secrets: Secrets, options: ApiKeyOptions): string {
   const { name, namespace, environment = defaultEnvironment, scopes, expiresAt } = options;
   const payload: Payload = {
@@ -69,7 +69,7 @@ export function createApiKey(secrets: Secrets, options: ApiKeyOptions): string {
 
 interface OpenOptions {
   readonly namespace: string;
-  /** Of whoever is shown the key. */
+  /** The environment of the server that is shown the key. */
   readonly environment?: string | undefined;
   readonly nowMs?: number;
 }

@@ -33,16 +33,16 @@ export interface AppOptions {
   readonly contracts: readonly Contract[];
   readonly secrets: Secrets;
   readonly namespace: string;
-  /** In which environment a key that names one has to count. */
+  /** The environment of this server. A key that names another one is refused. */
   readonly environment?: string | undefined;
   /** Who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** How many bytes of bodies are answered at once. Default: 32 MiB. */
+  /** How many bytes of bodies are held in memory at once. Default: 32 MiB. */
   readonly bodyBytes?: number | undefined;
-  /** What earlier apps of this process have learned. Default: nothing. */
+  /** What earlier apps of this process remember of keys and callbacks. Default: nothing. */
   readonly remembered?: Remembered | undefined;
-  /** Whether this server is about to end, so that nobody should send it more. Default: never. */
+  /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
   readonly isClosing?: (() => boolean) | undefined;
   /** Told of every error that is not the caller's. Default: `console.error`. */
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
@@ -51,10 +51,10 @@ export interface AppOptions {
 /** Of a body beside the value in it. */
 const slackBytes = 64 * 1024;
 
-/** How many lists and histories are read at once. node-postgres' pool has ten connections by default. */
+/** How many lists and histories are read at once. A pool of node-postgres has ten connections by default. */
 const mostHeavy = 3;
 
-/** Some 30 bodies with the largest value that can be stored. */
+/** The default limit: some 30 bodies, each with the largest value that can be stored. */
 const mostBodyBytes = 32 * 1024 * 1024;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
@@ -91,7 +91,7 @@ export function createApp(options: AppOptions): Hono {
   const heavy = new Lane(mostHeavy);
   const room = new BodyRoom(options.bodyBytes ?? mostBodyBytes);
   const { revokedKeys } = remembered;
-  /** Each statement asks whether the key was revoked. Once one has told so, none is sent. */
+  /** Answers for this key. Each statement looks whether the key was revoked. Once that is known, no statement is sent. */
   const byKey = async (keyId: string, answer: (client: Client) => Promise<Response>): Promise<Response> => {
     if (revokedKeys.get(keyId)) throw revokedKey();
     try {
@@ -145,7 +145,7 @@ function wrongMethod(method: string, routes: readonly Route[]): LayoverError {
   });
 }
 
-/** Answers whatever no route does. An app that is mounted into another one leaves that to the other. */
+/** Answers a request that no route fits. An app that is mounted into another one leaves that to the other. */
 export function notFound({ req }: Context): Response {
   const what = `there is nothing at ${JSON.stringify(req.path.slice(0, 100))}`;
   return problem(

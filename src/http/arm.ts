@@ -1,6 +1,6 @@
 /**
- * How one process has another one ring at given instants too: `POST …/internal/arm`, signed with a key of its own. Without
- * instants it asks whether the other one is there.
+ * The message by which one process asks another one to ring at given instants too: `POST …/internal/arm`. It is signed
+ * with a key of its own. Without instants it only asks whether the other process is there.
  */
 import { readText } from "./body.ts";
 import { type Signing, sign, signatureHeader, verified } from "./signature.ts";
@@ -9,36 +9,36 @@ export const armPath = "/internal/arm";
 
 /** A process that others may call. */
 export interface Peer {
-  /** Made anew by each process, also by one that takes the place of another at the same address. */
+  /** Id of the process. A new process has a new id, even at the same address. */
   readonly id: string;
-  /** Where others reach it, with the prefix of its paths: `http://10.0.0.7:3000`. */
+  /** The address at which others reach it, with the prefix of its paths: `http://10.0.0.7:3000`. */
   readonly door: string;
-  /** The versions of each workflow that it carries. */
+  /** The versions of each workflow that it can carry out. */
   readonly versions: Readonly<Record<string, readonly number[]>>;
 }
 
-/** An instant of the database's, in epoch milliseconds, and its distance from now. */
+/** An instant by the database's clock, in epoch milliseconds, and its distance from now. */
 export interface Instant {
   readonly at: number;
   readonly inMs: number;
 }
 
 export interface ArmMessage {
-  /** Whom it is for. A proxy or a load balancer may have led it to somebody else. */
+  /** Id of the receiver. A proxy or a load balancer may have led the message to somebody else. */
   readonly to: string;
   readonly from: Peer;
   readonly instants: readonly Instant[];
-  /** Who else rings at these instants. Left out: `from`. */
+  /** The other process that rings at these instants. Left out: `from`. */
   readonly beside?: Peer | undefined;
-  /** Whether `from` is about to end, so that nothing may be armed there. */
+  /** Whether `from` is about to end, so that nobody may arm anything there. */
   readonly isLeaving?: boolean | undefined;
-  /** Whether the receiver is to look at once for what `from` has left. */
+  /** Whether `from` has ended, and the receiver is to look at once for the work that it left. */
   readonly isLast?: boolean | undefined;
-  /** Whether the receiver is not on the list any more, and is to write itself down again. */
+  /** Whether the receiver is no longer in the list of processes, and must write itself down again. */
   readonly isUnlisted?: boolean | undefined;
 }
 
-/** An instant is some 45 bytes, and what is said of two processes has room in the rest. */
+/** The most bytes of a message. An instant takes some 45 bytes. The rest is room for what is said of two processes. */
 const mostBytes = 256 * 1024;
 export const mostInstants = 2_000;
 

@@ -1,6 +1,7 @@
 /**
- * Bounds how many bytes of bodies are in memory at once. A body is there several times while it is answered: as bytes, as
- * text, and as the value. So 200 requests of 1 MiB each took 600 MB, and a small process ended.
+ * Limits how many bytes of bodies are in memory at once. While a request is answered, its body is there several times:
+ * as bytes, as text and as the value. Without the limit, 200 requests of 1 MiB each took 600 MB, and a small process
+ * ended.
  */
 import { LayoverError } from "../core/errors.ts";
 
@@ -14,8 +15,8 @@ export class BodyRoom {
   }
 
   /**
-   * Answers the request where there is room for its body, and holds the room until the answer is there. One without a
-   * length takes the room of the longest, `longest`. A request that comes alone always has room.
+   * Answers the request if there is room for its body, and holds the room until the answer is there. A body of unknown
+   * length takes the room of the longest one, `longest`. A request always has room if it is the only one.
    *
    * @throws LayoverError `busy`
    */
@@ -31,10 +32,12 @@ export class BodyRoom {
   }
 }
 
-/** Every byte of a form may be escaped. Whatever is longer is refused before it is read. */
+/**
+ * How often the longest body a form may take, as every byte may be escaped. A longer form is refused before it is read.
+ */
 const longestEscape = 3;
 
-/** How many bytes are to come. Undefined where nobody says. */
+/** How many bytes are to come. Undefined: the request does not say. */
 function announced({ method, headers }: Request): number | undefined {
   if (method === "GET" || method === "HEAD") return 0;
   const length = headers.get("content-length");

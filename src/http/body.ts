@@ -60,8 +60,8 @@ function parseValue(text: string): unknown {
 const mostFields = 1_000;
 
 /**
- * The texts of each field, by its name. It is read in one pass, since looking a name up in URLSearchParams walks all of
- * the fields.
+ * Reads the texts of each field, by the field's name. It reads the form in one pass, since looking up a name in
+ * URLSearchParams walks through all fields.
  *
  * @throws LayoverError as {@link readValue}, and `too_many_fields`
  */
@@ -78,7 +78,7 @@ export async function readForm(request: Request, maxBytes: number): Promise<Read
   return form;
 }
 
-/** Counts no further than `most`. */
+/** Counts a sign in the text, and stops counting at `most`. */
 function countOf(sign: string, text: string, most: number): number {
   let count = 0;
   for (let at = text.indexOf(sign); at !== -1 && count < most; at = text.indexOf(sign, at + 1)) count += 1;

@@ -72,7 +72,7 @@ export interface AskPage {
   /** Where the forms are sent, relative to the page. */
   readonly resolveAction: string;
   readonly rejectAction: string;
-  /** What is asked for. Undefined: an answer as JSON. */
+  /** The fields to fill in. Undefined: the answer is written as JSON. */
   readonly fields: readonly Field[] | undefined;
   /** What was filled in before, and what was wrong with it. */
   readonly form?: FilledForm;
@@ -142,7 +142,7 @@ export function donePage(outcome: "resolved" | "rejected"): Promise<Response> {
   return page(title, 200, html`<p>${text}</p><p>You can close this page.</p>`);
 }
 
-/** For someone who comes after the answer. */
+/** The page for a person who comes after the answer. */
 export function answeredPage({ status, title, name }: CallbackView): Promise<Response> {
   const what = title ?? name;
   const text = status === "rejected" ? `“${what}” was rejected.` : `“${what}” was answered.`;

@@ -1,14 +1,15 @@
 /**
- * The token in a callback's URL: which wait it answers, and a MAC over that and the namespace. It is verified before any
- * SQL, so a stranger cannot keep the database awake; and it is the same for the same wait, so a body that is tried again
- * announces the same URL.
+ * The token in a callback's URL. It says which wait it answers, under a MAC that also covers the namespace. It is
+ * verified before any SQL, so a stranger cannot keep the database awake. It is the same for the same wait, so a body
+ * that is tried again announces the same URL.
  *
  *     <base64url of the ref>.<MAC>      about 150 characters
  *
- * The ref is packed: one byte of version, 16 of the run's id, then numbers (7 bits a byte, lowest first) and texts (their
- * length in bytes as a number, then UTF-8). Version 2 has a title and a text behind it, which may be empty. What follows
- * either is the environment, as a text, and the day on which the token ends, counted from 1970. An earlier release reads
- * neither. Where they are missing or empty, the token counts in every environment, and for ever.
+ * The ref is packed: one byte of version, 16 bytes of the run's id, then numbers (7 bits a byte, lowest first) and
+ * texts (the length in bytes as a number, then UTF-8). Version 2 ends with a title and a text, which may be empty.
+ * After either version follow the environment, as a text, and the day on which the token ends, counted from 1970. An
+ * earlier release does not read these two. If they are missing or empty, every environment accepts the token, and it
+ * never ends.
  */
 
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
@@ -23,7 +24,7 @@ const dayMs = 24 * 60 * 60 * 1_000;
 interface Sealing {
   readonly secrets: Secrets;
   readonly namespace: string;
-  /** A token that names another environment does not count. Default: none has a name. */
+  /** The environment of this server. A token that names another one is refused. Default: tokens name none. */
   readonly environment?: string | undefined;
 }
 
@@ -67,7 +68,7 @@ function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
     ...packText(ref.name),
     ...packText(ref.path),
     ...(isAsking ? [...packText(title), ...packText(text)] : []),
-    // A name that nobody chose tells no environment from another.
+    // The default name is left out: it would not tell one environment from another.
     ...packText(environment === defaultEnvironment ? "" : (environment ?? "")),
     ...packNumber(Math.ceil(endsAt / dayMs)),
   ]);
@@ -82,7 +83,7 @@ function packText(text: string): number[] {
   return [...packNumber(bytes.length), ...bytes];
 }
 
-/** Only of bytes that were signed here. Undefined if a later version packed them. */
+/** Unpacks bytes whose MAC was verified. Undefined: a later version has packed them. */
 function unpack(bytes: Uint8Array): { readonly ref: CallbackRef; readonly madeFor: string } | undefined {
   let position = 17;
   const number = (): number => {

@@ -73,7 +73,7 @@ async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
   return await done(request, "resolved");
 }
 
-/** Undefined where the contract has no such callback any more. */
+/** The callback's schema. Undefined: the contract has no such callback any more. */
 function schemaOf({ callbacks }: Contract, { name }: CallbackView): Schema | undefined {
   return Object.hasOwn(callbacks, name) ? callbacks[name] : undefined;
 }
@@ -90,7 +90,10 @@ async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
   return await done(request, "rejected");
 }
 
-/** The callback of the token in the path. Once it is answered, it stays so. @throws LayoverError `unknown_callback` */
+/**
+ * Finds the callback of the token in the path. Once it is answered, it stays so. @throws LayoverError
+ * `unknown_callback`
+ */
 async function callbackOf({ client, param }: Visit, answered: CallbackTerms["answered"]): Promise<CallbackView> {
   const token = param("token");
   client.openCallback(token);
@@ -104,8 +107,8 @@ function isAnswered({ status }: CallbackView): boolean {
 }
 
 /**
- * The callback, if `outcome` may still be what becomes of it. It is asked before the body is read: a link that is over
- * costs its holder one statement, and us nothing else.
+ * Finds the callback, if it can still have this `outcome`. It does so before the body is read, so a link that is over
+ * costs one statement and nothing more.
  *
  * @throws LayoverError `callback_conflict`, `callback_expired`, `unknown_callback`
  */
@@ -116,7 +119,7 @@ async function answerable(
 ): Promise<CallbackView> {
   const callback = await callbackOf(visit, answered);
   const { name, status } = callback;
-  // The same answer again is told the same, so it is read and compared.
+  // Whoever sends the same answer again gets the same reply. So the answer is read and compared.
   if (status === "open" || status === outcome) return callback;
   refuseUnanswered({ outcome: status === "expired" || status === "over" ? status : "conflict" }, name);
   return callback;
@@ -130,7 +133,10 @@ async function done(request: Request, outcome: "resolved" | "rejected"): Promise
 const longestEscape = 3;
 const noReason = "rejected without a reason";
 
-/** The fields of an ErrorValue. What the optional ones hold is looked at where it is made one. */
+/**
+ * Reads the reason of a rejection: the fields of an ErrorValue. The optional fields are checked later, when the
+ * ErrorValue is made.
+ */
 export function givenReason(given: unknown): Rejection {
   const body = objectBody(given, ["name", "message", "data", "code", "cause", "stack"]);
   const name = optionalText(body, "name");
@@ -139,7 +145,10 @@ export function givenReason(given: unknown): Rejection {
   return { ...body, message: message ?? noReason, name: name ?? "Error" };
 }
 
-/** The field `payload` as JSON, which our page sends where it can make no form of the schema; any other form as an object of its fields. */
+/**
+ * Makes a value of a form. Our own page sends the field `payload` with JSON, if it could make no form of the schema.
+ * Any other form becomes an object of its fields.
+ */
 function formValue(form: ReadonlyMap<string, readonly string[]>): unknown {
   const payload = form.get("payload")?.[0];
   if (payload !== undefined) return parseJson(payload, "the answer");

@@ -35,7 +35,7 @@ export class Contracts {
     return this.find(name, version) ?? this.newest(name);
   }
 
-  /** As {@link closest}; undefined where there is none. */
+  /** Does the same as {@link closest}, but answers undefined if there is none. */
   find(name: string, version: number): Contract | undefined {
     const versions = this.#versionsOf(name);
     return versions.find((contract) => contract.version === version) ?? versions[0];

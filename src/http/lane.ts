@@ -1,6 +1,6 @@
 /**
- * Bounds how many requests of one kind are answered at once. The others wait in line, and leave it when their client
- * leaves. Without it one API key could keep every connection of the pool busy with long lists.
+ * Limits how many requests of one kind are answered at once. The others wait in line, and leave it when their client
+ * goes away. Without the limit, one API key could keep every connection of the pool busy with long lists.
  */
 export class Lane {
   readonly #most: number;
@@ -24,7 +24,7 @@ export class Lane {
     }
   }
 
-  /** Waits for the place of somebody who leaves. */
+  /** Waits until somebody leaves, and takes that place. */
   async #turn(abortSignal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const give = () => resolve();

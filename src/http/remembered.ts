@@ -1,25 +1,25 @@
 /**
- * What a process remembers of keys and callbacks for which nothing can change any more: a key that was revoked, a callback
- * that was answered. Whoever comes with one again is told so without a statement. It is bounded: the oldest is forgotten
- * first, and then the database is asked again.
+ * What a process remembers of keys and callbacks that cannot change any more: revoked keys and answered callbacks.
+ * Whoever comes with one again is answered without a statement. The memory is limited: the oldest entry is forgotten
+ * first, and after that the database is asked again.
  */
 import type { CallbackView } from "../client/answering.ts";
 
 export interface Remembered {
-  /** By the key's id. */
+  /** The revoked keys, by their ids. */
   readonly revokedKeys: BoundedMap<true>;
-  /** By the callback's token. */
+  /** The answered callbacks, by their tokens. */
   readonly answeredCallbacks: BoundedMap<CallbackView>;
 }
 
-/** An id is 36 bytes, a token some 150. */
+/** How many entries are remembered. An id has 36 bytes, a token some 150. */
 const most = 10_000;
 
 export function newRemembered(): Remembered {
   return { revokedKeys: new BoundedMap(most), answeredCallbacks: new BoundedMap(most) };
 }
 
-/** A map that forgets what was put into it first. */
+/** A map that forgets the oldest entry first. */
 export class BoundedMap<Value> {
   readonly #values = new Map<string, Value>();
   readonly #most: number;

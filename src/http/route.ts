@@ -9,7 +9,7 @@ export interface Visit {
   /** Decoded parts of the path. */
   param(name: string): string;
   readonly query: URLSearchParams;
-  /** Whether whoever calls may see the stacks of errors, which name files of the server. */
+  /** Whether the caller may see the stacks of errors. They name files of the server. */
   readonly seesStacks: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Route {
   readonly path: string;
   /** What an API key needs for it. Without: anyone may come. */
   readonly scope?: Scope;
-  /** What it needs besides, where the query has `wait`: the answer then holds the run's result. */
+  /** The scope that is needed as well if the query has `wait`: the answer then holds the run's result. */
   readonly scopeToWait?: Scope;
   /** Whether it reads many rows: only a few such requests are answered at once. */
   readonly isHeavy?: true;

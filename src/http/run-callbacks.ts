@@ -1,6 +1,7 @@
 /**
- * The callbacks of a run, for whoever operates it: where one is answered, what became of it, and the answer itself. A
- * callback is named as in the contract, or by its place (`ship[3]/approval`) where a run waits for several of that name.
+ * The callbacks of a run, for the person who operates it: the link that answers one, its outcome, and the answer
+ * itself. A callback is named as in the contract. If a run waits for several of that name, it is named by its place
+ * (`ship[3]/approval`).
  */
 
 import type { CallbackView } from "../client/answering.ts";
@@ -59,12 +60,15 @@ interface FoundCallback extends CallbackView {
   readonly runId: string;
   readonly path: string;
   readonly occurrence: number;
-  /** A link of its own: what the workflow sent may end on another day, and has its title and text. */
+  /** A new link. The link that the workflow sent may end on another day, and has a title and a text. */
   readonly url: string;
   readonly token: string;
 }
 
-/** @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`, `callbacks_unavailable` */
+/**
+ * Finds the callback. @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`,
+ * `callbacks_unavailable`
+ */
 async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
   const { runId, workflow, version, epoch } = await client.get(param("id"));
   const waits = await waitsOf(client, runId);
@@ -92,7 +96,7 @@ function waitNamed(given: string, waits: readonly PendingView[]): PendingView | 
   throw invalidField("the callback's name", `fits ${others.length + 1} waits of this run`, placesOf(waits));
 }
 
-/** `ship[3]/approval#2`: the second one of that path. No name has these signs. */
+/** Reads a place such as `ship[3]/approval#2`, the second one of that path. No name contains these characters. */
 function placeIn(given: string): { readonly path: string; readonly occurrence: number } {
   const [, path = given, occurrence = "1"] = /^(.*)#(\d{1,9})$/.exec(given) ?? [];
   return { path, occurrence: Number(occurrence) };

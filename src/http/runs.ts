@@ -127,7 +127,10 @@ function idempotencyKeyOf(headers: Headers): string | undefined {
   return key && utf8In(key).replace(/^"(.*)"$/, "$1");
 }
 
-/** A header is handed over a byte a character. What is UTF-8 was meant as that. */
+/**
+ * Reads a header as UTF-8. A header has one character for each byte. If these bytes are no UTF-8, the text stays as it
+ * is.
+ */
 function utf8In(header: string): string {
   try {
     const bytes = Uint8Array.from(header, (character) => character.charCodeAt(0));

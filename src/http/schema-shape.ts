@@ -1,16 +1,17 @@
 /**
- * What a schema takes, as JSON Schema: from the schema itself where it tells (https://standardschema.dev/json-schema), else
- * from zod's own definition, since zod/mini leaves the conversion out of a bundle.
+ * Finds out what a schema takes, as JSON Schema. The schema itself tells it, if it can
+ * (https://standardschema.dev/json-schema). Otherwise it is read from zod's own definition, since zod/mini leaves the
+ * conversion out of a bundle.
  */
 import { isRecord } from "../core/codec-checks.ts";
 import type { Schema } from "../core/schema.ts";
 
-/** Of JSON Schema whatever a schema library writes. Each part is checked where it is used. */
+/** A JSON Schema as some schema library writes it. Each part is checked where it is used. */
 export type Shape = Readonly<Record<string, unknown>>;
 
 const target = "draft-2020-12";
 
-/** Undefined where nothing is known of it. */
+/** The shape of a schema. Undefined: nothing is known of it. */
 export function shapeOf(schema: Schema): Shape | undefined {
   const standard: Shape = { ...schema["~standard"] };
   const convert = isRecord(standard["jsonSchema"]) ? standard["jsonSchema"]["input"] : undefined;
@@ -23,7 +24,10 @@ export function shapeOf(schema: Schema): Shape | undefined {
   return zodShape(schema);
 }
 
-/** https://zod.dev/library-authors says where a definition is. What is not known here is `{}`: anything. */
+/**
+ * Reads a definition of zod (https://zod.dev/library-authors says where it is). A part that is not known here becomes
+ * `{}`, which takes anything.
+ */
 function zodShape(schema: unknown): Shape | undefined {
   const zod = isObject(schema) ? Reflect.get(schema, "_zod") : undefined;
   const def = isObject(zod) ? Reflect.get(zod, "def") : undefined;
@@ -89,7 +93,7 @@ function inBag(bag: unknown, key: string): unknown {
   return isObject(bag) ? Reflect.get(bag, key) : undefined;
 }
 
-/** What was given by `register(z.globalRegistry, { title, description, examples })`. */
+/** What was given to `register(z.globalRegistry, { title, description, examples })`. */
 function metaOf(schema: unknown): Shape {
   const registry: unknown = Reflect.get(globalThis, "__zod_globalRegistry");
   const get = isObject(registry) ? Reflect.get(registry, "get") : undefined;

@@ -22,11 +22,11 @@ export interface Signing {
   readonly namespace: string;
   /** The host's. */
   readonly nowMs?: number;
-  /** Whose key signs. Default: "internal". */
+  /** The purpose of the key that signs. Default: "internal". */
   readonly purpose?: Purpose;
 }
 
-/** The value of the header. `path` is without any prefix: a proxy or a router may take it away, or add one. */
+/** Makes the value of the header. `path` has no prefix, since a proxy or a router may remove or add one. */
 export function sign(
   path: string,
   body: string,

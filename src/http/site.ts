@@ -1,26 +1,32 @@
-/** All that a host serves: the app under its prefix, and a problem document at every other path. */
+/** Everything that a host serves: the app under its prefix, and a problem document at every other path. */
 import { cors } from "hono/cors";
 import { Hono } from "hono/tiny";
 import { type AppOptions, createApp, notFound } from "./app.ts";
 
-/** Which other websites may call from a browser, with an API key or a callback's token of their own. */
+/** The other websites that may call from a browser, with an API key or a callback's token of their own. */
 export interface CorsOptions {
-  /** `https://shop.example.com`, or several. `"*"`: every website. */
+  /** One website, such as `https://shop.example.com`, or several. `"*"`: every website. */
   readonly origin: string | readonly string[];
-  /** Whether browsers send cookies along, for an `authenticate` that looks at them. Not with the origin `"*"`. Default: no. */
+  /**
+   * Whether browsers send cookies along, for an `authenticate` that reads them. The origin `"*"` does not allow it.
+   * Default: false.
+   */
   readonly credentials?: boolean | undefined;
 }
 
 export interface SiteOptions extends AppOptions {
-  /** Of every path: `/layover`. */
+  /** The prefix of every path: `/layover`. */
   readonly prefix: string;
-  /** Default: browsers let no other website read what is answered. */
+  /** The websites that may read the answers in a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
-  /** What the prefix itself answers, for whoever opens it in a browser. Default: a problem document, as any unknown path. */
+  /**
+   * Answers a request for the prefix itself, as when somebody opens it in a browser. Default: a problem document, as
+   * for any unknown path.
+   */
   readonly home?: (() => Response) | undefined;
 }
 
-/** @throws LayoverError `invalid_name`, for the namespace */
+/** Makes the site. @throws LayoverError `invalid_name`, for the namespace */
 export function createSite({ prefix, cors: allowed, home, ...options }: SiteOptions): Hono {
   const site = new Hono();
   if (allowed !== undefined) site.use(`${prefix}/*`, cors(corsTerms(allowed)));
