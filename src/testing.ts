@@ -38,9 +38,9 @@ export interface TestEngineOptions {
    */
   readonly stub?: Stubs | undefined;
   /**
-   * What happens where a step has no stub, and a stub that no step has met has nearly its name: `chrage` and `charge`,
-   * `coolOff` and `cool off`. `"throw"`, the default: the test fails with `unknown_stub`, and the body is not run. `"run"`:
-   * the body is run. Other stubs that no step meets are no mistake: tests may share theirs.
+   * What happens if a step has no stub, and a stub of nearly its name has met no step: `chrage` and `charge`, `coolOff`
+   * and `cool off`. `"throw"`: the test fails with `unknown_stub`, and the body is not run. `"run"`: the body is run.
+   * Other stubs that no step meets are no mistake, since tests may share stubs. Default: `"throw"`.
    */
   readonly onMissingStub?: OnMissingStub | undefined;
   /** What time it is at first. Default: noon on 1 January 2026, UTC. */
@@ -50,10 +50,12 @@ export interface TestEngineOptions {
 }
 
 /**
- * Begins a test engine. The first one of a process takes less than a second, each further one no time worth mentioning.
- * The very first one on a machine makes a Postgres and takes some seconds: it is kept in `node_modules/.cache/layover`.
+ * Begins a test engine. The first one of a process takes less than a second, and each further one next to no time. The
+ * very first one on a machine makes a Postgres, which takes some seconds. That Postgres is kept in
+ * `node_modules/.cache/layover`.
  *
- * @example await using t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: failing(2, () => "c1") } } });
+ * @example await using t = await testEngine({ workflows: [orderWorkflow], stub: { order: { charge: failing(2, () =>
+ *   "c1") } } });
  * @throws TestKitError `unknown_workflow`; LayoverError `duplicate_workflow`; SetupError `package_missing`
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
@@ -86,8 +88,8 @@ class TestEngine {
   }
 
   /**
-   * A client of this engine, for the code that you test: it has all verbs, and lives on when the process crashes. What
-   * it starts is carried out by `untilIdle`, `advance` and the like, and found by `runs`.
+   * A client of this engine, for the code that you test. It has all verbs, and it lives on when the process crashes.
+   * `untilIdle`, `advance` and the like carry out what it starts, and `runs` finds it.
    *
    * @example await checkout(cart, { client: t.client }); // your code: it calls client.start(order, …)
    */
@@ -96,7 +98,8 @@ class TestEngine {
   }
 
   /**
-   * The runs of this contract, whoever started them: oldest first, those of one instant in any order.
+   * Lists the runs of this contract, whoever started them. The oldest comes first. Runs of the same instant come in any
+   * order.
    *
    * @example const [run] = await t.runs(order);
    */

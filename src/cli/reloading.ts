@@ -31,7 +31,7 @@ export async function serveReloading(module: string | undefined, options: DevOpt
     change.resolve();
     ask("reload");
   });
-  const ask = (what: ToChild) => child?.connected && child.send(what, () => {}); // a child that is gone has ended, as it was asked
+  const ask = (what: ToChild) => child?.connected && child.send(what, () => {}); // it may have ended meanwhile
   const end = () => {
     if (isEnding || child === undefined) {
       child?.kill("SIGKILL");

@@ -256,7 +256,7 @@ function stepIn(options: StepsOptions, scope: Scope, announces?: StepBody["annou
     },
     all: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
       checkBranches(`all ${JSON.stringify(name)}`, list);
-      return (await Promise.all(branches(room(name), list))) as unknown as Results; // one result for each branch, in their order
+      return (await Promise.all(branches(room(name), list))) as unknown as Results; // one result a branch, in their order
     },
     race: async <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) => {
       checkBranches(`race ${JSON.stringify(name)}`, list);

@@ -12,7 +12,7 @@ export interface Load {
 
 export class Room {
   readonly #mostBytes: number;
-  /** The loads by their holders. Branches of one run may share a load. */
+  /** The loads by their holders. The branches of a run share the load of a flight. */
   readonly #loads = new Map<object, Load>();
   #waiting: (() => void)[] = [];
   #isGone = false;

@@ -32,9 +32,7 @@ export class BodyRoom {
   }
 }
 
-/**
- * How often the longest body a form may take, as every byte may be escaped. A longer form is refused before it is read.
- */
+/** How many bytes of a form one byte of its content may take (`%7B`). A longer form is refused before it is read. */
 const longestEscape = 3;
 
 /** How many bytes are to come. Undefined: the request does not say. */

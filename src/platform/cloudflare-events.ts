@@ -1,4 +1,4 @@
-/** One JSON object for each event that an operator must see, whose fields Workers Logs can search by. */
+/** Writes events for Workers Logs: one JSON object each, whose fields can be searched. */
 import { LayoverError } from "../core/errors.ts";
 import type { LayoverEvent } from "../engine/events.ts";
 import { keyOf, levelOf, messageOf } from "./event-text.ts";
@@ -7,7 +7,7 @@ import { foldEqual } from "./fold-equal.ts";
 const print = foldEqual<LayoverEvent>(
   (event, more) => {
     const { error, ...told } = { error: undefined, ...event };
-    // Texts and facts: the console shows an Error within an object as `{}`.
+    // The console shows an Error within an object as `{}`, so the object has its texts and facts instead.
     const { stack }: { readonly stack?: unknown } = Object(error);
     const { hint, details }: Partial<LayoverError> = error instanceof LayoverError ? error : {};
     console[levelOf(event) ?? "log"]({ ...told, message: `${messageOf(event)}${more}`, hint, details, stack });
@@ -16,8 +16,8 @@ const print = foldEqual<LayoverEvent>(
 );
 
 /**
- * Writes one JSON object to the console for an event that an operator must see; of equal ones the first in a minute, and how
- * many there were. `serve` does this of itself where it has no `onEvent`.
+ * Writes a JSON object to the console for an event that an operator must see. Of equal events within a minute it writes
+ * only the first one, and how many there were. `serve` does this by itself if it has no `onEvent`.
  *
  * @example onEvent: (event) => { counters[event.kind] += 1; printEvent(event); }
  */

@@ -53,14 +53,15 @@ export interface CloudflareOptions<Env> extends Settings {
    */
   readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
   /**
-   * Which environment this is. A database belongs to one. API keys and links of callbacks that name another one do not
-   * count. Default: "default", which they do not name.
+   * Name of the environment. A database belongs to one. API keys and callback links that name another environment are
+   * refused. Default: "default"; keys and links do not name that one.
    */
   readonly environment?: ((env: Env) => string | undefined) | undefined;
   /**
-   * Which version of this Worker is deployed, so that a new one's first tick looks at all that is ready or blocked:
-   * `(env) => env.CF_VERSION_METADATA?.id`, of the binding `version_metadata`. Default: a digest of the workflows' handlers; so
-   * where only the code is new that they import, what is blocked stays so.
+   * Id of the deployed version of this Worker: `(env) => env.CF_VERSION_METADATA?.id`, from the binding
+   * `version_metadata`. The first tick of a new version looks at all runs that are ready or blocked. Default: a digest
+   * of the workflows' handlers. Such a digest does not change when only imported code changes, so blocked runs then
+   * stay blocked.
    */
   readonly deployment?: ((env: Env) => string | undefined) | undefined;
   /** Name of this Worker among the hosts that share the database. Its deployments replace each other. Default: "cloudflare". */
@@ -70,7 +71,7 @@ export interface CloudflareOptions<Env> extends Settings {
    * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
    */
   readonly authenticate?: ((request: Request, env: Env) => ReturnType<Authenticate>) | undefined;
-  /** Which other websites may call this Worker from a browser. Default: none. */
+  /** The other websites that may call this Worker from a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;

@@ -22,7 +22,7 @@ const mostHops = 12;
  */
 const mostRequests = 30;
 
-/** What one tick dispatches: 67 turns a request, and at most a third of the requests with a group of its own. */
+/** The most that one tick dispatches: 67 turns in each request. A third of the requests at most carry a group by itself. */
 export const mostOfTick = { turns: 2_000, groups: 10 };
 
 /** A request may have six connections open, those of the service bindings that it calls included. */

@@ -26,7 +26,10 @@ import type { Here } from "./queue-dispatch.ts";
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
-/** An isolate has 128 MB, for its requests together. A claim's answer is in there twice for a moment: as text and parsed. */
+/**
+ * About how many bytes one claim may answer. All requests of an isolate share 128 MB, and for a moment an answer is in
+ * memory twice: as text and parsed.
+ */
 const claimBytes = 8 * 1024 * 1024;
 
 export interface VisitSettings<Env> extends CloudflareOptions<Env> {
@@ -115,9 +118,10 @@ export function beginVisit<Env>(settings: VisitSettings<Env>, env: Env, options:
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
 
   /*
-   * A blocked run has no due instant, and new code is to try it again. So the database notes that a deployment has looked
-   * at everything, once all that its first tick has dispatched was taken by the queue, or carried by requests that could
-   * claim it. If one of them is refused or lost, or the tick is cut off before, the next tick does it again.
+   * New code is to try blocked runs again, and a blocked run has no due instant. So the first tick of a deployment
+   * looks at all runs, and the database notes that it did. It notes this only once everything that the tick has
+   * dispatched was taken: by the queue, or by requests that could claim it. If a dispatch is refused or lost, or the
+   * tick is cut off before, the next tick looks again.
    */
   const named = { deploymentName: deployment.name, deployment: deployment.id };
   let toNote: NoteCall | undefined;

@@ -1,6 +1,6 @@
 /**
- * The instants at which this process rings and another one is to ring as well, in case this one is dead by then: those
- * that it has armed itself, and those that others have armed here.
+ * The instants at which another process rings as well, in case this one is dead by then. Some were armed by this
+ * process itself, some by others who have this process ring for them.
  */
 import type { Instant } from "../http/arm.ts";
 
@@ -8,24 +8,24 @@ export interface Copy {
   readonly at: number;
   /** When it rings, by the host's monotonic clock. */
   readonly ringsAt: number;
-  /** The other process that rings. Undefined: none does. */
+  /** The id of the other process that rings. Undefined: none does. */
   beside: string | undefined;
-  /** Ends when it is known who rings besides; undefined when that is so. */
+  /** The search for another process that rings. Undefined: no search is under way. */
   placing: Promise<void> | undefined;
 }
 
 const minuteMs = 60_000;
 
 /**
- * The other process rings that long after the minute. By then a process that lives has moved on what was due, so that the
- * other one finds nothing.
+ * How long after the minute the other process rings. If the first one is alive, it has moved on what was due by then,
+ * and the other one finds nothing.
  */
 const lateMs = 5_000;
 
-/** An answer that is no further off than this is the same distance. */
+/** The largest difference at which two distances count as the same. */
 const sameMs = 1_000;
 
-/** Minutes are whole, so that what many runs wait for is armed once. */
+/** Makes the copy of an instant, at the end of its minute. So one copy serves many runs. */
 export function copyOf({ at, inMs }: Instant): Instant {
   const copyAt = Math.ceil(at / minuteMs) * minuteMs + lateMs;
   return { at: copyAt, inMs: inMs + copyAt - at };
@@ -34,7 +34,9 @@ export function copyOf({ at, inMs }: Instant): Instant {
 export class Copies {
   readonly #copies = new Map<number, Copy>();
 
-  /** Those of the instants that are new, or ring at another time than was thought; and the others. */
+  /**
+   * Adds instants. Answers those that are new or ring at another time than before (`added`), and the others (`known`).
+   */
   add(
     instants: readonly Instant[],
     now: number,
@@ -56,12 +58,12 @@ export class Copies {
     return { added, known };
   }
 
-  /** The other process in which an instant rings. */
+  /** The id of the other process that rings at an instant. */
   besideOf(at: number): string | undefined {
     return this.#copies.get(copyOf({ at, inMs: 0 }).at)?.beside;
   }
 
-  /** All that have not rung. */
+  /** All copies that have not rung yet. */
   standing(now: number): readonly Copy[] {
     for (const { at, ringsAt } of this.#copies.values()) if (ringsAt < now) this.#copies.delete(at);
     return [...this.#copies.values()];

@@ -1,4 +1,4 @@
-/** The address at which the other processes reach this one, and how they are called there. */
+/** The address at which other processes reach this one, and the calls between them. */
 import { networkInterfaces } from "node:os";
 import { LayoverError } from "../core/errors.ts";
 import { type ArmMessage, armPath, armRequest, type Peer, readArm } from "../http/arm.ts";
@@ -8,8 +8,8 @@ import type { Neighbours } from "./neighbours.ts";
 
 export interface ProcessesOptions {
   /**
-   * Where the other processes reach this one, and nobody else instead of it: `http://10.0.0.7:3000`, without the prefix.
-   * `"auto"`: the first address of this machine, with the port. Undefined: no other process is told of this one.
+   * The address that leads to this process and to no other: `http://10.0.0.7:3000`, without the prefix. `"auto"`: the
+   * first address of this machine, with the port. Undefined: the other processes do not learn of this one.
    */
   readonly door: string | undefined;
 }
@@ -18,7 +18,7 @@ export interface ProcessesOptions {
 const answerMs = 5_000;
 
 /**
- * The door with the prefix; undefined where there is none.
+ * The address with the prefix. Undefined: there is no door.
  *
  * @throws LayoverError `invalid_request`
  */
@@ -41,7 +41,7 @@ export function doorOf(
   });
 }
 
-/** @throws LayoverError `unreachable`; whatever `fetch` throws */
+/** Sends a message to another process. @throws LayoverError `unreachable`; whatever `fetch` throws */
 export async function callDoor(to: Peer, message: ArmMessage, signing: Signing): Promise<void> {
   const response = await fetch(`${to.door}${armPath}`, {
     ...armRequest(message, signing),
@@ -67,7 +67,7 @@ export async function answerDoor(request: Request, neighbours: Neighbours, signi
   }
 }
 
-/** Whether a server that listens there is reached at all addresses of its machine. */
+/** Whether a server that listens there can be reached at every address of its machine. */
 export function isAnyAddress(hostname: string | undefined): hostname is undefined | "0.0.0.0" | "::" {
   return hostname === undefined || hostname === "0.0.0.0" || hostname === "::";
 }

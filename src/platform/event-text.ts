@@ -1,7 +1,7 @@
-/** What an operator reads of an event. On every host: it uses nothing but JavaScript. */
+/** Makes the texts that an operator reads of an event. It uses only JavaScript itself, so it runs on every host. */
 import type { LayoverEvent } from "../engine/events.ts";
 
-/** Undefined: the event is for counters, and nobody has to read it. */
+/** The level of an event in a log. Undefined: the event is only for counters, and nobody has to read it. */
 export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
   switch (kind) {
     case "run_failed":
@@ -19,7 +19,7 @@ export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
   }
 }
 
-/** A sentence without the run's name and id, which stand beside it. */
+/** Makes a sentence without the run's name and id. They stand beside the sentence. */
 export function messageOf(event: LayoverEvent): string {
   switch (event.kind) {
     case "run_failed":
@@ -43,7 +43,9 @@ export function messageOf(event: LayoverEvent): string {
   }
 }
 
-/** Equal for events that one cause brings about by the thousand, whatever runs they are of. */
+/**
+ * Makes a key that is the same for events with one cause, whatever runs they are about. One cause may bring thousands.
+ */
 export function keyOf(event: LayoverEvent): string {
   const parts: unknown[] = [event.kind];
   if (event.kind === "error") parts.push(...messages(event.error).map(withoutNumbers));
@@ -53,7 +55,7 @@ export function keyOf(event: LayoverEvent): string {
   return parts.join("\n");
 }
 
-/** Of the error and its causes. */
+/** The messages of the error and of its causes. */
 export function messages(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const { message, cause } = error;

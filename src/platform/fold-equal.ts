@@ -1,12 +1,12 @@
-/** Keeps a log readable while one cause brings about the same line thousands of times. */
+/** Keeps a log readable when one cause makes the same line thousands of times. */
 
 export interface FoldOptions<Told> {
   readonly keyOf: (told: Told) => string;
-  /** Default: `Date.now`. */
+  /** The wall clock, in epoch milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
   /**
-   * Calls `act` later, so that a count is told though nothing follows. Left out, where nothing may go on after a request:
-   * then the next call tells it.
+   * Calls `act` later, so that a count is printed even if no further line comes. Left out where nothing may go on after
+   * a request: then the next call prints the count.
    */
   readonly after?: ((ms: number, act: () => void) => void) | undefined;
 }
@@ -19,7 +19,10 @@ interface Known<Told> {
 
 const foldMs = 60_000;
 
-/** Prints the first of equal ones at once, and of those that follow within a minute only how many they were: `more`. */
+/**
+ * Makes a function that prints the first of equal lines at once. Of equal lines within the next minute it prints only
+ * how many they were (`more`).
+ */
 export function foldEqual<Told>(
   print: (told: Told, more: string) => void,
   { keyOf, now = Date.now, after }: FoldOptions<Told>,

@@ -1,15 +1,16 @@
 /**
- * Dispatch within one process: a queue in memory, and at most so many invocations at a time, each of which takes what
- * is ready together, as the turns of a batch are that was recorded by one statement. Losing it with the process loses
- * nothing.
+ * Dispatches within one process, by a queue in memory. The number of invocations at a time is limited. Each takes turns
+ * that are ready together, as a batch that one statement has recorded. If the queue is lost with the process, nothing
+ * is lost.
  *
- * What lost several leases in a row may have ended its process, so it goes in a group with few of its kind, or alone. One
- * such group is under way at a time, or one that does no harm would be blamed for the deaths that another one brings. The
- * groups queue behind each other; whatever else there is goes on beside them.
+ * A turn that lost several leases in a row may have ended its process. So it goes in a group with few of its kind, or
+ * alone. Only one such group is under way at a time: otherwise a harmless group would be blamed for the deaths that
+ * another one brings. The groups queue behind each other, and all other turns go on beside them.
  *
- * Two limits, since bodies may take milliseconds or hours. An invocation counts as one of `concurrency` for a second at most,
- * so that slow bodies keep nobody from beginning, while fast turns still gather to batches. And its turns count as at work,
- * each until it has ended, so that however many are ready together, so many bodies at most run at once.
+ * There are two limits, since bodies may take milliseconds or hours. An invocation counts towards `concurrency` for a
+ * second at most. So slow bodies keep nobody from beginning, while fast turns still gather to batches. And each turn
+ * counts as at work until it has ended. So however many are ready together, the number of bodies that run at once is
+ * limited.
  */
 import { groupSizeOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
@@ -25,19 +26,19 @@ export interface InProcessDispatchOptions {
   readonly mostTurns?: number;
 }
 
-/** Whatever takes longer has a slow body. */
+/** The time after which an invocation counts as slow. */
 const slowMs = 1_000;
 
 export class InProcessDispatch {
   readonly #options: InProcessDispatchOptions;
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #underWay = new Set<Promise<unknown>>();
-  /** How many invocations are under way that are not slow, and how many turns. */
+  /** How many invocations are under way that are not slow. */
   #fast = 0;
   #turns = 0;
   #queue: TurnRef[] = [];
   #next = 0;
-  /** By the size of their groups. */
+  /** The turns that may have ended their process, by the size of their groups. */
   readonly #suspects = new Map<number, TurnRef[]>();
   #isGroupUnderWay = false;
   #isGroupNext = true;
@@ -79,7 +80,7 @@ export class InProcessDispatch {
     this.#pumpSoon();
   }
 
-  /** Once for all that happens in the same moment. */
+  /** Begins invocations once for all that is dispatched in the same moment. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -138,7 +139,10 @@ export class InProcessDispatch {
     return (this.#options.mostTurns ?? 1_000) - this.#turns;
   }
 
-  /** Groups take turns with the rest, so that neither holds up the other where only one invocation may be under way. */
+  /**
+   * Whether a group begins next. Groups and other turns alternate, so that neither holds up the other, even if only one
+   * invocation may be under way.
+   */
   #isGroupsTurn(): boolean {
     if (this.#isGroupUnderWay || this.#suspects.size === 0) return false;
     return this.#isGroupNext || this.#next === this.#queue.length;
@@ -151,7 +155,7 @@ export class InProcessDispatch {
     return queue;
   }
 
-  /** Groups of each size in turn. */
+  /** Takes a group. The sizes alternate. */
   #takeGroup(): readonly TurnRef[] {
     for (const [size, queue] of this.#suspects) {
       const group = queue.splice(0, Math.min(size, this.#room));

@@ -1,11 +1,12 @@
 /**
- * layover in one process, without HTTP: turns are dispatched in memory, alarms are timers. Whatever is lost with the
- * process, the tick with which the next one begins finds again in the database.
+ * layover in one process, without HTTP. Turns are dispatched in memory, and alarms are timers. If they are lost with
+ * the process, the first tick of the next process finds the work again in the database.
  *
  *   const { client, close } = await startInProcess({ workflows: [orderWorkflow], database: pg(pool) });
  *
- * A handler's promise that nobody awaits may reject, and Node ends a process over that. No library should decide otherwise
- * for its host, so nothing here does: whoever owns the process does (functions/node.ts, src/cli/dev.ts).
+ * A handler may make a promise that rejects and that nobody awaits, and Node ends a process over that. A library should
+ * not change this for its host, so nothing here does. The file that owns the process does it (functions/node.ts,
+ * src/cli/dev.ts).
  */
 import { env } from "node:process";
 import { Client } from "../client/client.ts";
@@ -60,8 +61,9 @@ export interface InProcessOptions extends Settings {
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;
   /**
-   * Which build this is, the same for each process that runs it: a commit's id, say. Default: `LAYOVER_DEPLOYMENT` of the
-   * environment, else a digest of the workflows' handlers, in which the code that they import is not.
+   * Id of the build, such as a commit's id. All processes that run this build give the same. Default:
+   * `LAYOVER_DEPLOYMENT` of the environment, else a digest of the workflows' handlers, which does not cover code that
+   * they import.
    */
   readonly deployment?: string | undefined;
   /** Name of this host among those that share the database. Its deployments replace each other. Default: "node". */
@@ -70,8 +72,9 @@ export interface InProcessOptions extends Settings {
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
   /**
-   * How many invocations may be under way that began within the last second. Default: 64. Slow bodies do not count, so they
-   * keep no other run from beginning. Of all bodies together 1,000 at most are under way, however many runs are ready.
+   * How many invocations may be under way that began within the last second. Default: 64. An invocation with slow
+   * bodies stops counting after a second, so it keeps no other run from beginning. At most 1,000 bodies are under way
+   * together, however many runs are ready.
    */
   readonly concurrency?: number | undefined;
   /** How many turns one invocation takes at most of what is ready together. Default: 100. */
@@ -88,8 +91,9 @@ export interface InProcess {
   /** Whether {@link close} was called. */
   readonly isClosing: boolean;
   /**
-   * Begins nothing more; resolves when the steps under way have ended and are recorded. A step that takes longer than the
-   * grace has its `abortSignal` fired and its lease given back, so that the next process begins it anew at once.
+   * Ends this process's work: nothing more begins. Resolves when the steps under way have ended and are recorded. A
+   * step that takes longer than the grace has its `abortSignal` fired and its lease given back, so that the next
+   * process begins it again at once.
    */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -100,14 +104,15 @@ export interface CloseOptions {
 }
 
 const defaultGrace = "10s";
-/** How long a process that ends waits for the database to note it. */
+/** How long a process that ends waits until the database has noted it. */
 const leavingMs = 1_000;
 const nothing = () => {};
 
 /**
- * Begins to carry out what is ready, in the background. A database that cannot be reached is tried again by itself.
+ * Begins to carry out what is ready, in the background. If the database cannot be reached, it tries again by itself.
  *
- * @throws LayoverError `duplicate_workflow`; `invalid_name` for the namespace; `internal` if layover is not installed in the database
+ * @throws LayoverError `duplicate_workflow`; `invalid_name` for the namespace; `internal` if layover is not installed
+ *   in the database
  */
 export async function startInProcess(options: InProcessOptions): Promise<InProcess> {
   const process = prepareInProcess(options);
@@ -118,16 +123,16 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
 /** A process that has not begun yet. */
 interface Prepared extends InProcess {
   readonly begin: () => Promise<void>;
-  /** Where there is a door, what is done with the messages that come there. */
+  /** Handles the messages that come to the door. Undefined: there is no door. */
   readonly neighbours: Neighbours | undefined;
 }
 
-/** A quarter of a gigabyte as text is up to twice that in memory. */
+/** How many bytes of history the runs at work may have. As text they take up to twice as much memory. */
 const defaultWorkBytes = 256 * 1024 * 1024;
 
 /**
- * @internal Everything but the beginning, so that a server answers before that. `door`: where other processes on this database
- * reach this one.
+ * @internal Makes everything ready without beginning, so that a server can answer before that. `door`: the address at
+ *   which other processes on this database reach this one.
  */
 export function prepareInProcess(given: InProcessOptions & { readonly door?: string | undefined }): Prepared {
   const options = guardHooks(given);

@@ -1,6 +1,7 @@
 /**
- * What an isolate keeps from one request to the next: settings and numbers. workerd allows nothing else: a connection or
- * a promise belongs to the request that made it, and whoever else awaits it hangs or is ended.
+ * What an isolate keeps from one request to the next: settings and numbers only. A connection or a promise belongs to
+ * the request that made it. workerd does not let another request use it: a request that awaits such a promise hangs or
+ * is ended.
  */
 import type { Workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
@@ -14,11 +15,11 @@ export interface Isolate {
   /** Its keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
-  /** Which keys and callbacks are over. */
+  /** The keys and callbacks that are known to be over. */
   readonly remembered: Remembered;
   /** So that a warm isolate's call asks for no time: two statements a step, and not three. */
   readonly clock: DatabaseClock;
-  /** Which deployment this is: by the platform's id of it, else by a digest of the code that it carries. */
+  /** The deployment of this code. Its id is the platform's, else a digest of the code that it carries. */
   readonly deployment: Deployment;
   /** The minutes that it has armed (see alarm-shards.ts). */
   readonly armed: Set<number>;

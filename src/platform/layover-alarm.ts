@@ -40,7 +40,7 @@ export async function tickAll(env: object): Promise<Ticked> {
   return { due: ticks.reduce((sum, { due }) => sum + due, 0), isWhole: ticks.every(({ isWhole }) => isWhole) };
 }
 
-/** The code of all that this script serves. */
+/** The code of everything that this script serves. */
 export function codeOf(env: object): Code {
   const codes = [...rungs].map((rung) => rung.codeOf(env));
   return {
@@ -63,8 +63,9 @@ export class LayoverAlarm {
       now: Date.now,
       ring: async (live) => {
         await tickAll(env);
-        // It may run the code of before a deploy for five minutes more, or as long as a gradual one lasts, and finds no run
-        // that only other code carries. Then its minute stays, and is the cron trigger's, which runs that code in the end.
+        // This object may run older code for five minutes after a deploy, or as long as a gradual deploy lasts. That
+        // code does not find runs which only newer code carries. Then the minute stays, and the cron trigger does it,
+        // which runs the newer code in the end.
         return carriesAllOf(codeOf(env), live);
       },
       onError: (error) => console.error("error while an alarm rang:", error),

@@ -13,8 +13,8 @@ export function logLine({ workflow, runId, message, fields }: LogEntry): string 
 }
 
 /**
- * An error for people, with its stack and its causes. A database that is away says all by its message: where in the code
- * that was met helps nobody.
+ * Makes the lines of an error for people, with its stack and its causes. If the database is away, the message says
+ * everything: the place in the code would help nobody.
  */
 export function errorLines(error: unknown): string {
   return isOutage(error) ? printable(messages(error).join(": ")) : indented(inspect(error));
@@ -25,7 +25,7 @@ function isOutage(error: unknown): boolean {
   return error instanceof LayoverError && (error.code === "database_unavailable" || error.code === "no_answer");
 }
 
-/** So that no line of it passes for an entry of its own. */
+/** Indents the text, so that none of its lines looks like an entry of its own. */
 export function indented(text: string): string {
   return printableLines(text).replaceAll("\n", "\n    ");
 }

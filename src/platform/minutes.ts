@@ -33,18 +33,18 @@ export interface AlarmOrder {
 
 /** The code of a deployment. */
 export interface Code {
-  /** Of the deployment. */
+  /** Id of the deployment. */
   readonly id: string;
-  /** Which versions of which workflows it carries, each as one text. */
+  /** The versions of workflows that it carries, each as one text. */
   readonly carries: readonly string[];
 }
 
 export interface AlarmNote {
   /** A tick that began after this instant of the object's clock has ended well. */
   readonly through?: number | undefined;
-  /** ... it was the first one of the deployment with this code */
+  /** The deployment whose first tick it was. Left out: it was no first tick. */
   readonly deployed?: Code | undefined;
-  /** ... or a sweep, at this instant of the object's clock. */
+  /** When the tick was a sweep: its instant, by the object's clock. Left out: it was none. */
   readonly sweptAt?: number | undefined;
 }
 
@@ -65,8 +65,8 @@ export interface MinutesOptions {
   /** The host's wall clock, in epoch milliseconds. */
   readonly now: () => number;
   /**
-   * Has a tick happen. Rejects where it has not ended well. False: a deployment that is `live` carries something that the code
-   * of this tick does not, so another one is to come.
+   * Does a tick. Rejects if it has not ended well. False: a deployment that is `live` carries something that the code
+   * of this tick does not, so another tick must follow.
    */
   readonly ring: (live: readonly Code[]) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
@@ -98,7 +98,7 @@ const abandonedMs = 10 * minuteMs;
 /** How far ahead whoever sweeps has nothing to expect: an instant's minute rings at most two minutes after it. */
 const quietMs = 120_000;
 
-/** How many deployments share the traffic at most. */
+/** The most deployments that share the traffic at a time. */
 const mostLive = 2;
 
 /** That one call of the storage takes. */
@@ -236,7 +236,7 @@ function pages(keys: readonly string[]): string[][] {
   );
 }
 
-/** Whether a tick of this code finds whatever is due to a deployment that is alive. */
+/** Whether a tick of this code finds everything that is due to a deployment that is alive. */
 export function carriesAllOf(code: Code, live: readonly Code[]): boolean {
   const carried = new Set(code.carries);
   return live.every(({ carries }) => carries.every((version) => carried.has(version)));

@@ -1,11 +1,11 @@
 /**
- * Several processes on one database. A timer is gone with its process, so whatever one of them arms rings in another one
- * too, and who has a copy looks whether the other one is still there: each 20 seconds, over HTTP. When it is not, the copies
- * get another place, and a tick looks for what the dead process was to do soon.
+ * Lets several processes on one database ring for each other. A timer is gone with its process, so each process arms a
+ * copy in another one. Every 20 seconds, over HTTP, each looks whether the others are still there. When a process is
+ * gone, the copies that it held get another place, and a tick looks for what it was to do soon.
  *
- * The processes find each other by a table: a row is written when a process begins. Nothing asks the database while all of
- * them answer. One that is listed and does not answer may live and be as blind as this one: then either looks into the
- * database each minute, until the other one answers or is struck from the list.
+ * The processes find each other by a table, in which each writes a row when it begins. While all of them answer, nobody
+ * asks the database. A process that is listed and does not answer may be alive, and may itself fail to reach this one.
+ * Then both look into the database each minute, until the other one answers or is struck from the list.
  */
 import { LayoverError } from "../core/errors.ts";
 import type { Alarm } from "../core/ports.ts";
@@ -19,26 +19,29 @@ export interface NeighboursOptions {
   readonly self: Peer;
   /** The timers of this process. */
   readonly alarm: Alarm;
-  /** Rejects where the other process does not take it. */
+  /** Sends a message. Rejects if the other process does not take it. */
   readonly send: (to: Peer, message: ArmMessage) => Promise<void>;
   readonly list: (call: Pick<ProcessCall, "gone" | "silentMs" | "isLeaving">) => Promise<ProcessAnswer>;
-  /** Has a tick happen. */
+  /** Starts a tick. */
   readonly ring: () => void;
-  /** Has a tick happen that also looks for what will be ready soon. */
+  /** Starts a tick that also looks for what will be ready soon. */
   readonly lookAhead: () => void;
   readonly onError: (error: unknown, doing: string) => void;
   readonly host?: HostClock | undefined;
 }
 
 const pingMs = 20_000;
-/** How many processes are asked to take an instant before this one goes on alone. */
+/** The most processes that are asked to take an instant. After that this process goes on alone. */
 const mostTries = 3;
 const lookMs = 60_000;
 const listMs = 3_600_000;
-/** Who was not reached for so long may be struck, if it has not written its row for nearly as long. */
+/**
+ * How long a process was not reached before it may be struck from the list. It must not have written its row for nearly
+ * as long.
+ */
 const goneMs = 180_000;
 const silentMs = 150_000;
-/** How long a process that ends takes to say so. */
+/** How long a process that ends may take to say so. */
 const leaveMs = 8_000;
 
 export class Neighbours {
@@ -67,7 +70,7 @@ export class Neighbours {
     });
   }
 
-  /** Writes down this process, and learns of others; where that is not known already. To be called before each tick. */
+  /** Lists this process and learns of others, if that was not done lately. It must be called before each tick. */
   async refresh(): Promise<void> {
     this.#refreshing = this.#refresh();
     await this.#refreshing;
@@ -76,34 +79,36 @@ export class Neighbours {
   async #refresh(): Promise<void> {
     const now = this.#host.monotonic();
     const hasLost = this.#peers.lostFor(0, now).length > 0;
-    // Ticks that others ask for come as well, so each look of the minute is a little early.
+    // Ticks that others ask for call this as well. So each look of the minute comes a little early.
     if (this.#isLeaving || now - this.#listedAt < (hasLost ? lookMs - 5_000 : listMs)) return;
     const listed = await this.#list();
     const struck = this.#peers.lostFor(0, now).filter((id) => !listed.has(id));
     for (const id of struck) this.#peers.forget(id);
-    // A call that leans on one of them may have been under way, and commits within the minute.
+    // A call that relies on a process which was struck may be under way. It commits within the minute.
     if (struck.length > 0) this.#stopLooking = this.#host.after(lookMs, this.#options.ring);
   }
 
-  /** Answers who is listed. */
+  /** Lists this process. Answers who is listed. */
   async #list(): Promise<ReadonlySet<string>> {
     const now = this.#host.monotonic();
     if (this.#isLeaving) return new Set(this.#peers.all().map(({ id }) => id));
     const { others } = await this.#options.list({ gone: this.#peers.lostFor(goneMs, now), silentMs });
     this.#listedAt = now;
-    // Nobody waits: who does not answer must not hold up the tick.
+    // It does not wait for the answers: a process that does not answer must not hold up the tick.
     for (const peer of others) if (this.#peers.learn(peer)) void this.#ask(peer);
     return new Set(others.map(({ id }) => id));
   }
 
-  /** Resolves when it is certain to ring here and in another process, or as certain as it can be. */
+  /** Arms the instants here and in another process. Resolves when that is done, as far as it can be done. */
   readonly arm: Alarm = async (instants) => {
     const { alarm } = this.#options;
     const toCome = instants.filter(({ inMs }) => inMs > 0).map(copyOf);
     await Promise.all([this.#isLeaving ? undefined : alarm(instants), this.#copy(toCome)]);
   };
 
-  /** Ids of the processes in which these instants ring. None where this one has not listed itself, or is about to end. */
+  /**
+   * Ids of the processes in which these instants ring. None, if this one has not listed itself yet or is about to end.
+   */
   of(instants: readonly number[]): readonly string[] {
     if (this.#isLeaving || !Number.isFinite(this.#listedAt)) return [];
     const others = instants.flatMap((at) => this.#copies.besideOf(at) ?? []);
@@ -111,9 +116,9 @@ export class Neighbours {
   }
 
   /**
-   * The database says that a process is not listed in which something rings: this one, which was silent for too long, or
-   * another one, which lists itself again if it is there. Who is not listed then is forgotten, and what rang there gets another
-   * place.
+   * Arms everything anew. It is called when the database says that a process in which something rings is not listed.
+   * That may be this process, if it was silent for too long. It may be another one, which lists itself again if it is
+   * still there. A process that is not listed after that is forgotten, and what it was to ring gets another place.
    */
   rearm(): Promise<void> {
     this.#rearming ??= this.#rearm().finally(() => {
@@ -137,7 +142,7 @@ export class Neighbours {
     return listing;
   }
 
-  /** @throws LayoverError `misdirected`, `closing` */
+  /** Takes a message of another process. @throws LayoverError `misdirected`, `closing` */
   async receive({ to, from, instants, beside, isLeaving, isLast, isUnlisted }: ArmMessage): Promise<void> {
     if (to !== this.#options.self.id) throw misdirected();
     if (this.#isLeaving) throw closing();
@@ -153,7 +158,7 @@ export class Neighbours {
     if (isLeaving || isNew.length > 0) void this.#repair();
   }
 
-  /** Before this process ends: all that is to ring here rings in two others, as far as there are any. */
+  /** Hands over before this process ends: everything that rings here is armed in two others, if there are so many. */
   async handOver(): Promise<void> {
     this.#stopPinging?.();
     this.#stopLooking?.();
@@ -168,7 +173,7 @@ export class Neighbours {
     });
   }
 
-  /** When nothing goes on here any more: another process looks for what is left. */
+  /** Ends the membership of this process when its work is over. Another process looks for what is left. */
   async leave(): Promise<void> {
     await this.#farewell("taking leave", async () => {
       for (const peer of this.#peers.places()) if (await this.#send(peer, { instants: [], isLast: true })) return;
@@ -177,7 +182,7 @@ export class Neighbours {
 
   /** Takes this process off the list. */
   async #takeOff(): Promise<void> {
-    await this.#refreshing.catch(() => {}); // it may write this process down
+    await this.#refreshing.catch(() => {}); // it may be writing this process down
     if (Number.isFinite(this.#listedAt)) await this.#options.list({ gone: [], silentMs, isLeaving: true });
   }
 
@@ -195,7 +200,7 @@ export class Neighbours {
     await Promise.all([this.#place([...added, ...lacking]), ...known.map(({ placing }) => placing)]);
   }
 
-  /** Each copy that has no other place gets one. */
+  /** Finds a place for each copy that has no other place. */
   async #repair(): Promise<void> {
     if (this.#isLeaving || this.#peers.places().length === 0) return;
     const copies = this.#copies.standing(this.#host.monotonic());
@@ -211,7 +216,9 @@ export class Neighbours {
     return placing;
   }
 
-  /** In one other process, or in two where this one does not count as it is about to end. */
+  /**
+   * Arms copies in one other process. If this one is about to end, it does not count, so they are armed in two others.
+   */
   async #findPlace(copies: readonly Copy[]): Promise<void> {
     const places = this.#peers.places().slice(0, mostTries);
     let takers = 0;
@@ -241,7 +248,7 @@ export class Neighbours {
     this.#options.ring();
   }
 
-  /** Asks whether it is there. */
+  /** Asks whether the process is there. */
   async #ask(peer: Peer): Promise<void> {
     try {
       await this.#options.send(peer, { to: peer.id, from: this.#options.self, instants: [] });
@@ -255,7 +262,7 @@ export class Neighbours {
     }
   }
 
-  /** Answers whether it was taken. */
+  /** Sends a message. Answers whether it was taken. */
   async #send(peer: Peer, what: Pick<ArmMessage, "instants" | "beside" | "isLast" | "isUnlisted">): Promise<boolean> {
     const { instants } = what;
     const isLeaving = this.#isLeaving || undefined;
@@ -266,7 +273,7 @@ export class Neighbours {
       }
       return true;
     } catch {
-      this.#peers.suspect(peer); // the next ping tells
+      this.#peers.suspect(peer); // the next ping tells more
       return false;
     }
   }

@@ -42,15 +42,16 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
    * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
    */
   readonly authenticate?: Authenticate | undefined;
-  /** Which other websites may call this server from a browser. Default: none. */
+  /** The other websites that may call this server from a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
-  /** What `GET /` answers, for whoever opens it in a browser. Default: 404, with a problem document. */
+  /** Answers `GET /`, as when somebody opens it in a browser. Default: 404, with a problem document. */
   readonly home?: (() => Response) | undefined;
   /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
   readonly publicUrl?: string | undefined;
   /**
-   * For several processes on one database: each has a door, and wakes what another one was to wake that has died. Without
-   * doors a process that dies takes its alarms with it, so have a cron call `POST /v1/wake` each minute. Default: no door.
+   * Settings for several processes on one database. With a `door` each, they ring for each other: if one dies, another
+   * one wakes what it was to wake. Without doors a process that dies takes its alarms with it, so have a cron call
+   * `POST /v1/wake` each minute. Default: no door.
    */
   readonly processes?: ProcessesOptions | undefined;
 }
@@ -60,24 +61,25 @@ export interface NodeServer {
   readonly url: string;
   readonly client: Client;
   /**
-   * Begins nothing more; resolves when requests and steps under way have ended. Meanwhile requests are still answered, and
-   * `GET /health` says 503, so that a load balancer sends no more. A step that takes longer than the grace has its
-   * `abortSignal` fired and is begun anew by the next process. Default: 10 seconds.
+   * Ends this server: nothing more begins. Resolves when requests and steps under way have ended. Meanwhile it still
+   * answers requests, and `GET /health` answers 503, so that a load balancer sends no more. A step that takes longer
+   * than the grace has its `abortSignal` fired, and the next process begins it again. Default of the grace: 10 seconds.
    */
   close(options?: CloseOptions): Promise<void>;
 }
 
-/** What is still being answered when the engine has stopped gets this long. */
+/** How long answers under way may take once the engine has stopped. */
 const answeringMs = 1_000;
 
 /**
- * Serves workflows until it is closed. Listens first, so that a second server on the same port carries out nothing.
+ * Serves workflows until it is closed. It listens before it begins work, so a second server on the same port carries
+ * out nothing.
  *
- * What handlers log goes to stdout, unless you take it by `onLog`. The events that an operator must see go to stderr, unless
- * you take all events by `onEvent`, or the errors among them by `onError`.
+ * What handlers log goes to stdout, unless you take it by `onLog`. The events that an operator must see go to stderr,
+ * unless you take all events by `onEvent`, or the errors among them by `onError`.
  *
- * @throws LayoverError `invalid_secret`, `invalid_name`, `duplicate_workflow`, `invalid_request` for a port that is none; Node's own
- *   errors where it cannot listen
+ * @throws LayoverError `invalid_secret`, `invalid_name`, `duplicate_workflow`, `invalid_request` for a port that is
+ *   none; Node's own errors if it cannot listen
  * @example const { url, client, close } = await serveNode({ workflows, database: pg(pool), secrets, port: 3000 });
  */
 export async function serveNode(options: NodeOptions): Promise<NodeServer> {
@@ -152,12 +154,12 @@ export async function serveNode(options: NodeOptions): Promise<NodeServer> {
   }
 }
 
-/** Whether no URL can be made of its target and its Host: `Host: 0..0`. */
+/** Whether the request's target and its Host make no URL, such as `Host: 0..0`. */
 function isMalformed({ headers, url = "" }: IncomingMessage): boolean {
   return !URL.canParse(url.startsWith("/") ? `http://${headers.host}${url}` : url);
 }
 
-/** Says nothing of the target: there may be a callback's token in it. */
+/** Refuses the request. It does not repeat the target, which may hold a callback's token. */
 function refuse(response: ServerResponse): void {
   const error = new LayoverError("invalid_request", "the Host header or the path of this request is malformed", {
     hint: "Send the request to the address of this server, as a browser or an HTTP library does.",
@@ -201,8 +203,8 @@ function printLog(entry: LogEntry): void {
 const print = printingEvents((level, line) => console.error(`${new Date().toISOString()} ${level} ${line}`));
 
 /**
- * Writes a line to stderr for an event that an operator must see, and for equal ones only how many they were, once a
- * minute. A server does this of itself where it has no `onEvent`.
+ * Writes a line to stderr for an event that an operator must see. Of equal events within a minute it writes only the
+ * first one, and how many there were. A server does this by itself if it has no `onEvent`.
  *
  * @example onEvent: (event) => { counters[event.kind] += 1; printEvent(event); }
  */

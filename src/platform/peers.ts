@@ -1,15 +1,15 @@
-/** The other processes that a process knows, and which of them it reaches. */
+/** The other processes that a process knows, and whether it reaches them. */
 import type { Peer } from "../http/arm.ts";
 
 interface Known {
   readonly peer: Peer;
-  /** How many calls in a row were not answered. */
+  /** How many calls in a row it did not answer. */
   misses: number;
-  /** Since when it counts as lost, by the host's monotonic clock. */
+  /** When it began to count as lost, by the host's monotonic clock. */
   lostAt: number | undefined;
 }
 
-/** After so many calls without an answer a process counts as lost. */
+/** The number of calls without an answer after which a process counts as lost. */
 const mostMisses = 2;
 
 export class Peers {
@@ -20,7 +20,7 @@ export class Peers {
     this.#self = self;
   }
 
-  /** Answers whether it is new. */
+  /** Adds a process. Answers whether it is new. */
   learn(peer: Peer): boolean {
     if (peer.id === this.#self.id || this.#known.has(peer.id)) return false;
     this.#known.set(peer.id, { peer, misses: 0, lostAt: undefined });
@@ -35,34 +35,36 @@ export class Peers {
     return this.#known.get(id)?.peer;
   }
 
-  /** Beginning with the one that follows this process by its id, so that each process is the first one of another. */
+  /**
+   * All of them. The first is the one that follows this process by its id, so each process is the first one of another.
+   */
   all(): readonly Peer[] {
     const peers = [...this.#known.values()].map(({ peer }) => peer).sort((a, b) => (a.id < b.id ? -1 : 1));
     return [...peers.filter(({ id }) => id > this.#self.id), ...peers.filter(({ id }) => id < this.#self.id)];
   }
 
   /**
-   * Where this process may arm: who answered the last call. First come those that carry all that this process does: another
-   * one does not look for what it does not carry.
+   * The processes in which this one may arm: those that answered the last call. First come those that carry everything
+   * that this process carries, since no process looks for runs that it does not carry.
    */
   places(): readonly Peer[] {
     const peers = this.all().filter(({ id }) => this.#known.get(id)?.misses === 0);
     return [...peers.filter((peer) => this.#carries(peer)), ...peers.filter((peer) => !this.#carries(peer))];
   }
 
-  /** Whether what was armed there counts, or is to get another place. */
+  /** Whether an instant that was armed there counts. If not, it must get another place. */
   counts(id: string | undefined): boolean {
     const known = id === undefined ? undefined : this.#known.get(id);
     if (known === undefined || known.lostAt !== undefined) return false;
     return this.#carries(known.peer) || !this.places().some((peer) => this.#carries(peer));
   }
 
-  /** Who did not answer the last call. */
+  /** The processes that did not answer the last call. */
   suspects(): readonly Peer[] {
     return [...this.#known.values()].filter(({ misses }) => misses > 0).map(({ peer }) => peer);
   }
 
-  /** Who counts as lost, and has for so long. */
+  /** Ids of the processes that have counted as lost for so long. */
   lostFor(ms: number, now: number): readonly string[] {
     return [...this.#known.values()].flatMap(({ peer, lostAt }) =>
       lostAt !== undefined && now - lostAt >= ms ? [peer.id] : [],
@@ -74,13 +76,13 @@ export class Peers {
     if (known !== undefined) Object.assign(known, { misses: 0, lostAt: undefined });
   }
 
-  /** Nothing may be armed there until it answers. */
+  /** Keeps everybody from arming there until the process answers. */
   suspect({ id }: Peer): void {
     const known = this.#known.get(id);
     if (known !== undefined) known.misses = Math.max(known.misses, 1);
   }
 
-  /** Answers whether it counts as lost from now on, and did not before. */
+  /** Counts a call without an answer. Answers whether the process counts as lost since this call. */
   noteMiss({ id }: Peer, now: number): boolean {
     const known = this.#known.get(id);
     if (known === undefined) return false;

@@ -1,4 +1,4 @@
-/** Lines for people of the events that an operator must see, on Node. */
+/** Prints the events that an operator must see, as lines for people, on Node. */
 import type { LayoverEvent, Tell } from "../engine/events.ts";
 import { keyOf, levelOf, messageOf } from "./event-text.ts";
 import { foldEqual } from "./fold-equal.ts";
@@ -7,7 +7,10 @@ import { printable } from "./printable.ts";
 
 type Write = (level: "error" | "warn", line: string) => void;
 
-/** Writes of equal events the first one in a minute, and how many there were. Others than those are not written. */
+/**
+ * Makes a function that writes events. Of equal events within a minute it writes the first one, and how many there
+ * were. Events that no operator must see are left out.
+ */
 export function printingEvents(write: Write): Tell {
   const print = (event: LayoverEvent, more: string): void => {
     const level = levelOf(event);
@@ -20,7 +23,7 @@ export function printingEvents(write: Write): Tell {
   };
 }
 
-/** `order 5f0a1c2e  the run failed: …`: the workflow, the end of the run's id, and what happened. */
+/** Makes the line `order 5f0a1c2e  the run failed: …`: the workflow, the end of the run's id, and what happened. */
 function eventLine(event: LayoverEvent): string {
   if (event.kind === "error") return `while ${event.doing}: ${errorLines(event.error)}`;
   if (!("runId" in event)) return indented(messageOf(event));

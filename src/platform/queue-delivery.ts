@@ -1,12 +1,15 @@
 /**
- * One delivery of a Cloudflare Queue: its turns are claimed in one call, and each message is acknowledged once its turn
- * has been carried out, or was refused by the database. Whatever becomes of a claim, the run's alarm stands; so a
- * message is to come again only where the database could not be asked, or another deployment may carry its run.
+ * Carries out one delivery of a Cloudflare Queue. Its turns are claimed in one call. Each message is acknowledged once
+ * its turn was carried out, or was refused by the database. The run's alarm stands whatever becomes of a claim. So a
+ * message must come again only if the database could not be asked, or if another deployment may carry its run.
  *
- * A delivery that is cut off comes again as a whole, whatever was acknowledged. Turns that it had claimed are busy then,
- * and acknowledged for that. What lost several leases in a row may have ended its isolate, so it goes in a group with few
- * of its kind, or alone: each group is claimed when nothing else is at work. And where messages have come again, perhaps
- * for one of these, they are sent anew, with all their tries: no message is killed a second time by another one's turn.
+ * A delivery that is cut off comes again as a whole, even the messages that were acknowledged. The turns that it had
+ * claimed are busy then, and so they are acknowledged.
+ *
+ * A turn that lost several leases in a row may have ended its isolate. So it goes in a group with few of its kind, or
+ * alone, and each group is claimed when nothing else is at work. If the messages of a delivery have come again, perhaps
+ * because of one such turn, they are sent anew with all their tries. So no message is used up by the deaths that
+ * another turn brings.
  */
 import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
@@ -100,7 +103,10 @@ export function readLetters(
   });
 }
 
-/** A queue carries whatever can be cloned, also what JSON has no form for: a bigint, a cycle. */
+/**
+ * Shows the body of a message. A queue carries everything that can be cloned, even what JSON cannot write: a bigint, a
+ * cycle.
+ */
 function shown(body: unknown): string | undefined {
   try {
     return JSON.stringify(body)?.slice(0, 200);

@@ -1,15 +1,15 @@
 /**
- * Dispatch by a Cloudflare Queue: a message for each turn, as each is acknowledged by itself, sent in batches of what is
- * dispatched in the same moment. What the queue refuses is reported and left to the next tick.
+ * Dispatches by a Cloudflare Queue: one message for each turn, since each is acknowledged by itself. Turns of the same
+ * moment are sent in batches. What the queue refuses is reported, and the next tick finds it.
  *
- * What is ready after a delivery's own turns goes no further, as long as that delivery has steps left. Of ten steps in a
- * row each took, on the local workerd with Postgres 18 (2 cores; `npm run build` measures it):
+ * What becomes ready after a delivery's own turns stays in that delivery, as long as it has steps left. Ten steps in a
+ * row took, for each step (local workerd, Postgres 18, 2 cores; `npm run build` measures it):
  *
  *     a message a step               3.3 to 4.9 ms   2 statements, 3 operations of the queue
  *     a request to itself a step     2.4 to 3.7 ms   2 statements, 1 request
  *     ten steps a delivery           1.3 to 1.9 ms   1.1 statements, 0.3 operations
  *
- * So no delivery asks by requests to itself; and Cloudflare's network is not even in this.
+ * So no delivery dispatches by requests to itself. The figures leave out Cloudflare's network.
  */
 import { isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
@@ -59,7 +59,7 @@ const addedBytes = 100;
 /** A queue that refuses for a moment costs no run its minutes. What it takes twice is carried out once. */
 const pausesMs = [200, 1_000];
 
-/** How long one try may take. With three of them the runtime, which waits 30 s for what is under way, sees the end. */
+/** How long one try may take. The runtime waits 30 s for work under way, so it sees the end of three tries. */
 const sendMs = 8_000;
 
 const utf8 = new TextEncoder();
@@ -112,7 +112,10 @@ export class QueueDispatch {
     await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));
   }
 
-  /** What goes in a group of its own may kill whoever carries it out. */
+  /**
+   * Whether the delivery may take these turns itself. It takes no turn that goes in a group of its own, since that may
+   * kill whoever carries it out.
+   */
   #takesHere(messages: readonly QueueMessage[]): boolean {
     const { here } = this.#options;
     if (here === undefined || messages.length > this.#stepsHere || !here.isOpen()) return false;

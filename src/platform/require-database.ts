@@ -1,11 +1,12 @@
-/** For a server's own file: without a database that this code can use it had better not begin. */
+/** Checks the database before a server begins. A server whose database does not fit this code should not begin. */
 import { LayoverError } from "../core/errors.ts";
 import { type Query, QueryError } from "../core/ports.ts";
 import { checkSchema } from "../postgres/check-schema.ts";
 import { printable } from "./printable.ts";
 
 /**
- * Ends this process, with one line on stderr, where the database cannot be reached or was not migrated as this code needs it.
+ * Ends this process, with one line on stderr, if the database cannot be reached or was not migrated as this code needs
+ * it.
  *
  * @example await requireDatabase(database); await serveNode({ workflows, database, secrets });
  */
@@ -21,7 +22,7 @@ async function problemOf(database: Query): Promise<string | undefined> {
     const { problems } = await checkSchema(database);
     return problems.length === 0 ? undefined : problems.join(" ");
   } catch (error) {
-    // A role that may only call layover's functions cannot read what was migrated.
+    // A role that may only call layover's functions cannot read which migrations were applied.
     if (error instanceof QueryError && error.sqlState === "42501") return undefined;
     if (error instanceof LayoverError) return `${error.message}. ${error.hint}`;
     const why = error instanceof Error ? error.message : String(error);

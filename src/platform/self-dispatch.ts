@@ -1,14 +1,14 @@
 /**
- * Dispatch by requests to oneself: what is dispatched in the same moment goes together, so many turns a request. Whoever
- * is asked answers when it has carried them out, so whoever asks waits: until then both requests live.
+ * Dispatches by requests of the Worker to itself. Turns of the same moment go together, many in a request. The Worker
+ * answers a request when it has carried out the turns. The one who asked waits until then, so both requests stay open.
  *
- * Where a moment's requests are more than may be open at a time, those that queue would wait for all that follows from
- * those before them. So then each carries out its turns and goes no further.
+ * If a moment has more requests than may be open at a time, the queued ones would wait for everything that follows from
+ * those before them. So in that case each request carries out its own turns and goes no further.
  *
- * Nothing here is certain to arrive. What is lost, refused or left out is the scheduler's, which looks again at what it
- * has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours (within two, where it learns in time that nobody was
- * told), and at a blocked run only for a new deployment. So whoever dispatches can ask whether all of it was carried
- * ({@link SelfDispatch.isWhole}).
+ * Not every dispatch arrives. What is lost, refused or left out is found by the scheduler. It looks again at turns that
+ * it has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours; within two minutes if it learns in time that
+ * nobody was told. It looks at a blocked run only for a new deployment. So the caller can ask whether everything was
+ * carried ({@link SelfDispatch.isWhole}).
  */
 import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
@@ -21,7 +21,7 @@ export interface SelfDispatchOptions {
   readonly batch: number;
   /** How long a request's turns may be as JSON, in bytes. One that is longer by itself goes alone, to be refused. */
   readonly mostBytes: number;
-  /** In all. A third of them at most carries a group of turns that may have ended their process. */
+  /** The most requests in all. At most a third of them carry a group of turns that may have ended their process. */
   readonly mostRequests: number;
   /** How many requests of one moment may be under way. */
   readonly concurrency: number;
@@ -128,8 +128,9 @@ export class SelfDispatch {
   }
 
   /**
-   * What may have ended its isolate goes in a request with its group. What is beyond the limits is
-   * left out here, though the scheduler may have counted it as dispatched; it asks for no more than there is room for.
+   * Splits turns into requests. A turn that may have ended its isolate goes in a request with its group. What is beyond
+   * the limits is left out here, even if the scheduler has counted it as dispatched. The scheduler asks for no more
+   * than there is room for.
    */
   #split(turns: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
     const { batch, mostBytes, mostRequests } = this.#options;
@@ -151,7 +152,7 @@ export class SelfDispatch {
   }
 }
 
-/** A group in as many pieces as its bytes need. */
+/** Splits a group into as many pieces as its bytes need. */
 function within(mostBytes: number, group: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
   const count = countWithin(mostBytes, group);
   return count === group.length ? [group] : [group.slice(0, count), ...within(mostBytes, group.slice(count))];

@@ -1,30 +1,36 @@
 /**
- * Has ticks happen in one process, one at a time: at its start, when an alarm rings, when somebody asks; and rarely
- * unasked (a sweep), in case an alarm was lost. A tick that failed happens again soon: after an outage of the database
- * everything waits for it.
+ * Runs the ticks of one process, one at a time: at its start, when an alarm rings, and when somebody asks. Rarely it
+ * ticks unasked (a sweep), in case an alarm was lost. After a failed tick it tries again soon, since after an outage of
+ * the database all work waits for a tick.
  */
 import { QueryError } from "../core/ports.ts";
 import { type Report, reportTo, type Tell } from "../engine/events.ts";
 import type { TickAnswer } from "../engine/tick.ts";
 
 export interface WhichTick {
-  /** No tick of this process has succeeded yet. */
+  /** Whether no tick of this process has succeeded yet. */
   readonly isNew: boolean;
-  /** Whoever was to dispatch what will be ready soon may have failed to, or is dead. */
+  /**
+   * Whether the tick also looks for what will be ready soon: the process that was to dispatch it may have failed, or be
+   * dead.
+   */
   readonly looksAhead: boolean;
 }
 
 export interface TickerOptions {
   readonly tick: (which: WhichTick) => Promise<TickAnswer>;
   readonly tell: Tell;
-  /** In [0, 1), for jitter. Default: `Math.random`. */
+  /** Draws a number in [0, 1), for jitter. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
 const sweepMs = 6 * 3_600_000;
-/** After one failure. */
+/** The pause after one failure. */
 const firstPauseMs = 1_000;
-/** After many in a row: where connections are lost, and where the database itself has answered with an error. */
+/**
+ * The pause after many failures in a row: if connections are lost, and if the database itself has answered with an
+ * error.
+ */
 const longestPauseMs = { lost: 5_000, answered: 60_000 };
 
 export class Ticker {
@@ -63,16 +69,13 @@ export class Ticker {
     });
   };
 
-  /** Has a tick happen that also looks for what somebody else was to dispatch soon, who is dead or has ended. */
+  /** Starts a tick that also looks for what another process was to dispatch soon. That process is dead or has ended. */
   readonly lookAhead = (): void => {
     this.#looksAhead = true;
     this.ring();
   };
 
-  /**
-   * Is told whether the database let this process carry out what it was asked to. Where it did not, a tick looks for all of
-   * it again.
-   */
+  /** Notes whether the database let this process do its work. If not, a tick looks for all of that work again. */
   noteWork(isDone: boolean): void {
     if (isDone) {
       this.#stops = 0;
@@ -120,7 +123,10 @@ export class Ticker {
     }
   }
 
-  /** After 1, 2, 4 … seconds; somewhat sooner, so that many processes do not come back at one moment. */
+  /**
+   * Ticks again after 1, 2, 4 … seconds. Each pause is a little shorter than that by chance, so that many processes do
+   * not come back in the same moment.
+   */
   #tickLater(failures: number, longestMs: number): void {
     if (this.#isClosed) return;
     const { random = Math.random } = this.#options;
@@ -146,7 +152,7 @@ export class Ticker {
   }
 }
 
-/** No answer came, the server is starting or stopping, or it has no room: that passes. */
+/** Whether the failure passes by itself: no answer came, or the server is starting, stopping or out of room. */
 function isLostConnection(error: unknown): boolean {
   return !(error instanceof QueryError) || error.sqlState === undefined || /^(08|53|57)/.test(error.sqlState);
 }

@@ -19,7 +19,10 @@ export class TimerAlarm {
     this.#ring = ring;
   }
 
-  /** An instant that stands is armed anew: its distance may be another one since the database's clock was set. */
+  /**
+   * Arms instants. An instant that is armed already is armed anew: its distance changes when the database's clock is
+   * set.
+   */
   readonly arm = async (instants: readonly { readonly at: number; readonly inMs: number }[]): Promise<void> => {
     if (this.#isClosed) return;
     for (const { at, inMs } of instants) {

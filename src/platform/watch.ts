@@ -1,7 +1,7 @@
 /**
- * What a cron trigger does each minute where Durable Objects keep the alarms: it asks them, and only them, whether a tick
- * is wanted that no alarm brings: for a minute that should have rung a while ago, for a deployment that is new, and rarely
- * for nothing (a sweep, which reports loudly when it finds anything). So an idle minute sends no SQL.
+ * What a cron trigger does each minute if Durable Objects keep the alarms. It asks only them whether a tick is needed
+ * that no alarm brings: for a minute that should have rung a while ago, for a new deployment, and rarely without a
+ * reason (a sweep, which reports an error if it finds anything). So an idle minute sends no SQL.
  */
 import type { Tell } from "../engine/events.ts";
 import type { AlarmShards } from "./alarm-shards.ts";
@@ -19,7 +19,8 @@ export interface WatchOptions {
 
 export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions): Promise<void> {
   const looks = await shards.looks();
-  // Each is told, since each may ring with other code. In a gradual deployment two are known, and neither is new.
+  // Each object is told, since each may ring with other code. In a gradual deployment two deployments are known, and
+  // neither is new.
   const isKnown = (look: AlarmLook) => look.live.some(({ id }) => id === code.id);
   const isNew = !looks.every(isKnown);
   // Where minutes ring again and again each is a tick that finds what a sweep would. The first object keeps when it was.

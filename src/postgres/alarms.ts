@@ -1,6 +1,6 @@
 /**
- * What this process has armed outside Postgres. An instant stays armed until it rings, so arming it again costs
- * nothing, and a step in motion arms about once a minute.
+ * The alarms that this process has armed outside Postgres. An instant stays armed until it rings, so arming it again
+ * costs nothing. A run in motion arms about once a minute.
  */
 import { LayoverError } from "../core/errors.ts";
 import { lookFor, motionMinute } from "../core/motion.ts";
@@ -10,11 +10,11 @@ import { type DatabaseClock, type HostClock, within } from "./clock.ts";
 /** From a call's limit to its COMMIT we assume no more than this. */
 const commitMs = 30_000;
 
-/** How long arming may take. More than all the tries of a Durable Object that hangs (see alarm-shards.ts). */
+/** How long arming may take. A Durable Object that hangs is tried several times within it (see alarm-shards.ts). */
 const armMs = 30_000;
 
 interface Standing {
-  /** When it rings, by the host's monotonic clock. The database's clock may be set meanwhile. */
+  /** When it rings, by the host's monotonic clock, since the database's clock may be set meanwhile. */
   readonly ringsAt: number;
   readonly armed: Promise<void>;
 }
@@ -43,9 +43,9 @@ export class Alarms {
   }
 
   /**
-   * Arms what a call that takes effect by `notAfter` may lean on, and answers those instants: the motion minute, and for
-   * deadlines the looks that cannot ring before the commit they serve. After a beat that did there comes another one, so
-   * there each deadline to come counts.
+   * Arms what a call that takes effect by `notAfter` may rely on, and answers those instants. They are the motion
+   * minute, and the looks for deadlines that cannot ring before the call commits. A beat that rings too early is
+   * followed by another one, so with a beat every deadline to come counts.
    */
   armFor(notAfter: number, deadlines: readonly number[]): Promise<readonly number[]> {
     const now = this.#clock.now();
@@ -55,8 +55,8 @@ export class Alarms {
   }
 
   /**
-   * Takes what rings within so many milliseconds for rung, so that it is armed anew when it is needed: the clock of the
-   * host that rings may be ahead of this one's.
+   * Treats alarms that ring within so many milliseconds as rung, so that they are armed anew when they are needed. The
+   * clock of the host that rings may be ahead of this one's.
    */
   forgetWithin(ms: number): void {
     const through = this.#host.monotonic() + ms;
@@ -64,7 +64,7 @@ export class Alarms {
   }
 
   /**
-   * Arms each instant that does not stand yet; resolves once all of them stand.
+   * Arms each instant that is not armed yet. Resolves once all of them are armed.
    *
    * @throws LayoverError `no_answer`, if arming takes longer than 30 s
    */
@@ -77,8 +77,8 @@ export class Alarms {
   }
 
   /**
-   * The database's clock was set, so all that stands rings at a wrong time: arms it anew, at its distance from the new
-   * time. A tick comes soon as well, for what other processes have armed.
+   * Arms everything anew when the database's clock was set: all alarms would ring at a wrong time. A tick follows soon,
+   * for what other processes have armed.
    */
   async rearm(): Promise<void> {
     const standing = [...this.#standing.keys()];

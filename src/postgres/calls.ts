@@ -16,7 +16,7 @@ import type * as verbs from "./wire-verbs.ts";
 /** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
 const callMs = 20_000;
 const tooLate = "LO002";
-/** A process in which the call is armed is not listed any more. */
+/** The SQLSTATE of a call that relies on a process which is not listed any more. */
 const rearm = "LO011";
 const lastTry = 3;
 /** How often a call is sent under one limit: 50, 200, 800 and 3,200 ms apart. */
@@ -31,17 +31,17 @@ export interface CallsOptions {
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
-  /** Is told once where the database has functions of another release. */
+  /** Is told once if the database has functions of another release. */
   readonly report?: ((error: unknown, doing: string) => void) | undefined;
-  /** Where the alarm rings in listed processes, as a timer is gone with its process. */
+  /** The processes in which alarms ring. It is given where alarms are timers, which are gone with their process. */
   readonly ringers?: Ringers | undefined;
 }
 
 /** The processes in which an alarm rings. */
 export interface Ringers {
-  /** Ids of those in which these instants ring. */
+  /** Ids of the processes in which these instants ring. */
   of(instants: readonly number[]): readonly string[];
-  /** One of them is not listed: lists this process anew, and arms all that stands in processes that are. */
+  /** Lists this process anew, and arms all alarms in listed processes. It is called when a process is not listed. */
   rearm(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export class Calls {
   }
 
   startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
-    // Its timeout is armed by the turn that parks it for longer.
+    // The run's timeout is armed by the turn that parks the run for longer.
     return this.#armedCall("start_run", { ...call, endpoint: this.endpoint }, (now) => [
       call.startAt ?? now + (call.delayMs ?? 0),
     ]);
@@ -110,7 +110,7 @@ export class Calls {
     return this.#call("claim_turns", call);
   }
 
-  /** Further records of a claimed run, of which its claim answered only the first ones. */
+  /** Reads further records of a claimed run, whose claim answered only the first ones. */
   readPage(call: wire.PageCall): Promise<wire.PageAnswer> {
     return this.#call("read_page", call);
   }
@@ -139,7 +139,10 @@ export class Calls {
     return this.#call("renew_leases", call);
   }
 
-  /** Of a process that ends: others need not wait for the leases' end. Only of turns whose finish was never sent. */
+  /**
+   * Gives back leases when a process ends, so that others need not wait until they are over. Only turns whose finish
+   * was never sent may be given back.
+   */
   returnLeases(turns: readonly wire.ReturnTurn[]): Promise<{
     readonly now: number;
     readonly turns: readonly wire.ReturnAnswer[];
@@ -156,8 +159,8 @@ export class Calls {
   }
 
   /**
-   * Moves due instants on. The new ones must have been armed. A run that was woken since it was listed is left alone and
-   * counted; with `soonAt`, armed as well, it is moved there.
+   * Moves due instants on. The new instants must be armed already. A run that was woken after it was listed is left
+   * alone and counted. With `soonAt`, which must be armed too, such a run is moved there.
    */
   moveDue(call: wire.MoveCall): Promise<wire.MoveAnswer> {
     const instants = [
@@ -171,7 +174,7 @@ export class Calls {
     return this.#call("note_deployment", { ...call, endpoint: this.endpoint });
   }
 
-  /** A process lists itself, and is told of the others. */
+  /** Lists a process, and answers the others. */
   noteProcess(call: wire.ProcessCall): Promise<wire.ProcessAnswer> {
     return this.#call("note_process", { ...call, endpoint: this.endpoint });
   }
@@ -186,7 +189,10 @@ export class Calls {
     return this.#call("adopt_environment", { environment, endpoint: this.endpoint });
   }
 
-  /** Adds this address to those of the environment. `another_database`: what it leads to is not known to be that one. */
+  /**
+   * Adds this address to those of the environment. `another_database`: the address is not known to lead to the
+   * environment's database.
+   */
   adoptAddress(environment: string): Promise<{ readonly outcome: "adopted" | "another_database" }> {
     return this.#call("adopt_environment", { environment, endpoint: this.endpoint, isAddress: true });
   }
@@ -235,7 +241,7 @@ export class Calls {
     return this.#call("diagnose", {});
   }
 
-  /** `armed`: what it leans on. */
+  /** `armed`: the instants that the call relies on. */
   async #call<Answer>(name: string, call: object, armed: readonly number[] = []): Promise<Answer> {
     return this.#again(async () => {
       const notAfter = (await this.now()) + callMs;
@@ -265,7 +271,10 @@ export class Calls {
     return ringers === undefined || armed.length === 0 ? {} : { rings: ringers.of(armed) };
   }
 
-  /** A call that came too late, or leans on a process that is gone, took no effect: it goes out again, newly armed. */
+  /**
+   * Sends a call again, newly armed, if it came too late or relied on a process that is gone. Such a call took no
+   * effect.
+   */
   async #again<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -279,7 +288,7 @@ export class Calls {
     }
   }
 
-  /** @throws LayoverError `wrong_schema` */
+  /** Checks that this code fits the database. @throws LayoverError `wrong_schema` */
   #checkFit(schema: KnownSchema): void {
     checkFit(schema);
     const other = this.clock.isKnown ? undefined : otherFunctions(schema);
@@ -294,10 +303,10 @@ export class Calls {
       const sentAt = this.#host.monotonic();
       try {
         const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
-        // Where it throws, the time stays unknown: so the next call asks again.
+        // If this throws, the time stays unknown, so the next call asks again.
         if (name === "read_clock") this.#checkFit(answer);
         const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
-        if (isStep) await this.alarms.rearm().catch(() => {}); // what failed stands no longer: who needs it arms it
+        if (isStep) await this.alarms.rearm().catch(() => {}); // an alarm that failed is forgotten, and armed when it is needed
         return answer;
       } catch (error) {
         const again = error instanceof QueryError ? consequenceOf(error).again : "never";

@@ -1,4 +1,4 @@
-/** Sends one file of SQL, and says what is wrong with it in words for the person at the keyboard. */
+/** Sends one file of SQL. If it fails, the error says what is wrong for the person at the keyboard. */
 import { QueryError } from "../core/ports.ts";
 import { HeldUp, isLockedOut } from "./lock-waits.ts";
 import type { Place } from "./place.ts";

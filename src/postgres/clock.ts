@@ -35,8 +35,9 @@ export async function pause(host: HostClock, ms: number, abortSignal?: AbortSign
 }
 
 /**
- * Waits for `work`, but no longer than `ms`: then it rejects with what `late` makes; with the signal's reason when that
- * aborts. The work itself cannot be stopped, so nobody hears of it any more. Without `ms` it waits as long as that takes.
+ * Waits for `work`, but no longer than `ms`. When the time is up, it rejects with the error that `late` makes. When the
+ * signal aborts, it rejects with the signal's reason. The work itself cannot be stopped, so its later end is ignored.
+ * Without `ms` there is no time limit.
  */
 export function within<Result>(
   host: HostClock,
@@ -45,7 +46,7 @@ export function within<Result>(
   late: () => Error,
   abortSignal?: AbortSignal,
 ): Promise<Result> {
-  // On the path of every statement: 0.5 µs; by a race of two promises 0.8.
+  // Every statement takes this path. It costs 0.5 µs; a race of two promises would cost 0.8.
   return new Promise((resolve, reject) => {
     const stop = ms === undefined ? () => {} : host.after(ms, () => fail(late()));
     const abort = () => fail(abortSignal?.reason);
@@ -66,13 +67,13 @@ export function within<Result>(
   });
 }
 
-/** An answer that is further off than this from what was expected tells that the database's clock was set. */
+/** The difference from the expected time at which an answer shows that the database's clock was set. */
 const stepMs = 1_000;
 
 export class DatabaseClock {
   readonly #host: HostClock;
   #learned: { readonly now: number; readonly at: number } | undefined;
-  /** When the last step was noticed. An answer to a question from before tells nothing. */
+  /** When a step of the clock was last noticed. Answers to earlier questions are ignored. */
   #steppedAt = Number.NEGATIVE_INFINITY;
 
   constructor(host: HostClock) {
@@ -84,15 +85,15 @@ export class DatabaseClock {
   }
 
   /**
-   * Takes over the time that an answer tells. `sentAt`: when the question was sent, by the host's monotonic clock; the
-   * answer's time lies between then and now. True: the database's clock was set, as a failover may do, so whatever was
-   * reckoned from it before is wrong.
+   * Learns the time from an answer. `sentAt`: when the question was sent, by the host's monotonic clock. The answer's
+   * time lies between then and now. True: the database's clock was set, as by a failover, so everything that was
+   * computed from it before is wrong.
    */
   learn(now: number, sentAt = this.#host.monotonic()): boolean {
     if (sentAt < this.#steppedAt) return false;
     const at = this.#host.monotonic();
     const known = this.#learned !== undefined;
-    // What fits is kept: an answer that was long under way would tell less.
+    // A known time that fits the answer is kept. An answer that was long under way would be less exact.
     if (known && now >= this.#reckon(sentAt) && now <= this.#reckon(at)) return false;
     const isStep = known && (now < this.#reckon(sentAt) - stepMs || now > this.#reckon(at) + stepMs);
     this.#learned = { now, at };
@@ -107,7 +108,7 @@ export class DatabaseClock {
     return Math.floor(this.#reckon(this.#host.monotonic()));
   }
 
-  /** What the database's clock shows at an instant of the host's. */
+  /** Computes the database's time at an instant of the host's clock. */
   #reckon(at: number): number {
     if (this.#learned === undefined) throw new Error("the database's time was not asked yet");
     return this.#learned.now + (at - this.#learned.at);

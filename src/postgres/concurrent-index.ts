@@ -1,7 +1,7 @@
 /**
- * Builds an index while others read and write its table. It cannot be part of a transaction: what is cut off leaves an
- * invalid index behind, which the next migrate drops and builds anew; what is built and not yet written down is known by
- * its name.
+ * Builds an index while others read and write its table. This cannot be part of a transaction. If it is cut off, it
+ * leaves an invalid index behind, and the next migrate drops that and builds it anew. An index that is built and not
+ * written down yet is known by its name.
  */
 import type { Row } from "../core/ports.ts";
 import { carryOut } from "./carry-out.ts";
@@ -13,7 +13,7 @@ import type { Script, Session } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
 import { fileOf, type Migration } from "./sql-files.ts";
 
-/** Builds the index of one migration and writes it down. Answers false where another migrate has done so meanwhile. */
+/** Builds the index of one migration and writes it down. Answers false if another migrate has done so meanwhile. */
 export async function buildConcurrently(session: Session, place: Place, migration: Migration): Promise<boolean> {
   return await session(async (script, backendPid) => {
     await refusePooler(script, backendPid, migration);
@@ -42,7 +42,7 @@ async function build(script: Script, place: Place, migration: Migration): Promis
   await carryOut(script, place, file, sql);
 }
 
-/** Behind a pooler, the lock, the index and the settings may end up in different sessions. */
+/** Refuses a pooler: behind one, the lock, the index and the settings may end up in different sessions. */
 async function refusePooler(script: Script, backendPid: number | undefined, migration: Migration): Promise<void> {
   if (backendPid === undefined) return;
   const [row] = await script("select pg_backend_pid() as pid");
@@ -56,14 +56,14 @@ async function refusePooler(script: Script, backendPid: number | undefined, migr
   );
 }
 
-/** Held by the session, since the index is built outside a transaction. */
+/** Does the work under the lock. The session holds the lock, since the index is built outside a transaction. */
 async function withTheLock<Result>(script: Script, work: () => Promise<Result>): Promise<Result> {
   const [row] = await script(`select pg_try_advisory_lock(${lockKey}) as is_taken`);
   if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
   try {
     return await work();
   } finally {
-    // A connection that broke has let go of it.
+    // A broken connection has released the lock already.
     await script(`select pg_advisory_unlock(${lockKey})`).catch(() => {});
   }
 }
@@ -76,7 +76,10 @@ const settings = {
   search_path: "pg_catalog, pg_temp",
 };
 
-/** An index takes as long as it takes. Whoever lent a connection of their own finds it as it was. */
+/**
+ * Does the work without time limits, since an index may take long. Afterwards the connection has its own settings
+ * again.
+ */
 async function withSettings<Result>(script: Script, work: () => Promise<Result>): Promise<Result> {
   const names = Object.keys(settings).map(literal).join(", ");
   const [before] = await script(`select json_object_agg(s.name, s.setting) as all from pg_settings s
@@ -89,7 +92,7 @@ async function withSettings<Result>(script: Script, work: () => Promise<Result>)
   }
 }
 
-/** Leaves out what this version of Postgres does not know. */
+/** Makes the SQL of settings. It leaves out those that this version of Postgres does not know. */
 function set(values: Row[string]): string {
   return `select set_config(v.key, v.value, false) from json_each_text(${literal(JSON.stringify(values))}) as v
     where v.key in (select s.name from pg_settings s)`;

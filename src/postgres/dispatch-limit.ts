@@ -1,4 +1,4 @@
-/** The time limit of a dispatch. It is a hint: what it did not ask for in time is the scheduler's. */
+/** The time limit of a dispatch. A dispatch is only a hint: what it did not deliver in time is found by the scheduler. */
 import { LayoverError } from "../core/errors.ts";
 import type { Dispatch } from "../core/ports.ts";
 import { type HostClock, within } from "./clock.ts";
@@ -6,8 +6,7 @@ import { type HostClock, within } from "./clock.ts";
 const dispatchMs = 15_000;
 
 /**
- * Waits for a dispatch no longer than 15 s. Whoever dispatches has something else to do after it: to end its lease, to
- * answer a request.
+ * Limits each dispatch to 15 s. The caller has more to do after it, such as ending a lease or answering a request.
  *
  * @throws LayoverError `no_answer`
  */

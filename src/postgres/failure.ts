@@ -48,7 +48,7 @@ function adviceFor(sqlState: string | undefined, error: unknown): string {
   if (sqlState === "26000" || sqlState === "42P05") {
     return ". A pooler in transaction mode stands in between? Then use pg(pool, { prepare: false })";
   }
-  // What our own functions refuse, they say what to do about.
+  // An error that our own functions raise says in its hint what to do.
   const hint = sqlState?.startsWith("LO") ? stringField(error, "hint") : undefined;
   return hint === undefined ? "" : `. ${hint}`;
 }

@@ -1,4 +1,4 @@
-/** A text as SQL writes it. For scripts, which take no parameters; all else binds its values. */
+/** Writes a text as SQL does. It is for scripts, which take no parameters. All other SQL binds its values. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -1,4 +1,4 @@
-/** What migrate waits for: another migrate, or whoever has a table open that it has to change. */
+/** What migrate waits for: another migrate, or sessions that use a table which it has to change. */
 import { QueryError, type Row } from "../core/ports.ts";
 import { type HostClock, pause } from "./clock.ts";
 import { lockKey, lockTimeoutMs } from "./migration-sql.ts";
@@ -6,26 +6,29 @@ import type { Script, Transaction } from "./script.ts";
 
 /** A session that holds a lock which migrate needs. */
 export interface Blocker {
-  /** Of its server process. Null: a prepared transaction, which no process holds. */
+  /** The id of its server process. Null: it is a prepared transaction, which no process holds. */
   readonly pid: number | null;
-  /** What it calls itself: `psql`. Empty where it has no name. */
+  /** The name that it gives itself, such as `psql`. Empty if it has none. */
   readonly application: string;
-  /** How long its transaction has been open, in milliseconds. Null where this role may not know. */
+  /** How long its transaction has been open, in milliseconds. Null if this role may not know. */
   readonly openMs: number | null;
 }
 
 export interface Wait {
-  /** `migrating`: another migrate is under way. `locked`: somebody has a table open that a file has to change. */
+  /** `migrating`: another migrate is under way. `locked`: somebody uses a table that a file has to change. */
   readonly reason: "migrating" | "locked";
   /** The file that could not be carried out: `migrations/0002_more.sql`. */
   readonly file: string | undefined;
-  /** Those that hold the lock at this moment, the longest first, five at most. Empty where they have just let go. */
+  /**
+   * The sessions that hold the lock now: the one with the oldest transaction first, five at most. Empty if they have
+   * just released it.
+   */
   readonly blockers: readonly Blocker[];
   /** How long migrate pauses before it tries again. */
   readonly pauseMs: number;
 }
 
-/** An attempt that changed nothing, since somebody else holds a lock. */
+/** An attempt of migrate that changed nothing because somebody else holds a lock. */
 export class HeldUp extends Error {
   override readonly name = "HeldUp";
   readonly reason: Wait["reason"];
@@ -45,13 +48,13 @@ export interface Patience {
 }
 
 /**
- * Whoever comes to a table after a waiting migration waits behind it. So the pauses are ten times as long as the wait:
- * the others have the table for themselves for ten elevenths of the time.
+ * The pause after a wait for a table. While migrate waits, everybody who comes to the table waits behind it. The pause
+ * is ten times as long as the wait, so the others have the table for ten elevenths of the time.
  */
 const lockedPauseMs = 10 * lockTimeoutMs;
 const migratingPauseMs = 250;
 
-/** Tries until nobody holds a lock that the attempt needs. Waits in pauses between attempts, holding nothing. */
+/** Tries until nobody holds a lock that the attempt needs. Between attempts it pauses and holds no lock itself. */
 export async function patiently<Result>(
   { transaction, host, onWait }: Patience,
   attempt: () => Promise<Result>,
@@ -70,7 +73,7 @@ export async function patiently<Result>(
   }
 }
 
-/** Whether a statement failed since others hold a lock: it waited too long, or two waited for each other. */
+/** Whether a statement failed because others hold a lock: it waited too long, or it was part of a deadlock. */
 export function isLockedOut(error: unknown): boolean {
   return error instanceof QueryError && (error.sqlState === "55P03" || error.sqlState === "40P01");
 }
@@ -81,7 +84,9 @@ const holders: Readonly<Record<Wait["reason"], string>> = {
     select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'layover')`,
 };
 
-/** A transaction younger than the wait is none that it waited for. */
+/**
+ * Reads who holds the lock. A transaction that is younger than the wait cannot have caused the wait, so it is left out.
+ */
 async function readBlockers(script: Script, reason: Wait["reason"]): Promise<readonly Blocker[]> {
   const rows = await script(`
     select h.pid, coalesce(a.application_name, '') as application,

@@ -1,13 +1,14 @@
 /**
- * Brings a database to the state that this code expects: each migration once, in order, then all functions. Old code goes
- * on working meanwhile: new tables serve it too, and no lock that it needs is waited for longer than 300 ms.
+ * Brings a database to the state that this code expects: each migration once, in order, then all functions. Older code
+ * goes on working meanwhile, since new tables serve it too. It waits at most 300 ms behind migrate for a lock.
  *
  *   await migrate(new Pool({ connectionString: process.env.DATABASE_URL }));
  *
- * Each migration is a transaction of its own, and so are the functions together. Wherever it is cut off, the next migrate
- * goes on from there, and any number of them may run at the same time.
+ * Each migration is a transaction of its own, and the functions together are one. If migrate is cut off, the next one
+ * goes on from there. Any number of them may run at the same time.
  *
- * Node only: it reads SQL from files. Needs a role that may create things; what runs in production needs none of that.
+ * It runs on Node only, since it reads SQL from files. It needs a role that may create things. The role of a deployment
+ * needs no such right.
  */
 import { carryOut } from "./carry-out.ts";
 import { type HostClock, hostClock } from "./clock.ts";
@@ -33,7 +34,7 @@ export type { SchemaSource } from "./sql-files.ts";
 export interface MigrateOptions extends SchemaSource {
   /** Is told what migrate waits for, before each pause. */
   readonly onWait?: (wait: Wait) => void;
-  /** @internal By which it pauses. */
+  /** @internal The clock by which it pauses. */
   readonly host?: HostClock;
 }
 
@@ -45,12 +46,12 @@ export interface Migrated {
 }
 
 /**
- * Brings a database up to this code, as the first lines of this file say. Answers what was new to it.
+ * Brings a database to the state that this code expects. Answers the migrations that were applied now.
  *
- * Waits for others as long as it takes, and tells `onWait` who they are. It may be ended at any time.
+ * It waits for others as long as it takes, and tells `onWait` who they are. It may be cut off at any time.
  *
- * @throws SetupError `newer_database`, `permission_denied`, `migration_failed` …, with the database as it was before the
- * file that it names
+ * @throws SetupError `newer_database`, `permission_denied`, `migration_failed` …; the database is then as it was before
+ *   the file that the error names
  * @example const { applied } = await migrate(pool); // ["0001_tables"], and [] the next time
  */
 export async function migrate(
@@ -78,11 +79,11 @@ export async function migrate(
 
 type Step =
   | { readonly kind: "applied"; readonly migration: Migration }
-  /** Nothing was done: the next migration is an index, which needs a session and no transaction. */
+  /** Nothing was done, because the next migration is an index. It needs a session, and no transaction. */
   | { readonly kind: "index"; readonly migration: Migration; readonly place: Place }
   | { readonly kind: "over"; readonly functions: number };
 
-/** Does what is to be done next, in one transaction, whoever did what comes before. */
+/** Takes the next step in one transaction. It does not matter who took the steps before. */
 async function takeStep(
   script: Script,
   schema: Schema,
@@ -105,7 +106,7 @@ async function takeStep(
   return { kind: "applied", migration };
 }
 
-/** All at once: they call each other, and replacing them locks no table. */
+/** Writes all functions together, as they call each other. Replacing a function locks no table. */
 async function writeFunctions(script: Script, place: Place, schema: Schema): Promise<number> {
   await script(rememberRights);
   for (const { name, sql } of schema.functions) await carryOut(script, place, `functions/${name}.sql`, sql);

@@ -1,4 +1,4 @@
-/** The SQL around the files: what migrate sends besides them, and all of it as one script. */
+/** The SQL that migrate sends besides the files, and the whole migration as one script. */
 import { literal } from "./literal.ts";
 import { rememberRights, settleRights } from "./rights-sql.ts";
 import { type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
@@ -26,12 +26,15 @@ export function migrationSql(source: SchemaSource = {}): string {
   ].join("\n");
 }
 
-/** How long a migration waits for a table. All that comes to the table after it waits as long, starts of runs included. */
+/**
+ * How long a migration waits for a table. Everybody who comes to the table after it waits as long, even a start of a
+ * run.
+ */
 export const lockTimeoutMs = 300;
 
 /**
- * Names resolve in Postgres' own schema only, so one that lacks its schema fails here and not later, in somebody's
- * search_path. Functions may call others that come after them.
+ * Settings under which names are looked up in Postgres' own schema only. A name without a schema fails here, and not
+ * later in somebody's search_path. Functions may call others that are created after them.
  */
 export const transactionSettings = `
 select set_config(s.name, '0', true) from pg_catalog.pg_settings s
@@ -42,8 +45,8 @@ set local check_function_bodies = off;
 `;
 
 /**
- * The lock that all migrates of a database share. Nobody waits for it inside a statement: such a statement has a snapshot,
- * for whose end a concurrent index waits, while the index's migrate holds the lock.
+ * The lock that all migrates of a database share. No statement waits for it. A statement that waits holds a snapshot,
+ * and a concurrent index waits until that snapshot ends, while its migrate holds the lock: a deadlock.
  */
 export const lockKey = "7812089, 1";
 export const tryTheLock = `select pg_catalog.pg_try_advisory_xact_lock(${lockKey}) as is_taken;\n`;
@@ -70,7 +73,10 @@ create table if not exists layover.function_set (
 );
 `;
 
-/** A migration may drop functions: from now on they count as those of no version, so they are written again. */
+/**
+ * Records a migration. It may have dropped functions. So the functions count as those of no version, and are written
+ * again.
+ */
 export function recordMigration({ number, name, checksum, isBreaking }: Migration): string {
   return `
 insert into layover.migration (number, name, checksum, is_breaking, applied_at)

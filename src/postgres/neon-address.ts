@@ -1,12 +1,12 @@
 /**
- * Reads a connection string for Neon's driver, and refuses a wrong one first: the driver's own error would quote it, with
- * its password.
+ * Reads a connection string for Neon's driver. A wrong one is refused before the driver sees it: the driver's error
+ * would quote it, with its password.
  */
 import { LayoverError } from "../core/errors.ts";
 import { decode, endpointAt } from "./endpoint.ts";
 
 export interface NeonAddress {
-  /** Without what the driver does not take, such as a line break at the end. */
+  /** The connection string, without characters that the driver refuses, such as a line break at the end. */
   readonly connectionString: string;
   /** What the database is called (see Query.endpoint), as by an adapter that connects to it. */
   readonly endpoint: string;
@@ -42,7 +42,7 @@ export function readNeonAddress(connectionString: unknown, fetchEndpoint?: strin
   };
 }
 
-/** Reads it by the rules of http, as Neon's driver does. */
+/** Reads the address by the rules of http, as Neon's driver does. */
 function parse(connectionString: string): URL | undefined {
   const [, rest] = /^\s*postgres(?:ql)?:(.*)$/s.exec(connectionString) ?? [];
   const url = rest === undefined ? null : URL.parse(`http:${rest}`);

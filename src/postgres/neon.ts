@@ -1,5 +1,5 @@
 /**
- * Postgres by way of Neon's driver over HTTP: each statement is one POST, and no connection outlives it.
+ * Postgres by Neon's driver over HTTP. Each statement is one POST, and no connection outlives it.
  *
  *   const query = neon(env.DATABASE_URL);
  */
@@ -11,21 +11,25 @@ import { readNeonAddress } from "./neon-address.ts";
 
 export interface NeonOptions {
   /**
-   * How long to wait for an answer, in milliseconds. Neon cancels a statement whose client has left, unless it has taken
-   * effect by then. Default: 15,000, so that a call can be sent once more within the 20 s that it has.
+   * How long to wait for an answer, in milliseconds. After that Neon cancels the statement, unless it has taken effect
+   * already. Default: 15,000, so that a call can be sent a second time within its 20 s.
    */
   readonly timeoutMs?: number;
-  /** Where statements are sent: to Neon Local, `http://localhost:5432/sql`, or a proxy. Default: to Neon, by the host. */
+  /**
+   * The address that statements are sent to, such as `http://localhost:5432/sql` of Neon Local, or a proxy. Default:
+   * Neon's own, found by the host.
+   */
   readonly fetchEndpoint?: string;
 }
 
 const types = { getTypeParser: parserOf };
 
 /**
- * A Query by Neon's HTTP endpoint, through `@neondatabase/serverless`. It holds no connection, so there is nothing to end.
+ * Makes a Query by Neon's HTTP endpoint, through `@neondatabase/serverless`. It holds no connection, so nothing has to
+ * be closed.
  *
  * @param connectionString as Neon's console shows it, with the pooled host or without
- * @throws LayoverError `invalid_request` if that is no connection string, or leads to no such endpoint
+ * @throws LayoverError `invalid_request` if it is no connection string, or `fetchEndpoint` is no address
  * @example const query = neon(env.DATABASE_URL, { timeoutMs: 5_000 });
  */
 export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoint }: NeonOptions = {}): Query {
@@ -36,7 +40,7 @@ export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoi
     const abort = new AbortController();
     const late = () => abort.abort(new Error(`Neon did not answer within ${timeoutMs} ms.`));
     const timer = setTimeout(late, timeoutMs);
-    // A redirection is not followed: the password would go along. "error" is unknown to Workers.
+    // A redirection is not followed: the password would be sent along. Workers do not know the value "error".
     const fetchOptions = {
       redirect: "manual",
       signal: abort.signal,
@@ -60,8 +64,8 @@ const elsewhere = "layoverFetchEndpoint";
 let followsFetchEndpoints = false;
 
 /**
- * Lets a request go where its own options say. The driver knows one address for all its users in the process, but hands
- * the options of each query to its `fetchFunction`.
+ * Lets each request go to the address in its own options. The driver has one address for all its users in the process,
+ * but it hands the options of each query to its `fetchFunction`.
  */
 function followFetchEndpoints(): void {
   if (followsFetchEndpoints) return;
@@ -73,14 +77,16 @@ function followFetchEndpoints(): void {
   };
 }
 
-/** Only an answer of Postgres' own, or a request that was never made, tells that nothing happened. */
+/** Makes the error. Only an answer of Postgres itself, or a request that was never made, shows that nothing happened. */
 function failureOf(error: unknown, endpoint: string | false): QueryError {
   const found = reasonOf(error);
   const reason = endpoint !== false && mayBeOfOthers(endpoint, found) ? ofOthers(endpoint, found) : found;
   return isUnsent(found) ? failedBeforeSending(reason) : failedAfterSending(reason);
 }
 
-/** Whether no Postgres has answered, at a host whose name is none of Neon's. */
+/**
+ * Whether the address may belong to another Postgres: no Postgres has answered, and the host's name is none of Neon's.
+ */
 function mayBeOfOthers(endpoint: string, reason: unknown): boolean {
   return !(reason instanceof NeonDbError) && !/\bneon\b|\.vercel-storage\.com\//.test(endpoint);
 }
@@ -94,7 +100,10 @@ function ofOthers(endpoint: string, cause: unknown): Error {
   );
 }
 
-/** What the network said. The driver wraps it, and so does Node's `fetch`: "fetch failed" tells nobody anything. */
+/**
+ * Finds what the network said. The driver and Node's `fetch` wrap it in errors such as "fetch failed", which say
+ * nothing.
+ */
 function reasonOf(error: unknown): unknown {
   if (error instanceof NeonDbError) {
     if (error.sourceError !== undefined) return reasonOf(error.sourceError);

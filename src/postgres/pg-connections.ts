@@ -1,8 +1,8 @@
 /**
- * Lends the connections of node-postgres, limits how long each may take, and ends those that are worth nothing any more.
+ * Lends the connections of node-postgres, limits how long each may take, and ends those that are of no use any more.
  *
- * After a failover the next connection of the pool is as old as the one that failed: it leads to the same server, which
- * is read-only or gone. So one such failure has every older connection ended when its turn comes.
+ * After a failover the next connection of the pool is as old as the one that failed. It leads to the same server, which
+ * is read-only or gone. So after such a failure every older connection is ended when it would be lent.
  */
 import { type Parameter, QueryError, type Row } from "../core/ports.ts";
 import { hostClock, within } from "./clock.ts";
@@ -27,7 +27,7 @@ interface Events {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** A connection: node-postgres' `Client`, connected already. */
+/** A connection, as node-postgres' `Client`. It must be connected already. */
 export interface PgClient extends Events {
   readonly host?: string;
   readonly database?: string | undefined;
@@ -56,7 +56,10 @@ export type Send = (statement: Statement) => Promise<readonly Row[]>;
 /** Lends a connection to the work and takes it back afterwards. */
 export type WithConnection = <Result>(work: (send: Send) => Promise<Result>) => Promise<Result>;
 
-/** `timeoutMs`: the limit of each statement, and of the wait for a connection. Left out: none. */
+/**
+ * Lends connections of a pool, or the one connection. `timeoutMs`: the limit of each statement, and of the wait for a
+ * connection. Left out: no limit.
+ */
 export function connections(database: PgPool | PgClient, timeoutMs?: number): WithConnection {
   return isPool(database) ? ofPool(database, timeoutMs) : ofClient(database, timeoutMs);
 }
@@ -66,11 +69,13 @@ export function isPool(database: PgPool | PgClient): database is PgPool {
 }
 
 function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
-  // An idle connection that dies (a server restarts, Neon falls asleep) would end the process; the pool replaces it.
+  // An idle connection may die (the server restarts, Neon falls asleep). Without a listener that would end the process.
+  // The pool replaces the connection.
   pool.on("error", ignore);
   const ages = new Ages();
   pool.on("connect", (client) => ages.begin(client));
-  // A connection in the making holds its place in the pool until the pool gives it up, which by default it never does.
+  // A connection that is being opened holds a place in the pool until the pool gives it up. By default the pool never
+  // does.
   if (timeoutMs !== undefined) pool.options.connectionTimeoutMillis ||= timeoutMs;
 
   const lendYoung = async (): Promise<LentClient> => {
@@ -83,7 +88,7 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
 
   return async (work) => {
     const client = await lendYoung();
-    // A connection that dies at work would end the process too, besides rejecting what it worked at.
+    // A connection that dies at work rejects its statement. Without a listener it would end the process too.
     client.on("error", ignore);
     let isSound = true;
     try {
@@ -94,7 +99,7 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
           const failure = failedAfterSending(error);
           const { connection } = consequenceOf(failure);
           if (connection === "ended with all older ones") ages.outdate(client);
-          // A server that stays as it is answers on a new connection what it has answered on this one.
+          // A server that has not changed gives the same answer on a new connection.
           const isNoBetterAnew = connection !== "ended" && failure.isRolledBack && !ages.isOutdated(client);
           isSound &&= connection === "kept" || isNoBetterAnew;
           throw failure;
@@ -107,11 +112,11 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
   };
 }
 
-/** Without a limit it waits for as long as the pool lets it. */
+/** Lends a connection. Without a limit it waits as long as the pool allows. */
 export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient> {
   let isLate = false;
   const connecting = pool.connect();
-  // Nobody waits for it any more, and nothing was sent on it.
+  // When it comes late, nobody waits for it any more, and nothing was sent on it.
   const giveBack = (client: LentClient) => void (isLate && client.release());
   connecting.then(giveBack, ignore);
   const late = () => {
@@ -126,8 +131,8 @@ export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient
 }
 
 /**
- * A new connection may lead to another server. Where it does not, because the only server stays read-only, connecting for
- * each call would only burden it.
+ * The pause before connections are outdated again. A new connection may lead to another server. If the only server
+ * stays read-only, opening a connection for each call would only be a burden for it.
  */
 const outdatingPauseMs = 5_000;
 
@@ -145,7 +150,7 @@ class Ages {
     return (this.#ages.get(client) ?? 0) < this.#current;
   }
 
-  /** Outdates all connections that are there now, unless that is known already, or was done a moment ago. */
+  /** Outdates all connections that exist now, unless the failed one was outdated already, or others were a moment ago. */
   outdate(failed: object): void {
     const now = performance.now();
     if (this.isOutdated(failed) || now - this.#outdatedAt < outdatingPauseMs) return;
@@ -163,19 +168,19 @@ export function ofClient(client: PgClient, timeoutMs?: number): WithConnection {
     if (isBroken) throw new QueryError("The connection broke before this statement.", { isRolledBack: true });
     const late = () => {
       isBroken = true;
-      // Its owner may be a pool, which would lend it to others while it still waits for this answer.
+      // The connection may belong to a pool. That would lend it to others while it still waits for this answer.
       client.end?.().catch(ignore);
     };
     try {
       return await answered(client, statement, timeoutMs, late);
     } catch (error) {
       const failure = failedAfterSending(error);
-      // Postgres says farewell before the connection ends.
+      // Postgres sends a last error before it ends a connection.
       isBroken ||= failure.sqlState !== undefined && !failure.isRolledBack;
       throw failure;
     }
   };
-  // One after the other: node-postgres means to drop the queue of its own.
+  // Works go one after the other. node-postgres queues statements by itself, but means to stop doing so.
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(() => work(send));

@@ -1,10 +1,10 @@
 /**
- * Postgres by way of node-postgres (`pg`), or anything with the same shape, such as the Pool of Neon's driver.
+ * Postgres by node-postgres (`pg`), or by anything of the same shape, such as the Pool of Neon's driver.
  *
  *   const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, keepAlive: true }));
  *
- * The time limit of a statement is `timeoutMs` here, and not the pool's `query_timeout`: after that one, node-postgres
- * lends a connection that still waits for an answer to the next caller (brianc/node-postgres#3399).
+ * The time limit of a statement is `timeoutMs` here, and not the pool's `query_timeout`. After a `query_timeout`,
+ * node-postgres lends the connection to the next caller while it still waits for an answer (brianc/node-postgres#3399).
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
@@ -28,15 +28,16 @@ export type { PgClient, PgPool } from "./pg-connections.ts";
 
 export interface PgOptions {
   /**
-   * Whether statements are prepared once per connection. Behind a pooler in transaction mode they cannot be: the first
-   * that fails for it is sent again unprepared, and so are all after it; false spares that. Default: true.
+   * Whether statements are prepared once per connection. Behind a pooler in transaction mode they cannot be. The first
+   * statement that fails for this reason is sent again unprepared, and so are all later ones; `false` avoids that
+   * failure. Default: true.
    */
   readonly prepare?: boolean;
   /**
-   * How long to wait for a connection, and then for each statement's answer, in milliseconds. A connection that does not
-   * answer in time is ended; the statement may have taken effect, or may still do so. Where the pool was given no
-   * `connectionTimeoutMillis`, this becomes it. Default: 15,000, so that a call can be sent once more within the 20 s
-   * that it has.
+   * How long to wait for a connection, and then for the answer to each statement, in milliseconds. A connection that
+   * does not answer in time is ended. Its statement may have taken effect, or may still do so. If the pool has no
+   * `connectionTimeoutMillis`, it gets this value. Default: 15,000, so that a call can be sent a second time within its
+   * 20 s.
    */
   readonly timeoutMs?: number;
   /** What the database is called (see Query.endpoint) where its address does not tell: behind a tunnel, or Hyperdrive. */
@@ -49,7 +50,7 @@ export interface PgQuery extends Query {
 }
 
 /**
- * A Query by node-postgres. The pool stays yours: you end it.
+ * Makes a Query by node-postgres. The pool stays yours, so you end it.
  *
  * @param database a Pool, or a connected Client (for `client.startIn`, inside your own transaction)
  * @example const query = pg(new Pool({ connectionString: process.env.DATABASE_URL, keepAlive: true, max: 5 }));
@@ -73,7 +74,7 @@ export function pg(database: PgPool | PgClient, options: PgOptions = {}): PgQuer
   return Object.assign(query, { endpoint, end });
 }
 
-/** @internal For migrate: without a time limit, since a migration may take as long as it needs. */
+/** @internal For migrate. It has no time limit, since a migration may take as long as it needs. */
 export function pgTransaction(database: PgPool | PgClient): Transaction {
   const withConnection = connections(database);
   return (work) =>
@@ -91,7 +92,10 @@ export function pgTransaction(database: PgPool | PgClient): Transaction {
     });
 }
 
-/** @internal For migrate, as above. A connection of a pool is destroyed afterwards, with all that was set in it. */
+/**
+ * @internal For migrate, and also without a time limit. A connection of a pool is destroyed afterwards, with all its
+ *   settings.
+ */
 export function pgSession(database: PgPool | PgClient): Session {
   return async (work) => {
     const lent = isPool(database) ? await lend(database) : undefined;
@@ -109,7 +113,9 @@ export function pgSession(database: PgPool | PgClient): Session {
 
 const types = { getTypeParser: parserOf };
 
-/** A migration takes as long as it takes, whatever limit the pool sets for statements (0 would mean the pool's). */
+/**
+ * The options of a migration's statements: no time limit, whatever the pool sets. (0 would mean the pool's own limit.)
+ */
 const unlimited = { types, query_timeout: 2 ** 31 - 1 };
 
 const names = new Map<string, string>();

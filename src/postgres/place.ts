@@ -1,4 +1,4 @@
-/** What stands where layover's schema goes, and whether this role may put it there. */
+/** What the database has where layover's schema goes, and whether this role may create the schema there. */
 import { roles } from "./roles.ts";
 import type { Script } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
@@ -6,7 +6,7 @@ import { SetupError } from "./setup-error.ts";
 export interface Place {
   readonly role: string;
   readonly database: string;
-  /** Of the texts that the database holds. */
+  /** The encoding of the database's texts. */
   readonly encoding: string;
   /** Of the schema; null: there is none. */
   readonly owner: string | null;
@@ -50,7 +50,7 @@ export async function lookAround(script: Script): Promise<Place> {
   );
 }
 
-/** Values hold any character that JSON can, so only UTF8 takes them all. */
+/** Refuses every encoding but UTF8: values hold any character that JSON can, and only UTF8 has all of them. */
 export function wrongEncoding({ database, encoding }: Pick<Place, "database" | "encoding">): SetupError | undefined {
   if (encoding === "UTF8") return undefined;
   return new SetupError("wrong_encoding", `The database "${database}" holds its texts in ${encoding}, not in UTF8.`, {

@@ -1,24 +1,25 @@
 /**
- * Who may call what. An entry is a function that clients call: it takes one `jsonb`, or nothing, and answers `json`. It runs
- * with the rights of its owner, so whoever calls it needs no right on any table. All other functions are the owner's alone.
+ * Which roles may call which functions. An entry is a function that clients call. It takes one `jsonb`, or nothing, and
+ * answers `json`. It runs with the rights of its owner, so its callers need no right on any table. All other functions
+ * are the owner's alone.
  *
- * Entries fix the search_path, which the functions that they call inherit. Otherwise someone who may create things in
- * `public` could plant an operator or a function there that fits better than Postgres' own, and have it run by the caller.
+ * Each entry fixes the search_path, and the functions that it calls inherit that. Otherwise someone who may create
+ * things in `public` could create a better fitting operator or function there, and the caller would run it.
  *
- * Rights that were given or taken after the first migrate stay: a function that is replaced keeps them. A role that had all
- * rights on the tables, as releases without entries needed it, is given the entries.
+ * Rights that somebody gave or took after the first migrate stay, since a replaced function keeps its rights. Releases
+ * without entries needed all rights on the tables. A role that has those is given the entries.
  */
 import { literal } from "./literal.ts";
 import type { Schema } from "./sql-files.ts";
 
 const path = "pg_catalog, pg_temp";
 
-/** For whoever looks at a function as `p`. */
+/** The condition for an entry. It is for SQL that has the function as `p`. */
 export const isEntry = `(
   p.prorettype = 'json'::regtype and (p.pronargs = 0 or p.proargtypes::text = 'jsonb'::regtype::oid::text)
   or p.proname = 'new_id')`;
 
-/** To be run before the functions are written, in the same transaction. */
+/** Remembers the rights. It must run before the functions are written, in the same transaction. */
 export const rememberRights = `
 select
   set_config('layover_migrate.entries', coalesce((
@@ -40,7 +41,10 @@ select
     ) as g), ''), true);
 `;
 
-/** To be run after the functions are written, in the same transaction. Touches layover's own functions only. */
+/**
+ * Makes the SQL that sets the rights. It must run after the functions are written, in the same transaction. It touches
+ * only layover's own functions.
+ */
 export function settleRights({ functions }: Schema): string {
   const names = functions.map(({ name }) => literal(name)).join(", ");
   if (names === "") return "";

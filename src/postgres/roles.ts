@@ -1,6 +1,6 @@
 /**
- * Three roles without a password, for whoever wants a deployment to have no right but to call layover. A login role becomes
- * one of them by `grant layover_runtime to "my_app"`.
+ * Three roles without a password, for deployments that may do nothing but call layover. A login role becomes one of
+ * them by `grant layover_runtime to "my_app"`.
  */
 import { type HostClock, hostClock } from "./clock.ts";
 import { literal } from "./literal.ts";
@@ -10,18 +10,21 @@ import { type PgClient, type PgPool, pgTransaction } from "./pg.ts";
 import { isEntry } from "./rights-sql.ts";
 
 export const roles = {
-  /** Owns the schema and all in it. Entries run with its rights, so it has none elsewhere. Migrate acts as this role. */
+  /**
+   * The owner of the schema and of everything in it. Entries run with its rights, so it has no others. Migrate acts as
+   * this role.
+   */
   owner: "layover_owner",
-  /** Calls every entry: what a deployment needs. */
+  /** The role that may call every entry. A deployment needs it. */
   runtime: "layover_runtime",
-  /** Calls the entries that only read. */
+  /** The role that may call the entries that only read. */
   reader: "layover_reader",
 } as const;
 
 const reading = ["read_clock", "get_run", "list_runs", "get_history", "diagnose"];
 
 /**
- * Makes the roles and gives them their rights, any number of times. The schema has to be there already.
+ * Makes the roles and gives them their rights. It may be called any number of times. The schema must exist already.
  *
  * @example await makeRoles(pool); // then: grant layover_runtime to "my_app"
  */

@@ -1,27 +1,33 @@
 /**
- * Whether this code works on a database, by the numbers of its migrations and the release of its functions. What runs in
- * production asks this and no more.
+ * Whether this code works with a database. It compares the numbers of the migrations and the release of the functions.
+ * A deployment checks nothing more than that.
  */
 import { LayoverError } from "../core/errors.ts";
 
-/** The number of the last file in `migrations/`, which a bundle does not have. `UPDATE_SCHEMA=1 npm test -- schema` writes it. */
+/**
+ * The number of the last file in `migrations/`. A bundle does not have these files. `UPDATE_SCHEMA=1 npm test --
+ * schema` writes it.
+ */
 export const newestMigration = 14;
 
 /** The version of this package. `UPDATE_SCHEMA=1 npm test -- schema` writes it, too. */
 export const ownRelease = "0.1.0";
 
-/** What `read_clock` tells of the schema. */
+/** What `read_clock` answers about the schema. */
 export interface KnownSchema {
   /** The last migration that was applied. Undefined: the functions are of a release that did not tell. */
   readonly migration?: number | undefined;
-  /** The last one that older code does not survive. */
+  /** The last migration that broke older code. */
   readonly breaking?: number | null | undefined;
-  /** The release whose functions these are. Null: of none, as migrate has not ended. Undefined: of one that did not tell. */
+  /**
+   * The release of the functions. Null: none, as migrate has not ended. Undefined: the functions are of a release that
+   * did not tell.
+   */
   readonly functions?: string | null | undefined;
 }
 
 /**
- * Refuses a database that older code migrated, and one that newer code has migrated in a way that this code breaks on.
+ * Refuses a database whose migrations are too old for this code, or too new for it to work with.
  *
  * @throws LayoverError `wrong_schema`
  */
@@ -42,7 +48,7 @@ export function checkFit({ migration, breaking }: KnownSchema): void {
   );
 }
 
-/** What to tell somebody where the tables are right, but the functions are of another release. */
+/** Makes the warning for a database whose tables are right, but whose functions are of another release. */
 export function otherFunctions({ functions }: KnownSchema): LayoverError | undefined {
   if (functions === ownRelease) return undefined;
   const theirs =

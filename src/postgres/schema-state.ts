@@ -55,7 +55,10 @@ export function areFunctionsDue(state: State, schema: Schema): boolean {
   return functionsToWrite(state, schema).length > 0 && state.functions?.checksum !== schema.functionsChecksum;
 }
 
-/** None where the database was migrated by newer code: during a deploy, its functions serve the old code too. */
+/**
+ * The functions to write. None if newer code has migrated the database: its functions serve this code too, while a
+ * deploy goes on.
+ */
 function functionsToWrite(state: State, schema: Schema): readonly SqlFunction[] {
   const isAhead = state.migrations.some(({ number }) => number > schema.migrations.length);
   const isNewer = state.functions !== undefined && isOlder(schema.version, state.functions.version);

@@ -10,11 +10,11 @@ export type Script = (sql: string) => Promise<readonly Row[]>;
 export type Transaction = <Result>(work: (script: Script) => Promise<Result>) => Promise<Result>;
 
 /**
- * Does the work on one connection, outside a transaction, with nothing else on that connection meanwhile. Needed by
- * statements that refuse a transaction, such as `create index concurrently`.
+ * Does the work on one connection, outside a transaction. Nothing else uses that connection meanwhile. Some statements
+ * refuse a transaction, such as `create index concurrently`.
  *
- * `backendPid` is the server process that the driver was told of at connecting: behind a pooler it is another one than
- * `pg_backend_pid()` answers. Undefined where the driver does not say.
+ * `backendPid` is the id of the server process that the driver learned when it connected. Behind a pooler
+ * `pg_backend_pid()` answers another one. Undefined: the driver does not tell.
  */
 export type Session = <Result>(
   work: (script: Script, backendPid: number | undefined) => Promise<Result>,

@@ -8,11 +8,11 @@ export interface ServerFacts {
   readonly isReadOnly: boolean;
 }
 
-/** What the role of a deployment lacks: it needs nothing but to call the entries. */
+/** The rights that a deployment's role lacks. It only needs to call the entries. */
 export interface MissingRights {
-  /** To use the schema. */
+  /** Whether it lacks the right to use the schema. */
   readonly schema: boolean;
-  /** Entries that it may not execute. */
+  /** The entries that it may not execute. */
   readonly functions: readonly string[];
 }
 

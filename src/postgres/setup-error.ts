@@ -10,11 +10,11 @@ export type SetupErrorCode =
   | "bad_migrations"
   | "migration_failed"
   | "permission_denied"
-  /** A connection through a pooler, where a session of one's own is needed. */
+  /** A connection through a pooler, where a session of its own is needed. */
   | "pooled_connection"
   /** There is a schema `layover` that somebody else made. */
   | "schema_taken"
-  /** The database holds texts in another encoding than UTF8. */
+  /** A database whose texts are in another encoding than UTF8. */
   | "wrong_encoding"
   /** Another process works on this data folder. */
   | "folder_in_use"

@@ -8,19 +8,22 @@ export interface Migration {
   readonly number: number;
   /** `0001_tables` */
   readonly name: string;
-  /** As it runs inside a transaction. */
+  /** The file's SQL, as it runs inside a transaction. */
   readonly sql: string;
   readonly checksum: string;
   /** Code that does not know this migration does not work after it. Such a file begins with `--! breaking`. */
   readonly isBreaking: boolean;
-  /** The index that the file builds beside running work. Such a file begins with `--! concurrent`, and does nothing else. */
+  /**
+   * The index that the file builds while others use the table. Such a file begins with `--! concurrent`, and does
+   * nothing else.
+   */
   readonly concurrent?: ConcurrentIndex;
 }
 
 export interface ConcurrentIndex {
-  /** Without its schema, which is always `layover`. */
+  /** The index's name without its schema, which is always `layover`. */
   readonly index: string;
-  /** As it runs outside a transaction. */
+  /** The statement, as it runs outside a transaction. */
   readonly sql: string;
 }
 
@@ -90,12 +93,15 @@ function toMigration({ name, sql }: SqlFunction): Migration {
   };
 }
 
-/** As people see it: `migrations/0002_more.sql`. */
+/** The name as people see it: `migrations/0002_more.sql`. */
 export function fileOf({ name }: Migration): string {
   return `migrations/${name}.sql`;
 }
 
-/** One statement, so that wherever it is cut off, the next migrate knows what there is of it. */
+/**
+ * Reads the index from a file. It must be one statement: then the next migrate can see what there is of it, wherever it
+ * was cut off.
+ */
 function concurrentIndex(name: string, sql: string): ConcurrentIndex {
   const statement = sql.replaceAll(/--.*$/gm, "").trim();
   const [, index] = /^create (?:unique )?index concurrently (\w+)\s+on layover\.[^;]+;$/.exec(statement) ?? [];

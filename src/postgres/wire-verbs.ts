@@ -22,7 +22,7 @@ export type StartAnswer =
       readonly runId: string;
       readonly turn?: number;
       readonly readyAt?: number;
-      /** Version of the run, where this call had started it before. */
+      /** Version of the run, if this call had started it before. */
       readonly version?: number;
       readonly now: number;
     }
@@ -68,7 +68,7 @@ export interface WireRunView {
   readonly status: RunStatus;
   readonly customStatus: string | null;
   readonly epoch: number;
-  /** Left out: the functions of an earlier release. */
+  /** How many turns in a row were lost. Functions of an earlier release leave it out. */
   readonly lost?: number;
   readonly turn: number;
   readonly input: string | null;
@@ -77,7 +77,7 @@ export interface WireRunView {
   /** Values that are there, and too long for this answer. */
   readonly leftOut: readonly ("input" | "result" | "error")[];
   readonly blocked: string | null;
-  /** The deployments whose code does not fit its history. Left out by the functions of a release before. */
+  /** The deployments whose code does not fit the run's history. Functions of an earlier release leave it out. */
   readonly refusedBy?: readonly WireRefusal[] | null;
   readonly setback?: WireSetback | null;
   readonly createdAt: number;
@@ -87,14 +87,14 @@ export interface WireRunView {
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
-  /** Names of signals that it takes no more. */
+  /** Names of signals that the run has closed. */
   readonly closed: readonly string[] | null;
-  /** How many signals of each name it has not taken. Not in lists. */
+  /** How many signals of each name the run has not taken. Null in lists. */
   readonly untaken: Readonly<Record<string, number>> | null;
   readonly tags: Readonly<Record<string, string>>;
 }
 export interface WireRefusal {
-  /** Its id. */
+  /** Id of the deployment. */
   readonly deployment: string;
   readonly at: number;
   readonly why: string;
@@ -102,9 +102,9 @@ export interface WireRefusal {
 /** Why a run, or a branch of it, did not get on. */
 export interface WireSetback {
   readonly reason: string;
-  /** Of the branch. */
+  /** The path of the branch. Null: it is the run itself. */
   readonly path: string | null;
-  /** Which try comes next, from 1. */
+  /** The number of the next try, from 1. */
   readonly tries: number;
   readonly since: number;
   readonly until: number;
@@ -119,7 +119,7 @@ export type RunStatus =
   | "sleeping"
   /** For a signal or a callback. */
   | "waiting"
-  /** A step failed, or a turn did not get on; it will be tried again. */
+  /** A step failed, or a turn did not get on. It will be tried again. */
   | "retrying"
   /** An operator stopped it, until they resume it. */
   | "paused"
@@ -141,7 +141,7 @@ export interface ListCall {
 }
 export interface ListAnswer {
   readonly runs: readonly WireRunView[];
-  /** Id of the last row that was looked at, where `walk` ended the page. Null: it ended by itself. */
+  /** Id of the last row that was looked at, if `walk` ended the page. Null: the page ended otherwise. */
   readonly next: string | null;
 }
 export interface WireHistory {
@@ -171,7 +171,7 @@ export interface WireHistory {
     readonly readyAt: number | null;
     readonly leasedUntil: number | null;
     readonly attempts: number;
-    /** Left out: the functions of an earlier release. */
+    /** How many turns in a row were lost. Functions of an earlier release leave it out. */
     readonly lost?: number;
     readonly isQueued: boolean;
   })[];
@@ -206,15 +206,16 @@ export interface RevokeAnswer {
 /** Runs of one version that do not get on, all for the same reason. */
 export interface Trouble {
   /**
-   * Blocked; to be tried again later; refused by a deployment, and not taken by another one; claimed and not finished; dispatched and not claimed; due,
-   * and nobody looks.
+   * What holds the runs up. `blocked`: they are blocked. `setback`: they are tried again later. `refused`: a deployment
+   * refused them, and no other one took them. `crashes`: they were claimed and not finished. `unclaimed`: they were
+   * dispatched and not claimed. `overdue`: they are due, and nobody looks.
    */
   readonly keptBy: "blocked" | "setback" | "refused" | "crashes" | "unclaimed" | "overdue";
   readonly workflow: string;
   readonly version: number;
   /** Why they are blocked, refused or tried again later. */
   readonly reason: string | null;
-  /** Ids of the deployments that have refused them, with commas. Null: none has. */
+  /** Ids of the deployments that have refused them, separated by commas. Null: none has. */
   readonly refusedBy: string | null;
   readonly runs: number;
   /** The earliest due instant. */
@@ -225,7 +226,7 @@ export interface Trouble {
   /** One of them. */
   readonly example: string;
 }
-/** Whose a namespace is. */
+/** The environment that a namespace belongs to. */
 export interface KnownEnvironment {
   readonly name: string;
   /** The address at which it was adopted. */
@@ -233,7 +234,7 @@ export interface KnownEnvironment {
   readonly adoptedAt: number;
   /** All addresses that lead to it, `endpoint` included. */
   readonly addresses: readonly string[];
-  /** Whether it was asked in the database that the namespace belongs to. Null: only its address was ever written down. */
+  /** Whether this is the database that the namespace belongs to. Null: only its address was ever written down. */
   readonly isSameDatabase: boolean | null;
 }
 
@@ -242,9 +243,9 @@ export interface LiveDeployment {
   readonly name: string;
   readonly id: string;
   readonly deployedAt: number;
-  /** When its last tick was noted; that happens once an hour at most. Left out by the functions of a release before. */
+  /** When its last tick was noted, which happens once an hour at most. Functions of an earlier release leave it out. */
   readonly seenAt?: number;
-  /** The versions of each workflow that it carries. Left out by the functions of a release before. */
+  /** The versions of each workflow that it carries. Functions of an earlier release leave it out. */
   readonly versions?: Readonly<Record<string, readonly number[]>>;
 }
 
@@ -254,7 +255,7 @@ export interface Diagnosis {
   /** In which something was carried out. */
   readonly otherNamespaces: readonly string[];
   readonly hasRuns: boolean;
-  /** Those that are alive. */
+  /** The deployments that are alive. */
   readonly deployments: readonly LiveDeployment[];
   /** There is more that is due than was looked at. */
   readonly isCut: boolean;

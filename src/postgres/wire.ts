@@ -12,9 +12,12 @@ export interface ClaimTurn extends Partial<Place> {
   readonly runId: string;
   readonly turn: number;
   readonly token: string;
-  /** It is a call of its own, and no other one of its kind is under way in this process. */
+  /** Whether it must be a call of its own. No other such call may be under way in this process. */
   readonly alone: boolean;
-  /** The call has at most so many turns, and no other one of its kind is under way in this process. Left out: it may. */
+  /**
+   * The most turns that its call may have. No other such call may be under way in this process. Left out: any number,
+   * beside others.
+   */
   readonly groupSize?: number;
   /** The part of the history that this process holds. */
   readonly have?: {
@@ -28,13 +31,13 @@ export interface ClaimCall {
   readonly environment: string;
   readonly endpoint: string;
   readonly versions: Readonly<Record<string, readonly number[]>>;
-  /** Id of the caller's deployment: what it has refused it does not get. */
+  /** Id of the caller's deployment. It gets no run that it has refused. */
   readonly deployment?: string;
   readonly leaseMs: number;
   /** In a row and without a finish: of what was claimed alone, and of that which began. */
   readonly maxClaims: number;
   readonly maxBeginnings: number;
-  /** How large the answer may be, about; one turn is claimed at least. Left out: any. */
+  /** About how many bytes the answer may have. At least one turn is claimed. Left out: any number. */
   readonly budgetBytes?: number;
   readonly turns: readonly ClaimTurn[];
 }
@@ -92,12 +95,15 @@ interface Claimed {
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
-  /** Left out: the functions of an earlier release, of a branch. */
+  /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;
   /** By how many in a row it was claimed alone, with this one; and how many of those before have begun. */
   readonly claims: number;
   readonly beginnings: number;
-  /** Where the budget of bytes has no room for all of them, the first ones: `read_page` answers those up to `position`. */
+  /**
+   * The records. If the budget of bytes has no room for all, they are only the first ones, and `read_page` answers the
+   * others up to `position`.
+   */
   readonly records?: readonly WireRecord[] | null;
   readonly run?: WireRun | null;
 }
@@ -116,9 +122,9 @@ export type ClaimRefusal =
   | { readonly outcome: "busy"; readonly until: number }
   | { readonly outcome: "not_ready"; readonly readyAt: number | null }
   | { readonly outcome: "over"; readonly status: string }
-  /** It did not fit in the budget of bytes, and is to be claimed by another call. */
+  /** The turn did not fit in the budget of bytes. Another call must claim it. */
   | { readonly outcome: "later" }
-  /** It goes in a call of at most so many turns. */
+  /** The turn goes in a call of at most so many turns. */
   | { readonly outcome: "alone"; readonly groupSize: number }
   | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
 export interface ClaimAnswer {
@@ -127,12 +133,12 @@ export interface ClaimAnswer {
   readonly turns: readonly (ClaimedRun | ClaimedBranch | ClaimRefusal)[];
 }
 
-/** For the holder of a lease, whose claim answered only the first records. */
+/** A call by the holder of a lease whose claim answered only the first records. */
 export interface PageCall extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
   readonly epoch: number;
-  /** The records after this position, and through that one. */
+  /** The position after which the records begin. They end with the record at `through`. */
   readonly after: number;
   readonly through: number;
   readonly budgetBytes: number;
@@ -177,16 +183,19 @@ export interface FinishRun {
   readonly next: "ready" | "parked" | "completed" | "failed" | "cancelled" | "blocked";
   /** The result or the error; why it is blocked. */
   readonly value?: string;
-  /** Where it is blocked: id of the deployment whose code does not fit. Another one may have the code. */
+  /** Id of the deployment whose code does not fit, if the run is blocked. Another deployment may have code that fits. */
   readonly deployment?: string;
-  /** Of a parked run: why this turn did not get on. The next one tries again, some times, and then the run is blocked. */
+  /** Why this turn of a parked run did not get on. The next turn tries again. After some tries the run is blocked. */
   readonly setback?: string;
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
   readonly attempt?: FailedAttempt;
-  /** Names of signals that it closes. If one of them has come that its records do not take, the finish is deferred. */
+  /**
+   * Names of signals that the turn closes. If such a signal has come that its records do not take, the finish is
+   * deferred.
+   */
   readonly closes?: readonly string[];
-  /** The callback whose announcement failed for good. If its answer is there, the finish is deferred. */
+  /** The callback whose announcement failed for good. If its answer has come, the finish is deferred. */
   readonly announces?: Place;
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
@@ -207,12 +216,12 @@ export interface FinishBranch extends Place {
     readonly attempts: number;
   };
   readonly attempt?: Omit<FailedAttempt, keyof Place | "demandedAfter">;
-  /** The callback that it announces. If its answer is there, an attempt that failed counts as one that succeeded. */
+  /** The callback that it announces. If its answer has come, a failed attempt counts as one that succeeded. */
   readonly announces?: Place;
-  /** The code does not fit the history: blocks the run, unless another deployment than `deployment` may fit. */
+  /** Why the code does not fit the history. It blocks the run, unless another deployment than `deployment` may fit. */
   readonly blocked?: string;
   readonly deployment?: string;
-  /** Why this turn did not get on. The next one tries again, some times, and then the run is blocked. */
+  /** Why this turn did not get on. The next turn tries again. After some tries the run is blocked. */
   readonly setback?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
@@ -226,7 +235,7 @@ export type FinishAnswer =
       readonly status?: string;
       readonly isReady?: boolean;
       readonly readyAt?: number | null;
-      /** Of a setback: whether it was the last one, and the run is blocked. */
+      /** Whether this was the last setback, so that the run is blocked. */
       readonly isBlocked?: boolean;
       /** That may be claimed at once. */
       readonly branches?: readonly BranchRef[] | null;
@@ -243,7 +252,7 @@ export interface RenewTurn extends Partial<Place> {
   /** It was claimed alone and is about to begin: how many have begun so in a row, with this one. */
   readonly beginnings?: number;
 }
-/** Of a turn that is given back unfinished. */
+/** A turn that is given back unfinished. */
 export interface ReturnTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
@@ -256,7 +265,7 @@ export type RenewAnswer =
 export interface DueBranch extends BranchRef {
   readonly dispatches: number;
   readonly isUnfinished: boolean;
-  /** Null: it goes with any number. */
+  /** The most turns that its invocation may have. Null: any number. */
   readonly groupSize: number | null;
 }
 export interface DueRun {
@@ -266,31 +275,31 @@ export interface DueRun {
   readonly dispatches: number;
   /** The run itself may be claimed now. */
   readonly isReady: boolean;
-  /** It was claimed and not finished. */
+  /** Whether it was claimed and not finished. */
   readonly isUnfinished: boolean;
-  /** In an invocation of how many turns it may go at most. Null: of any number. */
+  /** The most turns that its invocation may have. Null: any number. */
   readonly groupSize: number | null;
   /** When something else of it must be looked at. */
   readonly nextAt: number | null;
-  /** When its timeout passes, where that is to come. */
+  /** The run's timeout, if it is to come. */
   readonly timeoutAt?: number | null;
   readonly branches: readonly DueBranch[] | null;
-  /** When the run itself may be claimed, where that is not now. */
+  /** When the run itself may be claimed, if that is not now. */
   readonly ownAt?: number | null;
-  /** Branches that may be claimed within `withinMs`, but not now. */
+  /** The branches that may be claimed within `withinMs`, but not now. */
   readonly later?: readonly (BranchRef & { readonly at: number })[] | null;
 }
 export interface DueCall {
-  /** Without: whichever it is. */
+  /** Name of the caller's environment. Left out: the database does not compare it. */
   readonly environment?: string;
   readonly versions: ClaimCall["versions"];
   readonly limit: number;
-  /** Whether to this deployment all that is ready or blocked counts. Without: where the database does not know it. */
+  /** Whether everything that is ready or blocked counts as due. Left out: yes, if the database does not know the deployment. */
   readonly isNew?: boolean;
-  /** Name and id. */
+  /** Name of the caller's deployment. Its id comes beside it. */
   readonly deploymentName?: string;
   readonly deployment?: string;
-  /** How far ahead a run may be due that counts as well. */
+  /** How far ahead a run may be due that is listed as well. */
   readonly withinMs?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
 }
@@ -299,9 +308,9 @@ export interface DueAnswer {
   /** False: the database belongs to another environment, and nothing was looked at. */
   readonly isOurs: boolean;
   readonly isNew: boolean;
-  /** The deployment is to note that it is deployed. */
+  /** Whether the deployment must note that it is deployed. */
   readonly isUnnoted?: boolean;
-  /** The deployment is to note that it is still there. Null: it is not known. */
+  /** Whether the deployment must note that it is still there. Null: the database does not know it. */
   readonly isStale?: boolean | null;
   readonly runs: readonly DueRun[];
   readonly nextDueAt: number | null;
@@ -312,9 +321,9 @@ export interface ProcessCall {
   readonly door: string;
   readonly versions: ClaimCall["versions"];
   readonly isLeaving?: boolean;
-  /** Other processes that were not reached for minutes. */
+  /** Ids of other processes that this one has not reached for minutes. */
   readonly gone: readonly string[];
-  /** Of these only who has not written its row for so long is struck. */
+  /** How long such a process must not have written its row before it is struck. */
   readonly silentMs: number;
 }
 export interface ProcessAnswer {
@@ -326,13 +335,13 @@ export interface NoteCall {
   readonly deploymentName: string;
   readonly deployment: string;
   /**
-   * `deployed`: now, again or for the first time. `looked`: since then it has looked at all that is ready or blocked. `seen`: it
-   * ticks still. `left`: a process of it has ended.
+   * What is noted. `deployed`: it is deployed now, again or for the first time. `looked`: since then it has looked at
+   * all that is ready or blocked. `seen`: it still ticks. `left`: one of its processes has ended.
    */
   readonly note: "deployed" | "looked" | "seen" | "left";
-  /** With `deployed`: the versions that it carries. */
+  /** The versions that it carries, with `deployed`. */
   readonly versions?: ClaimCall["versions"];
-  /** With `deployed`: nobody else uses the database, so all others are gone. */
+  /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
   readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */
   readonly triedThrough?: string | undefined;
@@ -348,14 +357,14 @@ export interface MoveCall {
   readonly moves: readonly Move[];
   readonly soonAt?: number;
   readonly isNew?: boolean;
-  /** Id of the caller's deployment. What it has refused does not count as dispatched. */
+  /** Id of the caller's deployment. A run that it has refused does not count as dispatched. */
   readonly deployment?: string;
-  /** Whether runs that somebody has locked are left alone instead of waited for. */
+  /** Whether runs that somebody has locked are left alone. Otherwise the call waits for them. */
   readonly skipsLocked?: true;
 }
 export interface MoveAnswer {
   readonly now: number;
-  /** How many runs were left alone, since they were woken after they were listed. */
+  /** How many runs were left alone because they were woken after they were listed. */
   readonly left: number;
   /** Ids of the runs that somebody had locked. */
   readonly locked: readonly string[];

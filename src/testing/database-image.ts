@@ -1,11 +1,11 @@
 /**
- * A prepared data folder for the test kit. Making a Postgres in WebAssembly takes seconds of computing, loading one that
- * was made before takes a fraction of that. So the first process on a machine keeps what it made in a file, and all
- * others begin with that.
+ * A prepared data folder for the test kit. Making a Postgres in WebAssembly takes seconds, and loading one that was
+ * made before takes a fraction of that. So the first process on a machine keeps what it made in a file, and all others
+ * begin with that file.
  *
- * The file lies in `node_modules/.cache/layover`, or among the temporary files where there is no `node_modules`. Its name
- * tells what it is of: this version of PGlite, and this state of layover's SQL. It is written under another name first,
- * so a process that is killed meanwhile leaves no half of it, and however many may write it at the same time.
+ * The file lies in `node_modules/.cache/layover`, or among the temporary files if there is no `node_modules`. Its name
+ * depends on the version of PGlite and on the state of layover's SQL. It is written under another name first. So a
+ * process that is killed leaves no half of a file, and many may write at the same time.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -22,16 +22,16 @@ import { letProcessEnd } from "./let-process-end.ts";
 
 const suffix = ".tar.gz";
 const draftSuffix = ".draft";
-/** Nobody takes an hour to write a file. */
+/** The age from which a half-written file is removed. Nobody takes an hour to write a file. */
 const abandonedAfterMs = 3_600_000;
 const outdatedAfterMs = 7 * 86_400_000;
 
 export interface ImageOptions {
-  /** Where the file is kept. Default: see above. */
+  /** The folder of the file. Default: as the first lines of this file say. */
   readonly folder?: string;
 }
 
-/** A migrated Postgres of one's own. @throws SetupError `package_missing` */
+/** Opens a migrated Postgres for this process alone. @throws SetupError `package_missing` */
 export async function openPrepared({ folder = cacheFolder() }: ImageOptions = {}): Promise<PGlite> {
   const { PGlite } = await importPglite();
   const file = join(folder, `${imageName()}${suffix}`);
@@ -40,7 +40,7 @@ export async function openPrepared({ folder = cacheFolder() }: ImageOptions = {}
     try {
       return unheld(await PGlite.create({ loadDataDir: image }));
     } catch {
-      discard(file); // whatever is wrong with it, the next one will be whole
+      discard(file); // a damaged file is removed, so that the next one is whole
     }
   }
   const database = unheld(await PGlite.create());
@@ -58,11 +58,11 @@ async function read(file: string): Promise<Blob | undefined> {
   try {
     return new Blob([await promisify(gunzip)(readFileSync(file))]);
   } catch {
-    return undefined; // nobody has made it yet, or it is damaged
+    return undefined; // nobody has made the file yet, or it is damaged
   }
 }
 
-/** A folder that cannot be written into costs time, and is no error. */
+/** Keeps the database in the file. A folder that cannot be written into costs time, and is no error. */
 async function keep(database: PGlite, file: string): Promise<void> {
   const draft = `${file}.${randomUUID()}${draftSuffix}`;
   try {
@@ -82,18 +82,18 @@ function discard(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It cannot be removed, or there is no such place: whoever writes the next one replaces it.
+    // The file cannot be removed, or is not there. Whoever writes the next one replaces it.
   }
 }
 
-/** Databases are made from them, and nobody makes one here. They are two thirds of the files. */
+/** Leaves out the template databases: nobody makes a database here, and they are two thirds of the files. */
 async function leaveOutTemplates(database: PGlite): Promise<void> {
   await database.exec("update pg_database set datistemplate = false");
   for (const name of ["template0", "template1"]) await database.exec(`drop database if exists ${name}`);
   await database.exec("checkpoint");
 }
 
-/** Images of other versions that were made long ago, and what somebody who was killed had begun to write. */
+/** Removes old images of other versions, and files that a killed process had begun to write. */
 function removeOld(folder: string): void {
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);

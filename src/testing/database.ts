@@ -1,7 +1,7 @@
 /**
- * One PGlite for all test engines of a process, migrated once and prepared (database-image.ts); each further engine is a
- * namespace of its own. PGlite carries out one statement at a time, so the clock need not be a row that all share:
- * it is a setting of the session, turned to the time of whoever's statement comes next.
+ * One PGlite for all test engines of a process, migrated once and prepared (database-image.ts). Each engine is a
+ * namespace of its own. PGlite carries out one statement at a time, so the clock need not be a row that all share. It
+ * is a setting of the session, and each statement first sets it to the time of its engine.
  */
 import type { Parameter, Row } from "../core/ports.ts";
 import { type PgliteDatabase, pglite } from "../postgres/pglite.ts";

@@ -9,9 +9,9 @@ export type KitErrorCode =
   | "endless"
   /** A stub, or a start, of a workflow that this engine does not have. */
   | "unknown_workflow"
-  /** A handler does what is not meant so: it awaits something that is no step, or does not await a step. */
+  /** A mistake of a handler: it awaits something that is no step, or does not await a step. */
   | "handler_mistake"
-  /** A stub that no step has met, where a step of nearly its name has none. */
+  /** A stub that no step has met, while a step of nearly its name has no stub. */
   | "unknown_stub"
   /** The engine itself reported an error. */
   | "engine_failed"

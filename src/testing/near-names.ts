@@ -1,6 +1,9 @@
-/** Tells names that somebody may have mixed up: `chrage` and `charge`, `coolOff` and `cool off`. */
+/** Tells which names somebody may have mixed up: `chrage` and `charge`, `coolOff` and `cool off`. */
 
-/** Names of one series, as `ship 1` and `ship 2`, are not alike: each is meant as it stands. */
+/**
+ * Whether two names are alike. Names of one series, such as `ship 1` and `ship 2`, are not: each is meant as it is
+ * written.
+ */
 export function areAlike(one: string, other: string): boolean {
   const [first, second] = [bare(one), bare(other)];
   if (first.replaceAll(/\d/g, "") === second.replaceAll(/\d/g, "")) return first === second;
@@ -12,7 +15,9 @@ function bare(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/]/gu, "");
 }
 
-/** How many letters must be put in, left out or replaced, or swapped with their neighbour, to make one of the other. */
+/**
+ * How many letters must be added, removed or replaced, or swapped with their neighbour, to make one name of the other.
+ */
 function edits(from: string, to: string): number {
   let before: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
 /**
- * Where a test's engine plays: it carries out what is due, one thing after the other, and turns the clock when it is
- * told to. So the same test plays the same story, however fast the machine is.
+ * The stage of a test's engine. It carries out what is due, one thing after the other, and turns the clock when it is
+ * told to. So a test plays the same story each time, however fast the machine is.
  */
 import { Client } from "../client/client.ts";
 import type { CallbackRef } from "../core/callback.ts";
@@ -51,7 +51,7 @@ export class Stage {
   readonly callbacks = new Map<string, CallbackRef>();
   /** Milliseconds since the epoch. */
   now: number;
-  /** For code that asks from outside of any process. It outlives them all. */
+  /** A client for code outside of any process. It outlives all of them. */
   readonly client: Client;
   readonly #options: StageOptions;
   readonly #stubs: StubUse;
@@ -60,7 +60,7 @@ export class Stage {
   #process: Process;
   #failure: TestKitError | undefined;
   #isClosed = false;
-  /** Statements from outside that are not answered yet. */
+  /** How many statements from outside are not answered yet. */
   #asked = 0;
 
   /** @throws TestKitError `unknown_workflow`, LayoverError `duplicate_workflow`, SetupError `package_missing` */
@@ -212,7 +212,7 @@ export class Stage {
     });
   }
 
-  /** What it arms and dispatches is kept by the process that is alive then, as it would be by the platform. */
+  /** Makes a client. What it arms and dispatches is kept by the process that is alive then, as a platform would do. */
   #newClient(): Client {
     const host = {
       monotonic: () => this.now,
@@ -242,7 +242,7 @@ export class Stage {
     });
   }
 
-  /** Until every statement is answered and every handler is at rest. */
+  /** Waits until every statement is answered and every handler is at rest. */
   async #rest(process: Process): Promise<void> {
     do await macrotask();
     while (process.inFlight > 0 || this.#asked > 0);

@@ -1,6 +1,7 @@
 /**
- * Which stubs were met by a step. A step without a stub is carried out for real, unless a stub of its workflow has a name
- * that is nearly the step's and was met by no step: then one of the two is misspelt, and the real body is not run.
+ * Which stubs were met by a step. A step without a stub is carried out for real. There is one exception: a stub of its
+ * workflow has nearly the step's name and was met by no step. Then one of the two names is misspelt, and the real body
+ * is not run.
  *
  * A stub that no step meets is no mistake by itself: tests share stubs, and no run takes every branch.
  */
@@ -8,19 +9,19 @@ import { TestKitError } from "./kit-error.ts";
 import { areAlike } from "./near-names.ts";
 import type { Stub, StubFinder, Stubs } from "./stubs.ts";
 
-/** What becomes of a step for which there is no stub, but one of nearly its name: the test fails, or its body is run. */
+/** What happens to a step that has no stub, but a stub of nearly its name exists: the test fails, or the body is run. */
 export type OnMissingStub = "throw" | "run";
 
 export interface StubUseOptions {
   readonly stubs: Stubs;
   readonly onMissingStub: OnMissingStub;
-  /** Is told what makes the test fail. */
+  /** Is told of the mistake that makes the test fail. */
   readonly onMisspelt: (error: TestKitError) => void;
 }
 
 export class StubUse implements StubFinder {
   readonly #options: StubUseOptions;
-  /** By workflow, the names of steps. */
+  /** The names of steps, by workflow. */
   readonly #steps = new Map<string, Set<string>>();
   readonly #met = new Set<Stub>();
 
@@ -50,7 +51,7 @@ export class StubUse implements StubFinder {
   }
 }
 
-/** A path, the path without numbers and keys, and the name. */
+/** The names of a path: the path itself, the path without numbers and keys, and the step's name. */
 function namesOf(path: string): readonly string[] {
   const bare = path.replaceAll(/#?\[[^\]]*\]|#\d+/g, "");
   return [path, bare, bare.slice(bare.lastIndexOf("/") + 1)];

@@ -38,7 +38,7 @@ export type Stub = (context: StubContext) => unknown;
  */
 export type Stubs = Readonly<Record<string, Readonly<Record<string, Stub>>>>;
 
-/** Finds the stub of a step, if there is one. `misspelt`: the body must not be run, and the test has been told. */
+/** Finds the stub of a step, if there is one. `misspelt`: the body must not be run, and the test was told so. */
 export interface StubFinder {
   find(workflow: string, path: string): Stub | "misspelt" | undefined;
 }
@@ -96,7 +96,7 @@ export function checkStubs(stubs: Stubs, workflows: readonly Workflow[]): void {
   }
 }
 
-/** The workflow with stubs in it. `bodies` tells at any time which are under way. */
+/** Puts stubs into the workflow. `bodies` holds the bodies that are under way at any time. */
 export function withStubs(workflow: Workflow, stubs: StubFinder, bodies: Set<Body>): Workflow {
   const { name } = workflow.contract;
   return {
@@ -162,7 +162,7 @@ class Room {
   ): Branches<Schemas, Schemas, Results> {
     const path = this.#pathOf(name);
     const branches: readonly Branch<Schemas, Schemas, unknown>[] = list;
-    if (!Array.isArray(list) || list.some((branch) => typeof branch !== "function")) return list; // the engine says so
+    if (!Array.isArray(list) || list.some((branch) => typeof branch !== "function")) return list; // the engine refuses it
     const stubbed = branches.map((branch, index): Branch<Schemas, Schemas, unknown> => {
       const room = this.#inner(`${path}[${index}]`);
       return ({ step }) => branch({ step: room.stubbed(step) });
@@ -217,7 +217,7 @@ class Room {
   }
 }
 
-/** What a key adds to a path; a key that the engine refuses adds nothing. */
+/** The part of the path that a key adds. Empty for a key that the engine refuses. */
 function partOf(name: string, key: unknown, options: { readonly sensitiveKey?: boolean } | undefined): string {
   if (typeof key !== "string" || key === "") return "";
   return keyPart(name, { key, isSensitive: options?.sensitiveKey, digest: digestOf });
