@@ -57,8 +57,8 @@ async function addAddress({ calls }: Database, json = false): Promise<void> {
   const ours = { name: environment(), endpoint: calls.endpoint };
   const { outcome } = await calls.adoptAddress(ours.name);
   if (outcome === "another_database") {
-    throw new UsageError(`This is not known to be the database of ${shown(ours)}: nothing was changed.`, {
-      hint: "layover doctor says whose it is. If its runs are to go on here: layover adopt",
+    throw new UsageError(`Nothing was changed: this is not known to be the database of ${shown(ours)}.`, {
+      hint: "layover doctor says to whom it belongs. To carry on its runs here: layover adopt",
     });
   }
   if (json) printJson({ outcome, ...ours });

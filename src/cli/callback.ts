@@ -17,14 +17,14 @@ interface Options {
 export const callback = new Command("callback")
   .summary("gives the link of a callback, or answers it")
   .description(
-    "Says what became of a callback that a run waits for, and writes the link that answers it to stdout. Or answers it. The key needs the scope callbacks.",
+    "Writes the link to a callback of a run to stdout. Whoever opens the link may answer it. Once it is answered, says how. With --resolve or --reject, answers it at once. The key needs the scope callbacks.",
   )
-  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
+  .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
   .argument(
     "<name>",
-    "of the callback; its place, as layover show has it, where the run waits for several of that name",
+    "the callback's name; if the run waits for several of that name, the place that layover show tells",
   )
-  .option("--resolve <json>", "answer it: as it stands, or @FILE, or - for stdin")
+  .option("--resolve <json>", "answer it with this JSON; @FILE reads it from a file, - from stdin")
   .option("--reject <reason>", "reject it, and say why")
   .option("--json", "answer as JSON")
   .addHelpText(
@@ -36,7 +36,7 @@ export const callback = new Command("callback")
   )
   .action(async (run: string, name: string, { resolve, reject, json }: Options) => {
     if (resolve !== undefined && reject !== undefined) {
-      throw new UsageError("--resolve and --reject are given both.", { hint: "Give one: the first answer counts." });
+      throw new UsageError("Both --resolve and --reject are given.", { hint: "Give one: the first answer counts." });
     }
     const value = resolve === undefined ? undefined : await jsonArgument(resolve, "--resolve");
     const ask = async ({ api, client }: Deployment, named: RunName): Promise<unknown> => {

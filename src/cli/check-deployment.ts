@@ -120,7 +120,7 @@ function whyRefused(
   if (itsEnvironment !== environment()) {
     return {
       says: `The key ${name} is for the environment "${itsEnvironment}", and LAYOVER_ENVIRONMENT says "${environment()}".`,
-      todo: "Put LAYOVER_ENVIRONMENT right, or make a key for it: layover keys create NAME --scopes …",
+      todo: "Correct LAYOVER_ENVIRONMENT, or make a key for that environment: layover keys create NAME --scopes …",
     };
   }
   if (secrets === undefined) {
@@ -136,7 +136,7 @@ function whyRefused(
     };
   }
   return {
-    says: `The deployment does not let the key ${name} in, though it is signed with this LAYOVER_SECRET: it has another one, or another namespace or environment.`,
+    says: `The deployment does not let the key ${name} in, although it is signed with this LAYOVER_SECRET. The deployment has another secret, namespace or environment.`,
     todo: "Give the deployment this LAYOVER_SECRET, LAYOVER_NAMESPACE and LAYOVER_ENVIRONMENT, or make a key with its own.",
   };
 }

@@ -52,26 +52,26 @@ export function checkEnvironment({ environment, otherNamespaces, hasRuns }: Diag
   const problem = (says: string, todo: string): Check => ({ about, level: "problem", says, todo, facts });
   if (name !== here.environment) {
     return problem(
-      `The namespace ${namespace} belongs to the environment "${name}", and LAYOVER_ENVIRONMENT says "${here.environment}": that one carries nothing out here.`,
-      `Set LAYOVER_ENVIRONMENT to ${name}; or, if its runs are to change hands: layover adopt`,
+      `The namespace ${namespace} belongs to the environment "${name}", but LAYOVER_ENVIRONMENT says "${here.environment}". That environment carries nothing out here.`,
+      `Set LAYOVER_ENVIRONMENT to ${name}. Or give its runs to the other environment: layover adopt`,
     );
   }
   if (isSameDatabase === false) {
     return problem(
-      `The namespace ${namespace} belongs to another database, and this one is a copy of it, or was restored or upgraded: nothing is carried out in it.`,
-      "If its runs are to go on here, and nowhere else: layover adopt",
+      `The namespace ${namespace} belongs to another database, and this one is a copy of it, or was restored or upgraded. Nothing is carried out here.`,
+      "To carry on its runs here, and nowhere else: layover adopt",
     );
   }
   const isKnown = addresses.includes(here.endpoint);
   if (!isKnown && isSameDatabase === null) {
     return problem(
-      `The namespace ${namespace} belongs to the database at ${endpoint}, and DATABASE_URL leads to ${here.endpoint}: as long as nothing more is known, that is a copy, in which nothing is carried out.`,
-      `If the copy's runs are to go on here: layover adopt. If it is the same database by another address, use the deployment's address, or tell it: layover doctor --endpoint ${endpoint}`,
+      `The namespace ${namespace} belongs to the database at ${endpoint}, but DATABASE_URL leads to ${here.endpoint}. That may be a copy, so nothing is carried out there.`,
+      `If it is a copy, and its runs are to be carried on there: layover adopt. If it is the same database, use the deployment's address, or name it: layover doctor --endpoint ${endpoint}`,
     );
   }
   if (!isKnown) {
     return problem(
-      `The database is the right one, and is known at ${addresses.join(", ")}. DATABASE_URL leads to it by ${here.endpoint}, from where nothing is carried out.`,
+      `The database is the right one, and is known at ${addresses.join(", ")}. DATABASE_URL has another address, ${here.endpoint}, from which nothing is carried out.`,
       "If a deployment uses that address: layover adopt --address. If only you do, name the deployment's: layover doctor --endpoint " +
         endpoint,
     );

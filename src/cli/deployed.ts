@@ -32,7 +32,7 @@ that tick happens at once.`,
     "id of the build, as its host has it; LAYOVER_DEPLOYMENT, or a digest of the handlers, if left out",
   )
   .option("--name <name>", "name of the host: what its option deploymentName says", "node")
-  .option("--endpoint <host/database>", "what the deployment calls this database, where its address is another one")
+  .option("--endpoint <host/database>", "the deployment's address of this database, if it differs from DATABASE_URL")
   .option("--json", "answer as JSON")
   .addHelpText(
     "after",
@@ -52,7 +52,7 @@ that tick happens at once.`,
     const { outcome } = await withDatabase(({ calls }) => calls.noteDeployment(call), { endpoint });
     if (outcome === "wrong_environment") {
       throw new UsageError(`Nothing was noted: this database does not belong to "${environment()}" at this address.`, {
-        hint: "layover doctor says whose it is. If the deployment calls it otherwise: --endpoint HOST/DATABASE",
+        hint: "layover doctor says to whom it belongs. If the deployment knows it at another address: --endpoint HOST/DATABASE",
       });
     }
     if (setting("LAYOVER_KEY") !== undefined) await withDeployment(({ client }) => client.wake());

@@ -12,7 +12,7 @@ import { UsageError } from "./usage-error.ts";
 
 /** For whoever has no LAYOVER_KEY. */
 export const keyHint =
-  "Make one of it: layover keys create NAME --scopes start,read,signal,callbacks. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (One of layover dev is found by itself, in its folder.)";
+  "Make a key: layover keys create NAME --scopes start,read,signal,callbacks. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (In the folder of layover dev, its own key is found by itself.)";
 
 export interface Deployment {
   readonly api: Api;

@@ -70,7 +70,7 @@ function noteWait(): (wait: Wait) => void {
 function shownWait({ reason, file, blockers, pauseMs }: Wait): string {
   const who = blockers.map((blocker) => shownBlocker(blocker, reason)).join(", ");
   if (reason === "migrating")
-    return `Another migrate of this database is under way${who && `: ${who}`}. It is waited for.`;
+    return `Another migrate of this database is under way${who && `: ${who}`}. Waiting for it.`;
   const by = who === "" ? "by transactions that have ended since" : `by ${who}`;
   return `${file} needs a lock that is held ${by}. Next try in ${pauseMs / 1000} s; runs go on meanwhile.`;
 }

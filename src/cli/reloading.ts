@@ -60,7 +60,7 @@ export async function serveReloading(module: string | undefined, options: DevOpt
     child = undefined;
     const isOver = isEnding || (!hasChanged && (!hasServed || code === 0 || signal !== null));
     if (isOver) process.exit(typeof code === "number" ? code : 1);
-    if (!hasChanged) note("It begins again when you change a file.");
+    if (!hasChanged) note("The server begins again when you change a file.");
     await change.promise;
   }
 }

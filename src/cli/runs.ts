@@ -37,13 +37,13 @@ export const runs = new Command("runs")
     const { cursor } = page;
     if (page.runs.length === 0) {
       if (cursor === undefined) return print(nothingFound({ ...filter, tags }));
-      return print(`None of the newest runs is one. Older ones: --cursor ${plain(cursor)}`);
+      return print(`None of the newest runs fits. To look at older ones: --cursor ${plain(cursor)}`);
     }
     const now = new Date();
     const ids = shownIds(page.runs.map(({ runId }) => runId));
     const rows = page.runs.map((run, index) => [ids[index] ?? run.runId, ...rowOf(run, now)]);
     print(table(columns, rows));
-    if (cursor !== undefined) print(`\nThere are more: --cursor ${plain(cursor)}`);
+    if (cursor !== undefined) print(`\nTo see more: --cursor ${plain(cursor)}`);
   });
 
 function nothingFound({ workflow, status, tags, cursor }: ListOptions): string {

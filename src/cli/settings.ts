@@ -29,7 +29,8 @@ export function loadSettings(): void {
     for (const [name, value] of Object.entries(variablesIn(file))) {
       if (process.env[name] !== undefined || value === undefined) continue;
       if (told === undefined || !belonging.includes(name)) process.env[name] = value;
-      else if (name === "LAYOVER_ENVIRONMENT") leftOut = `That of ${file} is left out, since ${told} is set elsewhere.`;
+      else if (name === "LAYOVER_ENVIRONMENT")
+        leftOut = `The LAYOVER_ENVIRONMENT in ${file} does not count, because ${told} is set elsewhere.`;
     }
   }
 }
@@ -41,7 +42,7 @@ function variablesIn(file: string): NodeJS.Dict<string> {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new UsageError(`The file ${file} cannot be read: ${reason}`, {
-      hint: "Put it right, or move it away.",
+      hint: "Correct the file, or move it away.",
       cause,
     });
   }
@@ -66,7 +67,7 @@ export function namespace(): string {
 export function environment(): string {
   const name = setting("LAYOVER_ENVIRONMENT");
   if (name !== undefined) return name;
-  if (leftOut !== undefined) note(`LAYOVER_ENVIRONMENT is taken for "${defaultEnvironment}". ${leftOut}`);
+  if (leftOut !== undefined) note(`The environment is taken to be "${defaultEnvironment}". ${leftOut}`);
   leftOut = undefined;
   return defaultEnvironment;
 }

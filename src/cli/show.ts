@@ -22,7 +22,7 @@ export const show = new Command("show")
   .description(
     "Shows a run: what it did, with every failed attempt, what it does now, and what it waits for until when.",
   )
-  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
+  .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
   .option(
     "--full",
     `values and errors as they are, stacks where the key has the scope admin, and up to ${mostRecords} records`,

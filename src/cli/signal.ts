@@ -15,7 +15,7 @@ interface Options {
 export const signal = new Command("signal")
   .summary("sends a run a signal")
   .description("Sends a run a signal, which it keeps until it takes it.")
-  .argument("<run>", "our id of it or a part of that, or WORKFLOW/ID by your own")
+  .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
   .argument("<name>", "of the signal")
   .option("--payload <json>", "as it stands, or @FILE, or - for stdin")
   .option("--dedupe-id <id>", "your own id of the signal: a second one with it is left out")

@@ -84,7 +84,7 @@ function startedIn(answer: unknown): Started {
     if (areTexts && typeof version === "number" && typeof isNew === "boolean")
       return { runId, workflow, version, isNew };
   }
-  throw new UsageError("What answered the start is no layover of this version.", {
+  throw new UsageError("The server that answered is no layover of this version.", {
     hint: "Look where LAYOVER_URL leads: layover doctor",
   });
 }

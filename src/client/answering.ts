@@ -89,7 +89,7 @@ export function unknownCallback(): LayoverError {
 /** Makes the error for a token that is too old. */
 export function endedLink(name: string): LayoverError {
   return new LayoverError("callback_expired", `the link to the callback ${JSON.stringify(name)} has ended`, {
-    hint: "Ask whoever sent it for a new one.",
+    hint: "Ask the sender for a new one.",
   });
 }
 

@@ -41,9 +41,9 @@ function translate(cause: QueryError): Error {
     case "LO006":
       return new LayoverError(
         "invalid_request",
-        "the runId is of a time more than a day ahead of the database's clock",
+        "the runId holds a time that is more than a day ahead of the database's clock",
         {
-          hint: "Set the clock of the machine that made it right, or leave the runId out.",
+          hint: "Correct the clock of the machine that made the runId, or leave the runId out.",
           details: { field: "runId" },
           cause,
         },
@@ -54,8 +54,8 @@ function translate(cause: QueryError): Error {
         cause,
       });
     case "LO007":
-      return new LayoverError("too_many_signals", "the run has not taken as many signals as it may keep", {
-        hint: "A run keeps 10,000 signals that it has not taken, of 16 MiB together. Send it again when some are taken.",
+      return new LayoverError("too_many_signals", "the run has too many signals that it has not taken", {
+        hint: "A run keeps 10,000 signals that it has not taken, or 16 MiB of them. Send this one again when the run has taken some.",
         details: { limit: 10_000, limitBytes: 16 * 1024 * 1024 },
         cause,
       });

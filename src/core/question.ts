@@ -14,7 +14,7 @@ export function checkQuestion({ title, text }: Question): Question {
   const size = new TextEncoder().encode(text).length;
   if (size > mostBytes) {
     throw new LayoverError("value_too_large", `the text of a callback is ${size} bytes long, more than ${mostBytes}`, {
-      hint: "Say it shorter: the text stands in the callback's URL. Put what is long into the message that you send.",
+      hint: "Shorten it: the text stands in the callback's URL. Put long texts into the message that you send.",
       details: { field: "text", limit: mostBytes, size },
     });
   }

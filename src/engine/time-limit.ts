@@ -44,7 +44,7 @@ export class TimeLimit {
   #late(): LayoverError {
     const { what, ms } = this.#options;
     return new LayoverError("no_answer", `${what} got no further within ${ms / 1_000} seconds`, {
-      hint: "It is tried again by itself. If it goes on, look at the way to the database, and at the database.",
+      hint: "It is tried again by itself. If this goes on, check the database and the network to it.",
     });
   }
 }

@@ -49,7 +49,7 @@ export async function authorize(
     const isGiven = request.headers.has("authorization");
     throw new LayoverError(
       "unauthorized",
-      isGiven ? "the API key does not count here" : "this request needs an API key",
+      isGiven ? "this server does not accept the API key" : "this request needs an API key",
       {
         hint: isGiven
           ? "It may be expired, damaged, of another namespace or environment, or signed with another secret. Make a new one with `npx layover keys`."

@@ -43,7 +43,7 @@ function announced({ method, headers }: Request): number | undefined {
 }
 
 function busy(limit: number): LayoverError {
-  return new LayoverError("busy", `this server is answering requests with ${limit} bytes of bodies already`, {
+  return new LayoverError("busy", `this server has no room for another body: it holds ${limit} bytes of them at most`, {
     hint: "Send the request again in some seconds. With the same ids nothing happens twice.",
     details: { limit },
   });

@@ -280,7 +280,7 @@ export class Neighbours {
 }
 
 function misdirected(): LayoverError {
-  return new LayoverError("misdirected", "this is another process than the one that the message is for", {
+  return new LayoverError("misdirected", "the message is for another process than this one", {
     hint: "The door of a process must lead to that process alone, not to a load balancer.",
   });
 }

@@ -101,6 +101,6 @@ export class Alarms {
 
 function noAnswer(): LayoverError {
   return new LayoverError("no_answer", `arming an alarm was not answered within ${armMs / 1_000} seconds`, {
-    hint: "Nothing was sent to the database. Try again; if it goes on, look at the platform that keeps the alarms.",
+    hint: "Nothing was sent to the database. Try again. If this goes on, check the platform that keeps the alarms.",
   });
 }

@@ -16,6 +16,6 @@ export function limited(dispatch: Dispatch, host: HostClock): Dispatch {
 
 function noAnswer(): LayoverError {
   return new LayoverError("no_answer", `a dispatch was not answered within ${dispatchMs / 1_000} seconds`, {
-    hint: "The next tick dispatches its turns again. If it goes on, look at the platform that carries dispatches.",
+    hint: "The next tick dispatches its turns again. If this goes on, check the platform that carries dispatches.",
   });
 }

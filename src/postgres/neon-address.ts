@@ -23,7 +23,7 @@ export function readNeonAddress(connectionString: unknown, fetchEndpoint?: strin
   const url = typeof connectionString === "string" ? parse(connectionString) : undefined;
   if (url === undefined) {
     throw refused(
-      "the connection string for neon() is none",
+      "neon() was given no valid connection string",
       "It reads postgresql://user:password@host/database; write %40 for @ in the password, %2F for /, %23 for #, %3F for ?.",
     );
   }

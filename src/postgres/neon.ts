@@ -29,7 +29,7 @@ const types = { getTypeParser: parserOf };
  * be closed.
  *
  * @param connectionString as Neon's console shows it, with the pooled host or without
- * @throws LayoverError `invalid_request` if it is no connection string, or `fetchEndpoint` is no address
+ * @throws LayoverError `invalid_request` if it is no connection string or leads to no host of Neon's, or if `fetchEndpoint` is no address
  * @example const query = neon(env.DATABASE_URL, { timeoutMs: 5_000 });
  */
 export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoint }: NeonOptions = {}): Query {

@@ -43,8 +43,8 @@ export function checkFit({ migration, breaking }: KnownSchema): void {
   if ((breaking ?? 0) <= newestMigration) return;
   throw new LayoverError(
     "wrong_schema",
-    `this database has migration ${breaking}, after which this version of layover does not work`,
-    { hint: "Deploy the newer version that brought it.", details: { needed: newestMigration } },
+    `this database has migration ${breaking}, with which this version of layover does not work`,
+    { hint: "Deploy the version of layover that has this migration.", details: { needed: newestMigration } },
   );
 }
 
@@ -57,7 +57,7 @@ export function otherFunctions({ functions }: KnownSchema): LayoverError | undef
     "wrong_schema",
     `this code is layover ${ownRelease}, and the functions in the database are of ${theirs}`,
     {
-      hint: "During a deploy that is as it should be. Otherwise run `npx layover migrate` of the newer release, and deploy that one everywhere.",
+      hint: "During a deploy this is normal. Otherwise run `npx layover migrate` of the newer release, and deploy that one everywhere.",
       details: { needed: ownRelease },
     },
   );

@@ -77,7 +77,7 @@ describe("layover callback", () => {
     const both = await other("approval", "--resolve", "1", "--reject", "no");
     expect(both).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^--resolve and --reject are given both\./),
+      stderr: expect.stringMatching(/^Both --resolve and --reject are given\./),
     });
 
     const ended = async (id: string) => {

@@ -161,7 +161,7 @@ describe("layover doctor", () => {
       ],
       [
         elsewhere,
-        'problem: The deployment does not let the key "ops" in, though it is signed with this LAYOVER_SECRET: it has another one',
+        'problem: The deployment does not let the key "ops" in, although it is signed with this LAYOVER_SECRET. The deployment has another secret',
       ],
       [
         { ...elsewhere, LAYOVER_SECRET: "" },
@@ -259,16 +259,18 @@ describe("layover doctor", () => {
         layover(["adopt"], { env }),
       ]);
       expect(other["environment"]).toBe(
-        'problem: The namespace "default" belongs to the environment "production", and LAYOVER_ENVIRONMENT says "default":' +
-          " that one carries nothing out here. → Set LAYOVER_ENVIRONMENT to production; or, if its runs are to change hands: layover adopt",
+        'problem: The namespace "default" belongs to the environment "production", but LAYOVER_ENVIRONMENT says "default".' +
+          " That environment carries nothing out here. → Set LAYOVER_ENVIRONMENT to production. Or give its runs to the other environment: layover adopt",
       );
       expect(copy["environment"]).toMatch(
-        /^problem: The namespace "default" belongs to the database at db\.example\.com\/shop, and DATABASE_URL leads to \S+: as long as nothing more is known, that is a copy, in which nothing is carried out\./,
+        /^problem: The namespace "default" belongs to the database at db\.example\.com\/shop, but DATABASE_URL leads to \S+\. That may be a copy, so nothing is carried out there\./,
       );
       expect(same["environment"]).toMatch(/^well: .* belongs to "production" at db\.example\.com\/shop/);
       expect(await layover(["adopt", "--address"], { env: production })).toMatchObject({
         status: 1,
-        stderr: expect.stringMatching(/^This is not known to be the database of the environment "production" at /),
+        stderr: expect.stringMatching(
+          /^Nothing was changed: this is not known to be the database of the environment "production" at /,
+        ),
       });
 
       const { host, pathname } = new URL(database.url);
@@ -294,7 +296,7 @@ Nothing was changed. If that is meant: layover adopt --yes
       const { host, pathname } = new URL(database.url);
       const endpoint = `${host.replace(/:\d+$/, "")}${pathname}`;
       expect((await report(env, ...moved))["environment"]).toBe(
-        `problem: The database is the right one, and is known at ${endpoint}. DATABASE_URL leads to it by db.internal/shop, from where nothing is carried out. ` +
+        `problem: The database is the right one, and is known at ${endpoint}. DATABASE_URL has another address, db.internal/shop, from which nothing is carried out. ` +
           `→ If a deployment uses that address: layover adopt --address. If only you do, name the deployment's: layover doctor --endpoint ${endpoint}`,
       );
       expect(await layover(["adopt", "--address", ...moved], { env })).toEqual({
@@ -305,8 +307,8 @@ Nothing was changed. If that is meant: layover adopt --yes
       expect((await report(env, ...moved))["environment"]).toMatch(/^well: .* at \S+, db\.internal\/shop, since/);
       await database.query("update layover.environment set identity = 'another'");
       expect((await report(env))["environment"]).toBe(
-        'problem: The namespace "default" belongs to another database, and this one is a copy of it, or was restored or upgraded: nothing is carried out in it. ' +
-          "→ If its runs are to go on here, and nowhere else: layover adopt",
+        'problem: The namespace "default" belongs to another database, and this one is a copy of it, or was restored or upgraded. Nothing is carried out here. ' +
+          "→ To carry on its runs here, and nowhere else: layover adopt",
       );
       await layover(["adopt", "--yes"], { env });
       expect((await report(env))["environment"]).toMatch(/^well: /);

@@ -74,7 +74,7 @@ describe("layover keys", () => {
     const deployed = await create("deployed", env());
     expect(deployed.environment).toBeUndefined(); // it counts in the default one
     expect(deployed.stderr).toContain(
-      'LAYOVER_ENVIRONMENT is taken for "default". That of .dev.vars is left out, since LAYOVER_SECRET is set elsewhere.\n',
+      'The environment is taken to be "default". The LAYOVER_ENVIRONMENT in .dev.vars does not count, because LAYOVER_SECRET is set elsewhere.\n',
     );
     const named = await create("named", env({ LAYOVER_ENVIRONMENT: "production" }));
     expect(named.environment).toBe("production");

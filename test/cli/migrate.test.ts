@@ -81,7 +81,7 @@ describe("layover migrate", () => {
     await holder.query("commit");
     expect(await migrating).toMatchObject({
       status: 0,
-      stderr: `Another migrate of this database is under way: process ${rows[0].pid} (layover). It is waited for.\n`,
+      stderr: `Another migrate of this database is under way: process ${rows[0].pid} (layover). Waiting for it.\n`,
     });
   });
 

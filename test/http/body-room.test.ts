@@ -33,7 +33,7 @@ describe("the room for bodies", () => {
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await refused.json()).toMatchObject({
       code: "busy",
-      detail: "this server is answering requests with 1000 bytes of bodies already",
+      detail: "this server has no room for another body: it holds 1000 bytes of them at most",
     });
     expect((await test.app.request("/health")).status).toBe(200);
     const second = post(test, 400);

@@ -77,7 +77,7 @@ describe("a development server whose files change", { timeout: 60_000 }, () => {
   test("waits where the new code cannot be loaded, until it is put right", async () => {
     const server = await aServer();
     appendFileSync(join(folder, "price.ts"), "export const price = ;\n");
-    await server.untilSaid(/could not be loaded: [\s\S]*It begins again when you change a file\.\n/);
+    await server.untilSaid(/could not be loaded: [\s\S]*The server begins again when you change a file\.\n/);
     await expect(fetch(`${server.url}/health`)).rejects.toThrow();
     writeFileSync(join(folder, "price.new"), "export const price = 3;\n");
     renameSync(join(folder, "price.new"), join(folder, "price.ts")); // as many editors save

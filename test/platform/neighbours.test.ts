@@ -299,7 +299,7 @@ test("whom a message is not for refuses it, so that a load balancer passes for n
   const b = await aProcess("b", undefined, "balancer");
   await b.arm(noon + 2 * minuteMs);
   await pass(minuteMs);
-  expect(b.reports).toEqual([expect.stringContaining("this is another process than the one that the message is for")]);
+  expect(b.reports).toEqual([expect.stringContaining("the message is for another process than this one")]);
   expect(a.rings).toEqual([]);
 });
 

@@ -48,7 +48,7 @@ test("a process serves on a newer schema, unless that is one which older code do
   await database.query("update layover.migration set is_breaking = true where number = $1", [next]);
   await expect(start()).rejects.toMatchObject({
     code: "wrong_schema",
-    message: `this database has migration ${next}, after which this version of layover does not work`,
+    message: `this database has migration ${next}, with which this version of layover does not work`,
   });
 });
 

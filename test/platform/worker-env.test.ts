@@ -40,7 +40,7 @@ test.each<[string, Record<string, string | undefined>, string]>([
   [
     "a DATABASE_URL that is none",
     { DATABASE_URL: "http://hidden@host" },
-    "`database`: the connection string for neon() is none",
+    "`database`: neon() was given no valid connection string",
   ],
 ])(
   "with %s it is healthy and refuses who may not ask; who may reads nothing of why it fails",

@@ -45,7 +45,7 @@ describe("the connection string", () => {
     "hush-hush",
   ])("%s is refused before any statement, without being quoted", (connectionString) => {
     const refusal = refusalOf(connectionString);
-    expect(refusal).toMatchObject({ code: "invalid_request", message: "the connection string for neon() is none" });
+    expect(refusal).toMatchObject({ code: "invalid_request", message: "neon() was given no valid connection string" });
     expect(refusal.hint).toContain("postgresql://user:password@host/database");
     expect(inspect(refusal, { depth: 10, showHidden: true })).not.toContain("hush-hush");
   });
