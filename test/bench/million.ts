@@ -9,9 +9,10 @@ import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { Pool } from "pg";
 import { Calls } from "../../src/postgres/calls.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import type { PostgresVersion } from "../postgres/binaries.ts";
-import { freshDatabase } from "../postgres/fresh-database.ts";
+import { emptyDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
 import { quantile } from "./figures.ts";
 
@@ -70,9 +71,10 @@ const statuses = [
 
 /** Answers what each function took, in a database of its own on the server. */
 async function timeAmongAMillion(serverUrl: string): Promise<readonly EntryTime[]> {
-  const { url } = await freshDatabase(serverUrl);
+  const { url } = await emptyDatabase(serverUrl);
   const pool = new Pool({ connectionString: url, max: 1 });
   try {
+    await migrate(pool);
     await pool.query("alter system set autovacuum = off");
     await pool.query("select pg_reload_conf()");
     await pool.query(made);

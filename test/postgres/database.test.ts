@@ -22,6 +22,12 @@ describeEachPostgres("a test database", (database) => {
     expect(await database.query("select layover.now() is not null as is_known")).toEqual([{ is_known: true }]);
   });
 
+  test("refuses a state that breaks a rule", async () => {
+    const aRun = `insert into layover.run_state (run_id, namespace, status, last_record_at, ready_at)
+      values (gen_random_uuid(), 'default', 'running', now(), now())`;
+    await expect(database.pool.query(aRun)).rejects.toThrow("a_running_run_is_leased");
+  });
+
   test("is the same one for all tests of a file (first)", async () => {
     await database.pool.query("create table shared as select 1 as one");
   });

@@ -1,5 +1,6 @@
 /** Makes databases on any server, inside a test run or out of one. */
 import { createHash, randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { Client } from "pg";
 import { migrate, migrationSql } from "../../src/postgres/migrate.ts";
 
@@ -8,7 +9,12 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-/** A database in which layover is installed and nothing has happened. About 20 ms, on every version. */
+const rulesOfStates = readFileSync(new URL("rules-of-states.sql", import.meta.url), "utf8");
+
+/**
+ * A database in which layover is installed and nothing has happened. About 20 ms, on every version. It refuses a row that
+ * breaks one of {@link rulesOfStates}.
+ */
 export async function freshDatabase(serverUrl: string): Promise<FreshDatabase> {
   return await createDatabase(serverUrl, await template(serverUrl));
 }
@@ -28,7 +34,10 @@ function template(serverUrl: string): Promise<string> {
 }
 
 async function makeTemplate(serverUrl: string): Promise<string> {
-  const name = `layover_template_${createHash("sha256").update(migrationSql()).digest("hex").slice(0, 16)}`;
+  const name = `layover_template_${createHash("sha256")
+    .update(migrationSql() + rulesOfStates)
+    .digest("hex")
+    .slice(0, 16)}`;
   const server = new Client(serverUrl);
   await server.connect();
   try {
@@ -41,6 +50,7 @@ async function makeTemplate(serverUrl: string): Promise<string> {
       await client.connect();
       try {
         await migrate(client);
+        await client.query(rulesOfStates);
       } finally {
         await client.end();
       }

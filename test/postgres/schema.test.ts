@@ -26,9 +26,10 @@ function writtenDown(): string {
 
 if (process.env["UPDATE_SCHEMA"]) {
   describe("the schema", () => {
-    const database = testDatabase();
+    const database = testDatabase({ isEmpty: true });
 
     test("is written down anew", async () => {
+      await migrate(database.pool);
       writeFileSync(file, await dumpSchema(database.query));
       const source = readFileSync(fitFile, "utf8");
       const numbered = source.replace(/(newestMigration = )\d+/, `$1${migrationCount()}`);
@@ -37,11 +38,16 @@ if (process.env["UPDATE_SCHEMA"]) {
   });
 }
 
-describeEachPostgres("the schema", (database) => {
-  test("is as it is written down", async () => {
-    expect(await dumpSchema(database.query)).toBe(writtenDown());
-  });
-});
+describeEachPostgres(
+  "the schema",
+  (database) => {
+    test("is as it is written down", async () => {
+      await migrate(database.pool);
+      expect(await dumpSchema(database.query)).toBe(writtenDown());
+    });
+  },
+  { isEmpty: true },
+);
 
 describe("the schema", () => {
   const database = testDatabase({ isEmpty: true });
