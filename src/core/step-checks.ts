@@ -6,14 +6,14 @@ import { LayoverError } from "./errors.ts";
 
 /** @throws LayoverError `invalid_request` if it is no set of options, or has an option that the verb does not take */
 export function checkOptions(what: string, options: unknown, taken: readonly string[]): void {
-  const list = taken.map((option) => JSON.stringify(option)).join(", ");
+  const list = () => taken.map((option) => JSON.stringify(option)).join(", ");
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     const given = Array.isArray(options) ? "an array" : options === null ? "null" : `a ${typeof options}`;
-    throw invalid(`the options of ${what} are ${given}`, `Pass an object. It may have ${list}.`);
+    throw invalid(`the options of ${what} are ${given}`, `Pass an object. It may have ${list()}.`);
   }
   const unknown = Object.keys(options).find((option) => !taken.includes(option));
   if (unknown === undefined) return;
-  throw invalid(`${what} has no option ${JSON.stringify(unknown)}`, `Its options are ${list}.${nearest(unknown)}`);
+  throw invalid(`${what} has no option ${JSON.stringify(unknown)}`, `Its options are ${list()}.${nearest(unknown)}`);
 }
 
 /** The options that people know from other engines. */
