@@ -21,6 +21,7 @@ import { Writer } from "./codec-writer.ts";
 import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
 import { tooLarge } from "./unstorable.ts";
+import { utf8Size } from "./utf8-size.ts";
 
 export interface EncodeOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
@@ -43,7 +44,7 @@ export function encode(value: unknown, options: EncodeOptions = {}): string {
   const text = `1${new Writer(what, maxBytes, maxDepth).write(value)}`;
   // A UTF-16 unit is at most three bytes of UTF-8, so nearly every value is spared the count.
   if (text.length * 3 <= maxBytes) return text;
-  const size = new TextEncoder().encode(text).length;
+  const size = utf8Size(text);
   if (size > maxBytes) throw tooLarge(what, maxBytes, size);
   return text;
 }

@@ -5,6 +5,7 @@
 
 import { LayoverError } from "./errors.ts";
 import { defaultLimits } from "./limits.ts";
+import { utf8Size } from "./utf8-size.ts";
 
 /** The name of an environment that nobody named. */
 export const defaultEnvironment = "default";
@@ -40,8 +41,6 @@ export function checkStepName(name: unknown, what = "the step's name"): string {
   throw invalidName(checked, what, `contains "${sign}", which builds the paths of steps`);
 }
 
-const utf8 = new TextEncoder();
-
 /**
  * Answers `path` if Postgres can keep it in an index beside the run's id. An entry of an index holds 2,704 bytes at
  * most.
@@ -51,7 +50,7 @@ const utf8 = new TextEncoder();
 export function checkPath(path: string): string {
   const limit = defaultLimits.pathBytes;
   if (path.length * 3 <= limit) return path; // a UTF-16 unit takes three bytes at most
-  const size = utf8.encode(path).length;
+  const size = utf8Size(path);
   if (size <= limit) return path;
   const message = `the path of step ${JSON.stringify(path.slice(0, longestShown))}… is ${size} bytes long, more than ${limit}`;
   throw new LayoverError("invalid_name", message, {

@@ -2,6 +2,7 @@
 import { LayoverError } from "./errors.ts";
 import { checkName } from "./names.ts";
 import type { Question } from "./step.ts";
+import { utf8Size } from "./utf8-size.ts";
 
 const mostBytes = 1_000;
 
@@ -11,7 +12,7 @@ const mostBytes = 1_000;
  */
 export function checkQuestion({ title, text }: Question): Question {
   if (title !== undefined) checkName(title, "the title of a callback");
-  const size = new TextEncoder().encode(text).length;
+  const size = utf8Size(text ?? "");
   if (size > mostBytes) {
     throw new LayoverError("value_too_large", `the text of a callback is ${size} bytes long, more than ${mostBytes}`, {
       hint: "Shorten it: the text stands in the callback's URL. Put long texts into the message that you send.",

@@ -13,6 +13,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { toBase64Url } from "../core/base64.ts";
 import { LayoverError } from "../core/errors.ts";
+import { utf8Size } from "../core/utf8-size.ts";
 
 export type Purpose = "callback" | "api key" | "internal" | "arm";
 
@@ -84,7 +85,7 @@ function checkSecret(secret: string): Uint8Array {
 function bytesIn(secret: string): number {
   if (/^[0-9a-f]+$/i.test(secret)) return Math.floor(secret.length / 2);
   if (/^[A-Za-z0-9+/_-]+=*$/.test(secret)) return Math.floor((secret.replaceAll("=", "").length * 3) / 4);
-  return utf8ToBytes(secret).length;
+  return utf8Size(secret);
 }
 
 function invalidSecret(message: string): LayoverError {

@@ -13,6 +13,7 @@
  */
 import { isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
+import { utf8Size } from "../core/utf8-size.ts";
 import { type HostClock, hostClock, pause, within } from "../postgres/clock.ts";
 import { persist } from "./persist.ts";
 
@@ -61,8 +62,6 @@ const pausesMs = [200, 1_000];
 
 /** How long one try may take. The runtime waits 30 s for work under way, so it sees the end of three tries. */
 const sendMs = 8_000;
-
-const utf8 = new TextEncoder();
 
 export class QueueDispatch {
   readonly #options: QueueDispatchOptions;
@@ -155,7 +154,7 @@ function noAnswer(): Error {
 }
 
 function bytesOf({ body }: QueueMessage): number {
-  return utf8.encode(JSON.stringify(body)).byteLength + addedBytes;
+  return utf8Size(JSON.stringify(body)) + addedBytes;
 }
 
 function batchesOf(messages: readonly QueueMessage[]): readonly QueueMessage[][] {

@@ -12,6 +12,7 @@
  */
 import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
+import { utf8Size } from "../core/utf8-size.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 
 export interface SelfDispatchOptions {
@@ -37,8 +38,6 @@ const longestPauseMs = 10_000;
 
 /** That one request carries, however short they are. */
 const mostTurns = 200;
-
-const utf8 = new TextEncoder();
 
 export class SelfDispatch {
   readonly #options: SelfDispatchOptions;
@@ -170,5 +169,5 @@ function countWithin(mostBytes: number, turns: readonly TurnRef[]): number {
 
 /** As an item of a list. */
 function bytesOf(turn: TurnRef): number {
-  return utf8.encode(JSON.stringify(turn)).byteLength + 1;
+  return utf8Size(JSON.stringify(turn)) + 1;
 }
