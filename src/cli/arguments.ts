@@ -14,7 +14,7 @@ export function wholeNumberIn(text: string): number {
   throw new UsageError(`${JSON.stringify(text)} is not a whole number.`, { hint: "Write digits alone, such as 50." });
 }
 
-/** In milliseconds. @throws LayoverError `invalid_duration` */
+/** Reads a duration in milliseconds. @throws LayoverError `invalid_duration` */
 export function durationIn(text: string): number {
   return toMilliseconds(text);
 }

@@ -91,7 +91,7 @@ function isDevKey(key: string | undefined): boolean {
   return key !== undefined && key === devKey();
 }
 
-/** Even if it has expired. */
+/** Whether the key was signed with this secret, even if it has expired. */
 function isSigned(key: string, secrets: Secrets, namespace: string): boolean {
   return openApiKey(secrets, key, { namespace, environment: readApiKey(key)?.environment, nowMs: 0 }) !== undefined;
 }

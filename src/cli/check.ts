@@ -9,7 +9,7 @@ export interface Check {
   /** A sentence. */
   readonly says: string;
   readonly todo?: string | undefined;
-  /** For programs. */
+  /** The same as data, for programs. */
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 

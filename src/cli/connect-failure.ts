@@ -21,7 +21,7 @@ type Words = readonly [message: string, hint: string];
 const certificate =
   "If that is the server's own, name its authority in DATABASE_URL: ?sslmode=verify-full&sslrootcert=ca.pem";
 
-/** By the codes of Node, of OpenSSL and of Postgres. */
+/** The causes, by the codes of Node, of OpenSSL and of Postgres. */
 const causes: Readonly<Record<string, (target: Target, failure: Failure) => Words>> = {
   ECONNREFUSED: ({ host }) => [
     `Nothing listens at ${host}.`,

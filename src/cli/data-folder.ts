@@ -12,7 +12,7 @@ import { UsageError } from "./usage-error.ts";
 export interface DataFolder {
   readonly embedded: Embedded;
   readonly secret: string;
-  /** With every scope. The same at every start. */
+  /** A key with every scope. It is the same at every start. */
   readonly apiKey: string;
 }
 

@@ -77,7 +77,10 @@ async function connected(url: URL): Promise<Client> {
   }
 }
 
-/** To node-postgres these are the same, of which it warns at length whoever did not write `verify-full`. */
+/**
+ * Makes these modes one: to node-postgres they are the same, and it prints a long warning unless `verify-full` is
+ * written.
+ */
 function withPlainTls(url: URL): URL {
   const copy = new URL(url);
   const mode = copy.searchParams.get("sslmode") ?? "";

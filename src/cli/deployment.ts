@@ -10,7 +10,7 @@ import { note, plain } from "./screen.ts";
 import { apiKey, deploymentUrl, devKey } from "./settings.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** For whoever has no LAYOVER_KEY. */
+/** The advice for somebody who has no LAYOVER_KEY. */
 export const keyHint =
   "Make a key: layover keys create NAME --scopes start,read,signal,callbacks. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (In the folder of layover dev, its own key is found by itself.)";
 

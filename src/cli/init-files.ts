@@ -7,12 +7,12 @@ import { completedPackage, isOfModules } from "./init-package.ts";
 import { packageFolder } from "./own-package.ts";
 
 export interface ProjectFile {
-  /** With slashes, from the project's folder. */
+  /** The path from the project's folder, with slashes. */
   readonly path: string;
   readonly text: string;
   /** Answers the file that is there, with what it lacks. Without this, there must be none yet. */
   readonly completed?: (existing: string) => string;
-  /** What to look after where the one that is there stays. */
+  /** The advice, if a file is there already and stays. */
   readonly advice?: string;
   /** Whether only its owner may read it. */
   readonly isSecret?: boolean;
@@ -44,7 +44,7 @@ const tsconfig = `{
 const tsconfigAdvice =
   'functions/ needs in it: "module": "nodenext", "allowImportingTsExtensions": true, "noEmit": true';
 
-/** In the folder of what is copied, where the rest of the project is none of ES modules. */
+/** The file that makes the copied folder a package of ES modules, if the project is none. */
 const moduleMark: ProjectFile = {
   path: "functions/package.json",
   text: '{ "type": "module" }\n',

@@ -56,7 +56,10 @@ function begin(folder: string, hostName: HostName, host: Host): void {
   }
 }
 
-/** For package.json, and for what is deployed: of letters, digits and dashes, and never that of our own package. */
+/**
+ * Makes a name for package.json and for what is deployed. It has letters, digits and dashes, and is never that of our
+ * own package.
+ */
 function projectName(folder: string): string {
   const words =
     basename(resolve(folder))

@@ -5,7 +5,7 @@ import { exampleOf } from "./example-of.ts";
 
 export interface LineToTry {
   readonly purpose: string;
-  /** For a POSIX shell. Uses $KEY, $RUN and $URL. */
+  /** The command, for a POSIX shell. It uses $KEY, $RUN and $URL. */
   readonly command: string;
 }
 

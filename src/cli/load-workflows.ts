@@ -7,7 +7,7 @@ import type { Workflow } from "../core/contract.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface Loaded {
-  /** From the working directory. */
+  /** The file's path from the working directory. */
   readonly file: string;
   readonly workflows: readonly Workflow[];
 }

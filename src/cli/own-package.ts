@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { textsIn } from "./package-texts.ts";
 
-/** As far above `src/cli` as above `dist/cli`. */
+/** The folder of this package. It is as far above `src/cli` as above `dist/cli`. */
 export const packageFolder = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The range to ask for of a package that goes with this version of layover, or of layover itself. */

@@ -16,7 +16,7 @@ export interface Column {
 export interface Cell {
   readonly text: string;
   readonly style?: ((text: string) => string) | undefined;
-  /** In the last column: goes on in further lines, rather than being cut off. */
+  /** Whether the last column goes on in further lines, instead of being cut off. */
   readonly wraps?: boolean;
 }
 
@@ -41,7 +41,7 @@ export function endQuietly(): void {
   }
 }
 
-/** To stderr, beside what the command was asked for: lines without colours. */
+/** Writes lines without colours to stderr. They are not what the command was asked for. */
 export function note(text: string): void {
   console.error(printableLines(text));
 }
@@ -49,7 +49,7 @@ export function note(text: string): void {
 /** What JSON leaves as it is, and a terminal obeys or hides. */
 const unescaped = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Of values as they come out of the codec, too. */
+/** Writes JSON. It also takes values of the codec that JSON does not have. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(toJson(value) ?? null, null, 2).replace(unescaped, escaped));
 }

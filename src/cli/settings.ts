@@ -81,7 +81,7 @@ export function deploymentUrl(): string {
   return setting("LAYOVER_URL") ?? defaultUrl;
 }
 
-/** With that of `layover dev` in this folder, where it is a local deployment that is asked. */
+/** The API key. In the folder of `layover dev`, a command that asks a local deployment may use the key of that server. */
 export function apiKey(): string | undefined {
   return setting("LAYOVER_KEY") ?? devKey();
 }

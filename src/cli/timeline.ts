@@ -48,7 +48,7 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   return earlier + table(columns, rows, width).split("\n").slice(1).join("\n");
 }
 
-/** Without titles: the lines speak for themselves. */
+/** The columns. They have no titles, since the lines need none. */
 const columns = [
   { title: "", isWhole: true },
   { title: "", isWhole: true },

@@ -30,7 +30,7 @@ export function moment(date: Date, now: Date): string {
   return `${fromNow(date, now)} (${clockTime(date)})`;
 }
 
-/** Without milliseconds where there are seconds. */
+/** Shows a length of time. It leaves out milliseconds if there are seconds. */
 export function lasting(ms: number): string {
   return formatDuration(ms < 1_000 ? ms : ms - (ms % 1_000));
 }

@@ -12,7 +12,7 @@ import { digestOfSent } from "./sent.ts";
 export interface CallbackView {
   readonly workflow: string;
   readonly version: number;
-  /** In the contract. */
+  /** The callback's name in the contract. */
   readonly name: string;
   readonly status: Exclude<CallbackState["outcome"], "unknown">;
   readonly deadline: Date | undefined;

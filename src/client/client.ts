@@ -51,7 +51,7 @@ export interface ClientOptions {
   readonly dispatch: Dispatch;
   /** Has a tick happen now. */
   readonly wake: () => Promise<void>;
-  /** Without it this client answers no callbacks. */
+  /** Opens a callback's token. Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;
   /** Makes the links to callbacks. Without it this client makes none. */
   readonly sealCallback?: SealCallback | undefined;

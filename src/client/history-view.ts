@@ -80,7 +80,7 @@ export interface HistoryView {
   readonly pending: readonly PendingView[];
 }
 
-/** Such as a list of 10,000 steps has. All records together are at most 16 MiB, as that is what a history may hold. */
+/** How many records a page has by default. All records together are at most 16 MiB, the limit of a history. */
 const usualRecords = 100;
 const mostRecords = 1_000;
 const lastPosition = 1_000_000_000;

@@ -17,7 +17,7 @@ export interface ListOptions {
   readonly tags?: Readonly<Record<string, string>> | undefined;
   /** Up to 200. Default: 50. */
   readonly limit?: number | undefined;
-  /** Of the page before. */
+  /** The `cursor` of the page before. */
   readonly cursor?: string | undefined;
 }
 

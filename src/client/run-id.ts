@@ -14,7 +14,7 @@ export function knownRunId(runId: string): string {
   throw unknownRun({ runId });
 }
 
-/** Of a run that is to be. @throws LayoverError `invalid_request` */
+/** Checks the id of a run that is to be started. @throws LayoverError `invalid_request` */
 export function checkRunId(runId: string): string {
   if (uuid.test(runId) && runId[14] === "7") return runId.toLowerCase();
   throw new LayoverError("invalid_request", "the runId is not a uuid of version 7", {

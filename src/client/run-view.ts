@@ -65,7 +65,7 @@ export interface RunView {
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;
-  /** Of the turn under way: if it ends without a word, another one begins then. */
+  /** When the lease of the turn under way ends. If its process has died, another turn begins then. */
   readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
   /** Names of signals that the run has closed: it takes no more of them. */

@@ -17,7 +17,7 @@ export interface WaitOptions {
 export interface SignalOptions {
   /** A second signal of that name and dedupeId to the run is left out. */
   readonly dedupeId?: string | undefined;
-  /** Of this sending (a uuid), made by you: sending again with it does nothing. */
+  /** Id of this sending (a uuid), made by you. Sending again with the same id does nothing. */
   readonly signalId?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export class Run<C extends Contract> {
     return this.#client.get(this.runId);
   }
 
-  /** What it did and what it waits for; of its records a page at a time. @throws LayoverError `unknown_run` */
+  /** What the run did and what it waits for. Its records come a page at a time. @throws LayoverError `unknown_run` */
   history(options: HistoryOptions = {}): Promise<HistoryView> {
     return this.#client.history(this.runId, options);
   }

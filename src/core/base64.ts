@@ -1,6 +1,6 @@
 /** Bytes as text (RFC 4648 §4 and §5). Hosts do not all have `Uint8Array.prototype.toBase64` yet. */
 
-/** In pieces, since a call takes only so many arguments. */
+/** Makes base64. It works in pieces, since a call takes only so many arguments. */
 export function toBase64(bytes: Uint8Array): string {
   const piece = 8_192;
   let binary = "";
@@ -16,7 +16,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** For URLs, without padding. */
+/** Makes base64 for URLs, without padding. */
 export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }

@@ -12,7 +12,7 @@ export function readTagged(json: string, longestBigint: number): unknown {
   return json.includes('"$"') ? replaceTags(parsed, longestBigint) : parsed;
 }
 
-/** Without recursion, since a text may be nested deeper than the stack is. */
+/** Replaces tags. It does not recurse, since a text may be nested deeper than the stack is. */
 function replaceTags(parsed: unknown, longestBigint: number): unknown {
   const root = { value: parsed };
   const places: [holder: Record<string, unknown>, key: string][] = [[root, "value"]];

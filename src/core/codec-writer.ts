@@ -11,10 +11,10 @@ import { tooDeep, tooLarge, unreadable, unstorable, unstorableCycle } from "./un
 
 /** An object or array that is being written. */
 interface Container {
-  /** What stands in the value; `content` is what is written for it: itself, or a Map's entries. */
+  /** The object in the value. `content` is what is written for it: the object itself, or a Map's entries. */
   readonly source: object;
   readonly content: object;
-  /** None for an array. */
+  /** The keys of an object. Undefined for an array. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   /** How many members were begun. */
@@ -27,7 +27,7 @@ export class Writer {
   readonly #maxBytes: number;
   readonly #maxDepth: number;
   #text = "";
-  /** From the outermost to the innermost. */
+  /** The containers that are being written, from the outermost to the innermost. */
   readonly #containers: Container[] = [];
 
   constructor(what: string, maxBytes: number, maxDepth: number) {
@@ -154,7 +154,7 @@ export class Writer {
     if (size > this.#maxBytes * 4) throw tooLarge(this.#what, this.#maxBytes, size, true);
   }
 
-  /** Where the present value is. */
+  /** The path of the present value. */
   #path(): readonly PropertyKey[] {
     return this.#containers.map(({ keys, begun }) => keys?.[begun - 1] ?? begun - 1);
   }

@@ -12,7 +12,7 @@ export interface ErrorValue {
   readonly stack?: string;
   /** The error's own `data` if it has one, otherwise its further properties. */
   readonly data?: unknown;
-  /** Such as Node's "ECONNREFUSED" or Postgres' "23505". */
+  /** The error's own code, such as Node's "ECONNREFUSED" or Postgres' "23505". */
   readonly code?: string;
   readonly cause?: ErrorValue;
 }

@@ -17,7 +17,7 @@ export const errorCodes = {
   not_found: 404,
   unknown_workflow: 404,
   unknown_run: 404,
-  /** Also for a token that is malformed or forged: a stranger learns nothing from the difference. */
+  /** A callback that is not known. A malformed or forged token gets the same code, so a stranger learns nothing. */
   unknown_callback: 404,
   method_not_allowed: 405,
   run_over: 409,

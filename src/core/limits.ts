@@ -1,12 +1,12 @@
 /** What one value, name, duration or history may measure. Units stand in the names. */
 export const defaultLimits = {
-  /** Of one input, result, signal or error, as stored text in UTF-8. */
+  /** The most bytes of one input, result, signal or error, as stored text in UTF-8. */
   valueBytes: 1024 * 1024,
   /** How many objects and arrays may lie within each other. A Map counts as the array of its entries. */
   valueDepth: 1_000,
   historyRecords: 10_000,
   historyBytes: 16 * 1024 * 1024,
-  /** In characters as Postgres counts them: code points. */
+  /** The most characters of a name, as Postgres counts them: code points. */
   nameLength: 200,
   /** The most bytes of a step's name together with the names of all scopes around it, in UTF-8. */
   pathBytes: 2_000,

@@ -25,7 +25,7 @@ export interface OfferedAnswer {
   readonly answeredAt: number;
 }
 export interface Offers {
-  /** Not taken yet, in order of arrival. */
+  /** The signals that were not taken yet, in order of arrival. */
   readonly signals: readonly OfferedSignal[];
   /** Names of which more may have come than the claim offered. */
   readonly cutShort: ReadonlySet<string>;

@@ -13,7 +13,7 @@ export interface RetryPolicy {
   readonly maxAttempts?: number;
   /** The longest pause after the first failure. Default 1 s. */
   readonly delay?: Duration;
-  /** By how much each further pause is longer than the one before. Default 2; 1 keeps it constant. */
+  /** The factor by which each pause is longer than the one before. 1 keeps the pause constant. Default: 2. */
   readonly backoff?: number;
   /** No pause is longer than this. Default 5 min. */
   readonly maxDelay?: Duration;

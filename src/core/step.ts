@@ -74,7 +74,7 @@ export interface Question {
 
 /** A callback that an outside system may answer once. */
 export interface Callback<Answer> {
-  /** Where to POST the answer. Secret: who has it can answer. */
+  /** The URL to POST the answer to. It is secret: whoever has it can answer. */
   readonly url: string;
   readonly token: string;
   wait(options: NullableWait): Promise<Answer | null>;
@@ -117,7 +117,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
     options?: StepOptions,
   ): Promise<Result>;
-  /** Nothing runs meanwhile. Up to 10 years. @example await step.sleep("cool off", "1 hour"); */
+  /** Waits up to 10 years. Nothing runs meanwhile. @example await step.sleep("cool off", "1 hour"); */
   sleep(name: string, duration: Duration): Promise<void>;
   /** A number is epoch milliseconds; the past is now. @example await step.sleepUntil("due", input.dueAt); */
   sleepUntil(name: string, instant: Date | number): Promise<void>;
@@ -218,7 +218,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
 }
 
 export interface StepOptionsOfAnnouncement {
-  /** For the step that announces. */
+  /** The retries of the step that announces. */
   readonly retry?: RetryPolicy;
 }
 

@@ -165,7 +165,7 @@ function timeOf(after: unknown): RetryTime {
   });
 }
 
-/** Not as a member `[symbol]`: bundlers keep such a class also where nobody uses it, as if that had an effect. */
+/** Marks an error. A member `[symbol]` of the class would not do: bundlers keep such a class even if nobody uses it. */
 function mark(error: Error, symbol: symbol): void {
   Object.defineProperty(error, symbol, { value: true });
 }

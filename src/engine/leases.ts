@@ -10,7 +10,7 @@ import type { Gate } from "./gate.ts";
 
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
-  /** Who holds it; the next turn of the same run goes on with a token of its own. */
+  /** The turn and its token. The next turn of the same run goes on with a token of its own. */
   turn: RenewTurn;
   isLost = false;
   /** The contract of its run, once that is known. */

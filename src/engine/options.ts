@@ -95,7 +95,7 @@ export interface EngineOptions {
   readonly host?: HostClock | undefined;
   /** Resolves when microtasks are drained and one macrotask has passed. Default `setImmediate`. */
   readonly atRest?: (() => Promise<void>) | undefined;
-  /** In [0, 1), for jitter. */
+  /** Draws a number in [0, 1), for jitter. */
   readonly random?: (() => number) | undefined;
   /** Makes leases; a fresh uuid at each call. */
   readonly newToken?: (() => string) | undefined;

@@ -3,7 +3,7 @@ import type { Workflow } from "../core/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 
 export class Registry {
-  /** As claims name them: the versions of each workflow. */
+  /** The versions of each workflow, in the form that claims need. */
   readonly versions: Readonly<Record<string, readonly number[]>>;
   readonly #workflows = new Map<string, Workflow>();
 

@@ -1,4 +1,4 @@
-/** Who may do what. Judged before any SQL, and before the body is read. */
+/** Decides who may do what, before any SQL, and before the body is read. */
 import { LayoverError } from "../core/errors.ts";
 import { openApiKey, type Scope } from "./api-key.ts";
 import type { Secrets } from "./secrets.ts";
@@ -6,7 +6,7 @@ import type { Secrets } from "./secrets.ts";
 /** Someone who may use the API, and what for. */
 export interface Caller {
   readonly name: string;
-  /** Of an API key, which may be revoked: every statement of this caller looks (see calls.ts). */
+  /** Id of the API key. It may be revoked, so every statement of this caller checks it (see calls.ts). */
   readonly keyId?: string | undefined;
   readonly scopes: readonly Scope[];
 }

@@ -19,7 +19,7 @@ export type Outcome =
 /** Too many requests; and what gateways, and layover itself, say of a server or database that is not there just now. */
 const passing = [429, 502, 503, 504];
 
-/** As deep as a value and the views around it can be in the codec: each of their levels may take three. */
+/** The deepest nesting of an answer. Each level of a value, and of the views around it, may take three in the codec. */
 const mostLevels = (defaultLimits.valueDepth + 10) * 3;
 /** A bigint takes time by the square of its digits; one of layover's fits into a value. */
 const longestBigint = defaultLimits.valueBytes;

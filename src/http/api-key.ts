@@ -19,7 +19,7 @@ export interface ApiKey {
   readonly namespace: string;
   /** The environment that it is for. Undefined: every environment accepts it. */
   readonly environment: string | undefined;
-  /** Whose key it is. */
+  /** The name of the key's owner. */
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly expiresAt: Date | undefined;
@@ -35,7 +35,7 @@ export interface ApiKeyOptions {
   readonly expiresAt?: Date | undefined;
 }
 
-/** As it stands in a key. */
+/** The content of a key. */
 interface Payload {
   readonly v: number;
   readonly id: string;

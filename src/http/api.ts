@@ -17,7 +17,7 @@ import { type Outcome, outcomeOf, textOf } from "./api-answer.ts";
 import { problemType, valueType } from "./media-type.ts";
 
 export interface ApiOptions {
-  /** Where layover is mounted, with its prefix: `https://example.com/layover`. In a browser also `/layover`. */
+  /** The address of layover, with its prefix: `https://example.com/layover`. In a browser `/layover` will do. */
   readonly url: string | URL;
   /**
    * `lok_…`. Not in a page, where everybody can read it: there leave it out and have cookies tell who calls (see
@@ -33,7 +33,9 @@ export interface ApiOptions {
    * doubling up to 10 s. A `Retry-After` is kept to, up to a minute.
    */
   readonly retry?: RetryPolicy | undefined;
-  /** Of one attempt. Default: 30 s. Timers know no more than 24 days, so a longer one counts as that. */
+  /**
+   * The time limit of one attempt. Default: 30 s. Timers know no more than 24 days, so a longer one counts as 24 days.
+   */
   readonly timeout?: Duration | undefined;
   readonly host?: HostClock | undefined;
 }

@@ -35,7 +35,7 @@ export interface AppOptions {
   readonly namespace: string;
   /** The environment of this server. A key that names another one is refused. */
   readonly environment?: string | undefined;
-  /** Who calls. Default: whoever has an API key (see api-key.ts). */
+  /** Finds out who calls. Default: whoever has an API key (see api-key.ts). */
   readonly authenticate?: Authenticate | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /** How many bytes of bodies are held in memory at once. Default: 32 MiB. */
@@ -48,7 +48,7 @@ export interface AppOptions {
   readonly onError?: ((error: unknown, request: Request) => void) | undefined;
 }
 
-/** Of a body beside the value in it. */
+/** How many bytes a body may have besides the value in it. */
 const slackBytes = 64 * 1024;
 
 /** How many lists and histories are read at once. A pool of node-postgres has ten connections by default. */

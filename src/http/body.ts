@@ -33,7 +33,7 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** Of one object or array: its tag's object, and that of an own key `$`. */
+/** How many levels one object or array may take: its own, that of its tag, and that of an own key `$`. */
 const mostLevels = 3;
 const longestBigint = 10_000;
 

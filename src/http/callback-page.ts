@@ -69,7 +69,7 @@ export interface AskPage {
   readonly callback: Pick<CallbackView, "name" | "workflow" | "version" | "title" | "text"> & {
     readonly deadline?: Date | undefined;
   };
-  /** Where the forms are sent, relative to the page. */
+  /** The address that the form is sent to, relative to the page. */
   readonly resolveAction: string;
   readonly rejectAction: string;
   /** The fields to fill in. Undefined: the answer is written as JSON. */

@@ -4,7 +4,7 @@ import { LayoverError } from "../core/errors.ts";
 import { shorten } from "./fields.ts";
 
 export class Contracts {
-  /** Of each name the versions, newest first. */
+  /** The versions of each name, newest first. */
   readonly #byName: ReadonlyMap<string, readonly Contract[]>;
 
   constructor(contracts: readonly Contract[]) {
@@ -30,7 +30,10 @@ export class Contracts {
     });
   }
 
-  /** For a run of a version that may be gone from here: then what the newest takes. @throws LayoverError `unknown_workflow` */
+  /**
+   * Finds the contract of a run. If its version is gone from here, answers the newest. @throws LayoverError
+   * `unknown_workflow`
+   */
   closest(name: string, version: number): Contract {
     return this.find(name, version) ?? this.newest(name);
   }

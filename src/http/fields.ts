@@ -26,7 +26,7 @@ export function optionalNumber(body: Body, field: string): number | undefined {
   throw invalidField(field, `is ${kindOf(value)}, not a number`, "Leave the quotes away.");
 }
 
-/** In milliseconds. */
+/** Reads a duration, in milliseconds. */
 export function optionalDuration(body: Body, field: string): number | undefined {
   const value = body[field] ?? undefined;
   if (value === undefined) return undefined;
@@ -51,7 +51,7 @@ export function optionalTexts(body: Body, field: string): Readonly<Record<string
   throw invalidField(field, "is not an object of texts", 'Write it as { "customer": "c1" }.');
 }
 
-/** Of a query: the first, where there are several. */
+/** Reads a number from a query. If there are several, it takes the first. */
 export function queryNumber(query: URLSearchParams, field: string): number | undefined {
   const text = query.get(field);
   if (text === null) return undefined;
@@ -73,7 +73,10 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value === "string" ? "text" : typeof value}`;
 }
 
-/** Not an array; nor, in a body in the codec, a Map or an Error, whose fields are not what they seem. */
+/**
+ * Whether it is a plain object. Arrays are none. A body in the codec may also hold a Map or an Error; these are none
+ * either.
+ */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return Object.prototype.toString.call(value) === "[object Object]";
 }

@@ -186,7 +186,7 @@ function runPath(runId: string): string {
   return `/v1/runs/${knownRunId(runId)}`;
 }
 
-/** Of a whole URL only the token counts: requests go where this client's url says. */
+/** Makes the path of a callback. Only the token of a whole URL counts, since requests go to this client's own url. */
 function callbackPath(tokenOrUrl: string): string {
   const token = callbackTokenIn(tokenOrUrl);
   if (/^[\w-]+\.[\w-]+$/.test(token)) return `/callbacks/${token}`;

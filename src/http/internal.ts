@@ -28,7 +28,7 @@ export interface TurnsMessage {
  */
 const mostBytes = 64 * 1024;
 
-/** Of `turns`, as JSON in UTF-8. What a message holds besides is some 50 bytes. */
+/** The most bytes of `turns` as JSON in UTF-8. The rest of a message takes some 50 bytes. */
 export const mostTurnsBytes = mostBytes - 1_024;
 
 export function turnsRequest(message: TurnsMessage, signing: Signing): RequestInit {

@@ -1,7 +1,7 @@
 /** How deep a JSON text is, before anything recurses into it. */
 import { LayoverError } from "../core/errors.ts";
 
-/** Of the objects that a body puts around a value, as in `{ "input": … }`. */
+/** How many objects a body puts around a value, as in `{ "input": … }`, at most. */
 const around = 2;
 
 /** @throws LayoverError `too_deep` */
@@ -20,7 +20,7 @@ export function checkDepth(json: string, what: string, limit: number): void {
   }
 }
 
-/** By hand: a regular expression would read the rest again from each quote of a text that never ends. */
+/** Finds the end of a text. A regular expression would read the rest again from each quote if the text never ends. */
 function endOfText(json: string, start: number): number {
   let index = start + 1;
   while (index < json.length && json[index] !== '"') index += json[index] === "\\" ? 2 : 1;

@@ -4,7 +4,7 @@ import type { Scope } from "./api-key.ts";
 /** A request on its way to the one who answers it. */
 export interface Visit {
   readonly request: Request;
-  /** In the hands of whoever calls: it refuses once their API key is revoked. */
+  /** The client, on behalf of the caller. It refuses once the caller's API key is revoked. */
   readonly client: Client;
   /** Decoded parts of the path. */
   param(name: string): string;
@@ -16,7 +16,7 @@ export interface Visit {
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** What an API key needs for it. Without: anyone may come. */
+  /** The scope that an API key needs. Left out: no key is needed. */
   readonly scope?: Scope;
   /** The scope that is needed as well if the query has `wait`: the answer then holds the run's result. */
   readonly scopeToWait?: Scope;

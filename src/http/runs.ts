@@ -115,7 +115,7 @@ function endingOf({ status, result, error }: RunEnding): Partial<RunEnding> {
   return { status, result, error };
 }
 
-/** In milliseconds; a longer one counts as the longest. */
+/** How long to wait, in milliseconds. A longer wait counts as the longest that is allowed. */
 function waitOf(query: URLSearchParams): number | undefined {
   const text = query.get("wait");
   return text === null ? undefined : Math.min(toMilliseconds(text, { field: "wait" }), longestWaitMs);

@@ -44,7 +44,7 @@ export class Secrets {
     return macOf(key, text);
   }
 
-  /** In constant time. */
+  /** Verifies a MAC in constant time. */
   verify(purpose: Purpose, text: string, mac: string): boolean {
     let isValid = false;
     for (const key of this.#keysFor(purpose)) isValid = areEqual(macOf(key, text), mac) || isValid;

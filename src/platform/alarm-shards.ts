@@ -50,7 +50,7 @@ export class AlarmShards {
     for (const minute of missing) armed.add(minute);
   };
 
-  /** Of each object. */
+  /** Asks each object for its look. */
   async looks(): Promise<readonly AlarmLook[]> {
     return await Promise.all(
       Array.from({ length: this.#options.shards }, async (_, shard) => {

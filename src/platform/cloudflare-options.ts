@@ -18,7 +18,7 @@ export interface CloudflareOptions<Env> extends Settings {
    * bindings may have six connections open, so whoever waits for another one has ended its own.
    */
   readonly database: (env: Env) => Query & { readonly end?: () => Promise<void> };
-  /** Where the world reaches this Worker, with the prefix: callbacks are answered there. */
+  /** The address at which the world reaches this Worker, with the prefix. Callbacks are answered there. */
   readonly publicUrl: (env: Env) => string | undefined;
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
   readonly secrets: (env: Env) => readonly (string | undefined)[];
@@ -75,7 +75,7 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly cors?: CorsOptions | undefined;
   /** Runs of other namespaces in the same database are none of ours. Default: "default". */
   readonly namespace?: string | undefined;
-  /** Of every path: `/layover`. Default: none. */
+  /** The prefix of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
   /**
    * Without a `queue`: how many turns one request carries of what is ready together; more, up to 200, if that were more
@@ -94,7 +94,7 @@ export interface CloudflareOptions<Env> extends Settings {
  * @cloudflare/workers-types make fit them, and nobody needs to have either.
  */
 
-/** Of one invocation. */
+/** The context of one invocation. */
 export interface ExecutionContext {
   waitUntil(promise: Promise<unknown>): void;
 }

@@ -36,7 +36,7 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ho
   readonly batch?: number | undefined;
   /** How many requests to oneself led here. */
   readonly hops?: number | undefined;
-  /** Of these turns nobody was told, as far as one can know. */
+  /** Is told of turns that nobody was told of, as far as one can know. */
   readonly onRefused: (turns: readonly TurnRef[]) => void;
   readonly report: (error: unknown) => void;
 }

@@ -42,7 +42,7 @@ export interface VisitSettings<Env> extends CloudflareOptions<Env> {
 export interface VisitOptions {
   /** How many requests to oneself led here. */
   readonly hops?: number;
-  /** After this no step is begun and nothing is dispatched. In epoch milliseconds, by the host's clock. */
+  /** The instant after which no step is begun and nothing is dispatched, in epoch milliseconds of the host's clock. */
   readonly until: () => number;
   /** How many turns it is asked to carry out. */
   readonly turns?: number;

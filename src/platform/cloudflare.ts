@@ -233,7 +233,7 @@ function notCarriedOut(code: "too_late" | "database_unavailable", message: strin
   return new LayoverError(code, message, { hint: "The next tick goes on with the runs." });
 }
 
-/** As one object, whose fields Workers Logs can search by. */
+/** Prints a log entry as one object, whose fields can be searched in Workers Logs. */
 function printLog({ level, message, workflow, runId, fields }: LogEntry): void {
   console[level]({ message, workflow, runId, fields });
 }

@@ -8,7 +8,7 @@ import type { TurnRef } from "../core/ports.ts";
 import type { EngineOptions } from "../engine/options.ts";
 import { type DeliveryOptions, type QueuedMessage, readLetters, retryLater } from "./queue-delivery.ts";
 
-/** Of what queue this Worker is told is known by its name alone. */
+/** Whether a queue holds dead letters. Its name is all that this Worker learns of it. */
 export function isOfDeadLetters(queue: string): boolean {
   return queue.endsWith("-dead");
 }

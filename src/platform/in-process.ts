@@ -68,7 +68,10 @@ export interface InProcessOptions extends Settings {
   readonly deployment?: string | undefined;
   /** Name of this host among those that share the database. Its deployments replace each other. Default: "node". */
   readonly deploymentName?: string | undefined;
-  /** Where callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback` throws. */
+  /**
+   * The address at which callbacks are answered, with the prefix of the app. Without it and `secrets`, `createCallback`
+   * throws.
+   */
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
   /**

@@ -17,7 +17,7 @@ export interface Isolate {
   readonly publicUrl: string;
   /** The keys and callbacks that are known to be over. */
   readonly remembered: Remembered;
-  /** So that a warm isolate's call asks for no time: two statements a step, and not three. */
+  /** The database's clock. A warm isolate knows the time already, so a step takes two statements, and not three. */
   readonly clock: DatabaseClock;
   /** The deployment of this code. Its id is the platform's, else a digest of the code that it carries. */
   readonly deployment: Deployment;

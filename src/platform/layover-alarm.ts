@@ -29,7 +29,10 @@ export function ringsWith(rung: Rung): void {
   rungs.add(rung);
 }
 
-/** Of all that this script serves: they share the minutes, so whoever ticks for one of them ticks for each. */
+/**
+ * Ticks for everything that this script serves. They share the minutes, so whoever ticks for one of them ticks for
+ * each.
+ */
 export async function tickAll(env: object): Promise<Ticked> {
   if (rungs.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
   const ends = await Promise.allSettled([...rungs].map((rung) => rung.tick(env)));

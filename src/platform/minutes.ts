@@ -9,12 +9,12 @@
  * another one instead. Should it be dropped nevertheless, whoever looks each minute sees what is overdue.
  */
 
-/** Of a SQLite-backed Durable Object's storage, as much as is used. */
+/** The storage of a SQLite-backed Durable Object, as much of it as is used. */
 export interface MinuteStorage {
   get(keys: string[]): Promise<Map<string, unknown>>;
   put(entries: Record<string, unknown>): Promise<void>;
   delete(keys: string[]): Promise<unknown>;
-  /** In the order of keys. */
+  /** Lists entries in the order of their keys. */
   list(options: { prefix: string; end?: string; limit?: number }): Promise<Map<string, unknown>>;
   /** Null as well while the handler of the one that rang is at work. */
   getAlarm(): Promise<number | null>;
@@ -49,7 +49,7 @@ export interface AlarmNote {
 }
 
 export interface AlarmLook {
-  /** Of the object's clock, in epoch milliseconds. */
+  /** The time of the object's clock, in epoch milliseconds. */
   readonly now: number;
   /** A minute should have rung, or its tick have ended, a while ago. */
   readonly isOverdue: boolean;
@@ -80,7 +80,7 @@ const minuteMs = 60_000;
  */
 const slackMs = 2_000;
 
-/** After a tick that failed. */
+/** How long after a failed tick the next one follows. */
 const againMs = 30_000;
 
 /**

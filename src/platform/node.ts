@@ -31,11 +31,11 @@ export { requireDatabase } from "./require-database.ts";
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
   readonly secrets: readonly (string | undefined)[];
-  /** Also as text, as an environment variable has it. 0: any that is free. Default: 3000. */
+  /** The port. It may be a text, as in an environment variable. 0: any free port. Default: 3000. */
   readonly port?: number | string | undefined;
   /** Which address to listen on. Default: all of this machine. */
   readonly hostname?: string | undefined;
-  /** Of every path: `/layover`. Default: none. */
+  /** The prefix of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
   /**
    * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
@@ -46,7 +46,10 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly cors?: CorsOptions | undefined;
   /** Answers `GET /`, as when somebody opens it in a browser. Default: 404, with a problem document. */
   readonly home?: (() => Response) | undefined;
-  /** Where the outside world reaches this server, with the prefix. Default: `http://localhost`, the port, the prefix. */
+  /**
+   * The address at which the world reaches this server, with the prefix. Default: `http://localhost`, the port and the
+   * prefix.
+   */
   readonly publicUrl?: string | undefined;
   /**
    * Settings for several processes on one database. With a `door` each, they ring for each other: if one dies, another
@@ -57,7 +60,7 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
 }
 
 export interface NodeServer {
-  /** With the prefix, without a slash at the end. */
+  /** The address of this server, with the prefix, without a slash at the end. */
   readonly url: string;
   readonly client: Client;
   /**

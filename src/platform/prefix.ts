@@ -6,7 +6,7 @@ export function prefixOf(prefix = ""): string {
   return inner === "" ? "" : `/${inner}`;
 }
 
-/** Without what is secret in it: a callback's token. */
+/** The path without the secret in it, which is a callback's token. */
 export function shownPath({ url }: Request): string {
   return new URL(url).pathname.replace(/(\/callbacks\/[^/]{8})[^/]*/, "$1…");
 }

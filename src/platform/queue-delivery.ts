@@ -14,7 +14,7 @@
 import { groupsOf, isSuspect } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 
-/** As the runtime hands it over. */
+/** A message as the runtime hands it over. */
 export interface QueuedMessage {
   readonly body: unknown;
   /** Counted from 1. */
@@ -26,7 +26,7 @@ export interface QueuedMessage {
 export interface DeliveryOptions {
   /** False: it could claim none of them. */
   readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
-  /** Of what was carried out: turns of a version that is not carried here. */
+  /** The turns, of those that were carried out, whose version is not carried here. */
   readonly elsewhere?: ReadonlySet<TurnRef>;
   /** Resolves when nothing of what follows from them is at work any more. */
   readonly settled: () => Promise<void>;
@@ -43,7 +43,7 @@ export interface DeliveryOptions {
  */
 const triesElsewhere = 5;
 
-/** After a delivery that could ask nothing: 10 s, doubling to ten minutes. */
+/** The pause after a delivery that could ask nothing: 10 s, doubling to ten minutes. */
 const retrySeconds = 10;
 const longestRetrySeconds = 600;
 
@@ -55,7 +55,7 @@ interface SentTurn extends TurnRef {
 interface Letter {
   readonly message: QueuedMessage;
   readonly turn: TurnRef;
-  /** With those before it was sent anew. */
+  /** How often it was tried, including the tries before it was sent anew. */
   readonly tries: number;
 }
 
@@ -158,7 +158,7 @@ function isCount(value: unknown): boolean {
   return isInteger(value) && Number(value) > 0;
 }
 
-/** As Postgres has them. */
+/** Whether Postgres would take it as an integer. */
 function isInteger(value: unknown): boolean {
   return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
 }

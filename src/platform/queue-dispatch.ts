@@ -40,9 +40,9 @@ export interface Here {
 export interface QueueDispatchOptions {
   readonly queue: QueueProducer;
   readonly here?: Here | undefined;
-  /** Of this request's end: it is not to be before this promise's. */
+  /** Keeps this request from ending before the promise does. */
   readonly hold?: ((sent: Promise<void>) => void) | undefined;
-  /** Of these turns nobody was told, as far as one can know. */
+  /** Is told of turns that nobody was told of, as far as one can know. */
   readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
   readonly host?: HostClock | undefined;
@@ -51,7 +51,9 @@ export interface QueueDispatchOptions {
 /** A longer wait is the alarm's. */
 const longestDelayMs = 24 * 3_600_000;
 
-/** Of one `sendBatch`: 100 messages, 256 KB in all and 128 KB each, with what the platform adds to each. */
+/**
+ * The limits of one `sendBatch`: 100 messages, 256 KB in all and 128 KB each, including what the platform adds to each.
+ */
 const mostMessages = 100;
 const mostBytes = 200_000;
 const mostBytesOfOne = 128_000;

@@ -26,9 +26,9 @@ export interface SelfDispatchOptions {
   readonly mostRequests: number;
   /** How many requests of one moment may be under way. */
   readonly concurrency: number;
-  /** By when a request must be sent, in epoch milliseconds of the host's. */
+  /** The instant by which a request must be sent, in epoch milliseconds of the host's clock. */
   readonly until: () => number;
-  /** Of this request's end: it is not to be before this promise's. */
+  /** Keeps this request from ending before the promise does. */
   readonly hold?: ((sent: Promise<void>) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
@@ -167,7 +167,7 @@ function countWithin(mostBytes: number, turns: readonly TurnRef[]): number {
   return beyond === -1 ? turns.length : Math.max(1, beyond);
 }
 
-/** As an item of a list. */
+/** Counts the bytes of a turn as an item of a list. */
 function bytesOf(turn: TurnRef): number {
   return utf8Size(JSON.stringify(turn)) + 1;
 }

@@ -37,7 +37,7 @@ export class TimerAlarm {
     this.#timers.clear();
   }
 
-  /** None of them keeps the process alive: what they would ring for is carried out by whoever begins next. */
+  /** Sets a timer. Timers do not keep the process alive: the next process carries out what they would ring for. */
   #set(at: number, ringsAt: number): void {
     const leftMs = ringsAt - performance.now();
     const timer = setTimeout(

@@ -7,7 +7,7 @@ import { lookFor, motionMinute } from "../core/motion.ts";
 import type { Alarm } from "../core/ports.ts";
 import { type DatabaseClock, type HostClock, within } from "./clock.ts";
 
-/** From a call's limit to its COMMIT we assume no more than this. */
+/** The longest time that we expect between a call's limit and its COMMIT. */
 const commitMs = 30_000;
 
 /** How long arming may take. A Durable Object that hangs is tried several times within it (see alarm-shards.ts). */

@@ -51,7 +51,7 @@ export class Calls {
   readonly #options: CallsOptions;
   readonly #query: Query;
   readonly #host: HostClock;
-  /** In every call. */
+  /** The fields of every call. */
   readonly #common: { readonly namespace: string; readonly keyId?: string };
 
   constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
@@ -76,7 +76,7 @@ export class Calls {
     return new Calls({ ...this.#options, clock: this.clock }, { keyId, alarms: this.alarms });
   }
 
-  /** For a verb that sends no statement of its own. */
+  /** Checks the API key, for a verb that sends no statement of its own. */
   async checkKey(): Promise<void> {
     if (this.#common.keyId !== undefined) await this.#call("check_key", {});
   }
@@ -224,7 +224,7 @@ export class Calls {
     return this.#call("get_history", call);
   }
 
-  /** Of an API key that was just made. `taken`: another one that counts has this name. */
+  /** Writes down an API key that was just made. `taken`: another valid key has this name. */
   createKey(call: verbs.KeyCall): Promise<{ readonly outcome: "created" | "taken" }> {
     return this.#call("create_key", call);
   }

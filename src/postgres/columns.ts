@@ -7,7 +7,9 @@ type Parser = (text: string) => unknown;
 
 const asText: Parser = (text) => text;
 
-/** By the type's oid. What drivers are known to convert is named, so that they leave it alone. */
+/**
+ * The parsers, by the type's oid. Types that drivers are known to convert are named, so that drivers leave them alone.
+ */
 export const parsers: Readonly<Record<number, Parser>> = {
   16: (text) => text === "t", // bool
   17: asText, // bytea

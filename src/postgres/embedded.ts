@@ -11,7 +11,7 @@ import { type PgliteDatabase, pglite } from "./pglite.ts";
 
 export interface Embedded {
   readonly query: Query;
-  /** For migrate. */
+  /** The database, for migrate. */
   readonly database: PgliteDatabase;
   /** Lets another process have the folder. */
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 /** What a driver's error means: whether the statement may have taken effect. One table for all adapters. */
 import { QueryError } from "../core/ports.ts";
 
-/** Nothing was sent, so nothing happened. */
+/** Makes the error of a statement that was not sent, so that nothing happened. */
 export function failedBeforeSending(error: unknown): QueryError {
   return toQueryError(error, true);
 }

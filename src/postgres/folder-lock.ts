@@ -51,7 +51,7 @@ function highest(folder: string): number {
   return Math.max(0, ...numbers(folder));
 }
 
-/** At once and with its content, or not at all. */
+/** Makes the file with its content, or not at all. */
 function link(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -67,7 +67,7 @@ interface Holder {
   readonly bornAt: string;
 }
 
-/** Nothing where it was released, or is gone. */
+/** Reads who holds the lock. Undefined: it was released, or is gone. */
 function readHolder(file: string): Holder | undefined {
   try {
     const [, pid, bornAt] = /^(\d+) (.*)$/s.exec(readFileSync(file, "utf8")) ?? [];

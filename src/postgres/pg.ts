@@ -45,7 +45,7 @@ export interface PgOptions {
 }
 
 export interface PgQuery extends Query {
-  /** Of a pool: ends it. For hosts that make one for each request; nobody else calls it. */
+  /** Ends the pool. It is for hosts that make a pool for each request; nobody else calls it. */
   readonly end?: () => Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export interface Place {
   readonly database: string;
   /** The encoding of the database's texts. */
   readonly encoding: string;
-  /** Of the schema; null: there is none. */
+  /** The owner of the schema. Null: there is no schema. */
   readonly owner: string | null;
   readonly isOurs: boolean;
   readonly isEmpty: boolean;
@@ -16,7 +16,7 @@ export interface Place {
   readonly mayCreateInSchema: boolean;
 }
 
-/** By the catalogs alone: names would be looked up with permissions that the role may lack. */
+/** Looks into the catalogs only: looking up names needs rights that the role may lack. */
 export async function lookAround(script: Script): Promise<Place> {
   const [row = {}] = await script(`
     select current_user as role, current_database() as database, n.owner,

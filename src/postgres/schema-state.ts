@@ -65,7 +65,7 @@ function functionsToWrite(state: State, schema: Schema): readonly SqlFunction[] 
   return isAhead || isNewer ? [] : schema.functions;
 }
 
-/** By semantic versioning; a pre-release comes before its release. */
+/** Whether a version is older, by semantic versioning. A pre-release comes before its release. */
 function isOlder(version: string, than: string): boolean {
   const [ours, theirs] = [version, than].map((text) => text.split("+")[0]?.split("-") ?? []);
   const [[release = "", ...preRelease], [otherRelease = "", ...otherPreRelease]] = [ours ?? [], theirs ?? []];

@@ -36,7 +36,7 @@ export interface Schema {
   readonly migrations: readonly Migration[];
   readonly functions: readonly SqlFunction[];
   readonly functionsChecksum: string;
-  /** Of the package that the functions came with. */
+  /** The version of the package that the functions came with. */
   readonly version: string;
 }
 
@@ -46,7 +46,9 @@ export interface SchemaSource {
   readonly version?: string;
 }
 
-/** By default this package's own, which lie beside this file in `src` and in `dist`. */
+/**
+ * Reads the schema's files. By default they are this package's own, which lie beside this file in `src` and in `dist`.
+ */
 export function readSchema({
   folder = new URL("./", import.meta.url),
   version = ownVersion(),

@@ -115,9 +115,9 @@ export type RunStatus =
   | "queued"
   /** Somebody carries out a turn of it. */
   | "running"
-  /** Until an instant. */
+  /** It waits for an instant. */
   | "sleeping"
-  /** For a signal or a callback. */
+  /** It waits for a signal or a callback. */
   | "waiting"
   /** A step failed, or a turn did not get on. It will be tried again. */
   | "retrying"
@@ -252,7 +252,7 @@ export interface LiveDeployment {
 export interface Diagnosis {
   readonly now: number;
   readonly environment: KnownEnvironment | null;
-  /** In which something was carried out. */
+  /** The other namespaces in which something was carried out. */
   readonly otherNamespaces: readonly string[];
   readonly hasRuns: boolean;
   /** The deployments that are alive. */

@@ -3,7 +3,7 @@
  * values are the codec's text.
  */
 
-/** Where a step, sleep or wait stands in a run: scopes and name, and its occurrence there. */
+/** The place of a step, sleep or wait in a run: scopes and name, and its occurrence there. */
 export interface Place {
   readonly path: string;
   readonly occurrence: number;
@@ -34,7 +34,7 @@ export interface ClaimCall {
   /** Id of the caller's deployment. It gets no run that it has refused. */
   readonly deployment?: string;
   readonly leaseMs: number;
-  /** In a row and without a finish: of what was claimed alone, and of that which began. */
+  /** How many claims in a row may be made alone without a finish. `maxBeginnings`: how many of them may begin. */
   readonly maxClaims: number;
   readonly maxBeginnings: number;
   /** About how many bytes the answer may have. At least one turn is claimed. Left out: any number. */
@@ -97,7 +97,7 @@ interface Claimed {
   readonly lastRecordAt: number;
   /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;
-  /** By how many in a row it was claimed alone, with this one; and how many of those before have begun. */
+  /** How many claims in a row were made alone, with this one. `beginnings`: how many of those before it have begun. */
   readonly claims: number;
   readonly beginnings: number;
   /**
@@ -154,7 +154,7 @@ export interface NewRecord extends Place {
   readonly at: number;
   readonly beganAt?: number;
   readonly attempts?: number;
-  /** Of the signal that it takes. */
+  /** The number of the signal that it takes. */
   readonly signal?: number;
 }
 export interface NewDemand extends Place {

@@ -21,10 +21,10 @@ import { TestKitError } from "./kit-error.ts";
 
 /** What a stub is given: what the body would get, and where it stands. */
 export interface StubContext extends StepContext {
-  /** As the history has it: `charge`, `ship[3]/send`, `approval/announce`. */
+  /** The path as in the history: `charge`, `ship[3]/send`, `approval/announce`. */
   readonly path: string;
   readonly runId: string;
-  /** Of the callback; only for the step that announces one. */
+  /** The URL of the callback, only for the step that announces one. */
   readonly url?: string;
   readonly token?: string;
 }
