@@ -4,11 +4,12 @@ import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { workflows } from "./workflows/index.ts";
 
-// A promise that one handler forgot to await is not to end everybody else's runs.
+// One handler that forgets to await a promise must not end everybody else's runs.
 process.on("unhandledRejection", (error) => console.error("unhandled rejection:", error));
 
 const { env } = process;
-// No query_timeout: with it, pg gives a connection that still waits to whoever asks next. pg(pool, { timeoutMs }) ends it.
+// Set no query_timeout: after one, pg lends a connection that still waits for its answer to the next caller. The option
+// `timeoutMs` of layover's pg() ends such a connection.
 const pool = new Pool({ connectionString: env["DATABASE_URL"], connectionTimeoutMillis: 15_000, keepAlive: true });
 const database = pg(pool);
 await requireDatabase(database);
@@ -23,7 +24,7 @@ const server = await serveNode({
 });
 console.log(`layover listens on ${server.url}`);
 
-// Steps under way have 10 seconds to end; what takes longer is begun anew by the next process.
+// Steps under way have 10 seconds to end. The next process begins those again that take longer.
 const end = () => void server.close().finally(() => process.exit());
 process.once("SIGTERM", end);
 process.once("SIGINT", end);

@@ -13,7 +13,7 @@ export interface Env {
   readonly QUEUE: QueueProducer;
 }
 
-/** All that `serve` is told, but for the database. */
+/** The options of `serve`, without the database. */
 export const wiring = {
   workflows,
   alarm: (env: Env) => env.ALARM,

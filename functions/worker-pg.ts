@@ -1,4 +1,4 @@
-/** A Cloudflare Worker on your Postgres, whichever it is: it connects by TCP, once for each request. */
+/** A Cloudflare Worker on any Postgres. It connects by TCP, once for each request. */
 import { serve } from "layover/cloudflare";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
@@ -8,7 +8,7 @@ export { LayoverAlarm } from "layover/cloudflare";
 
 export default serve<Env>({
   ...wiring,
-  // Through Hyperdrive: the connection string of its binding, and as `endpoint` of pg() the host and database of
-  // DATABASE_URL, since Hyperdrive's address says nothing of the database.
+  // With Hyperdrive, give the connection string of its binding here. Then give pg() the host and database of DATABASE_URL
+  // as `endpoint`, since Hyperdrive's address does not tell which database it is.
   database: (env) => pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 })),
 });

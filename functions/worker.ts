@@ -1,4 +1,4 @@
-/** A Cloudflare Worker on your Postgres, which it asks by Neon's HTTP endpoint. */
+/** A Cloudflare Worker on a Postgres of Neon, by Neon's HTTP endpoint. */
 import { serve } from "layover/cloudflare";
 import { neon } from "layover/neon";
 import { type Env, wiring } from "./wiring.ts";

@@ -48,9 +48,9 @@ const cloudflare: Host = {
     [
       "LAYOVER_ENVIRONMENT",
       "development",
-      "Another one than what is deployed: so code on this machine carries out no run of production's database",
+      "Another environment than the deployed one, so that code on this machine carries out no run of production's database",
     ],
-    ["LAYOVER_URL", "http://localhost:8787", "Where the command line asks"],
+    ["LAYOVER_URL", "http://localhost:8787", "The deployment that the command line asks"],
   ],
   ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
   scripts: { ...everywhere, dev: "wrangler dev", deploy: "wrangler deploy" },
@@ -71,7 +71,7 @@ const cloudflareByTcp: Host = {
     ],
     [
       "Neon's connection string, with the pooled host or without",
-      "postgresql://user:password@host/database; the host is to be reached from the internet",
+      "postgresql://user:password@host/database; the host must be reachable from the internet",
     ],
   ],
   database: "Your PostgreSQL, 15 or newer",
