@@ -114,20 +114,19 @@ function ofPool(pool: PgPool, timeoutMs: number | undefined): WithConnection {
 
 /** Lends a connection. Without a limit it waits as long as the pool allows. */
 export async function lend(pool: PgPool, timeoutMs?: number): Promise<LentClient> {
-  let isLate = false;
   const connecting = pool.connect();
-  // When it comes late, nobody waits for it any more, and nothing was sent on it.
-  const giveBack = (client: LentClient) => void (isLate && client.release());
-  connecting.then(giveBack, ignore);
   const late = () => {
-    isLate = true;
+    // Nobody waits for it any more, and nothing was sent on it.
+    connecting.then((client) => client.release(), ignore);
     return new Error(
       `There was no connection to Postgres within ${timeoutMs} ms: it does not answer, or the whole pool is at work.`,
     );
   };
-  return await within(hostClock, timeoutMs, connecting, late).catch((error: unknown) => {
+  try {
+    return await within(hostClock, timeoutMs, connecting, late);
+  } catch (error) {
     throw failedBeforeSending(error);
-  });
+  }
 }
 
 /**
