@@ -105,6 +105,10 @@ export class Execution {
     return [...this.#losers];
   }
 
+  get hasLosers(): boolean {
+    return this.#losers.size > 0;
+  }
+
   /**
    * What a handler asked for and never awaited, once it has returned. Empty if it left other waits behind: it may have
    * been about to await the loser of a `Promise.race`.

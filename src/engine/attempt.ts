@@ -29,6 +29,8 @@ export interface Attempt {
   /** The database's time. */
   readonly now: () => number;
   readonly random: () => number;
+  /** Is told when the attempt is over, whatever came of it. */
+  readonly onEnd: () => void;
 }
 
 export type AttemptResult =
@@ -55,7 +57,8 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   };
   try {
     if (attempt.isExhausted) throw exhausted(demand);
-    await untilOthersEnd(attempt);
+    const earlier = attempt.bodies.find(attempt.place);
+    if (earlier !== undefined) await untilOver(earlier, attempt);
     const result = await runBody(attempt, endRun);
     const value = encode(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
@@ -69,6 +72,8 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
       // The handler is to see the run's timeout, and not how that ended the step. So the step stays open.
       retryInMs: isRunOver ? 0 : retryIn(attempt, thrown, endedAt),
     };
+  } finally {
+    attempt.onEnd();
   }
 }
 
@@ -77,10 +82,7 @@ export function encodeError(error: ErrorValue): string {
 }
 
 /** Waits for an earlier attempt that still runs in this process, as long as one attempt may take. */
-async function untilOthersEnd(attempt: Attempt): Promise<void> {
-  const { demand, body, bodies, place, lease, host } = attempt;
-  const earlier = bodies.find(place);
-  if (earlier === undefined) return;
+async function untilOver(earlier: Promise<unknown>, { demand, body, lease, host }: Attempt): Promise<void> {
   let cancelTimer = () => {};
   const late = new Promise<never>((_, reject) => {
     const hint =

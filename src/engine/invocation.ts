@@ -24,7 +24,7 @@ import type { Finish } from "./lesser-finishes.ts";
 import { branchRefs, Onward } from "./onward.ts";
 import { defaults, type EngineOptions } from "./options.ts";
 import { recognise } from "./recognise.ts";
-import { replayHistory } from "./replay-history.ts";
+import { isToReplay, replayHistory } from "./replay-history.ts";
 import { heldUp, RunTurn } from "./run-turn.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
@@ -87,7 +87,7 @@ class Invocation {
   }
 
   async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
-    const { warm } = { ...this.#options, ...this.#crew };
+    const { warm } = this.#crew;
     const asked = refs.map((ref) => {
       const held =
         ref.branch === undefined
@@ -171,7 +171,8 @@ class Invocation {
   }
 
   async #carryOutRun(turn: ClaimTurn, first: ClaimedRun, held: Flight | undefined, lease: Lease): Promise<void> {
-    const { calls, warm } = { ...this.#options, ...this.#crew };
+    const { calls } = this.#options;
+    const { warm } = this.#crew;
     const flight = first.have === null ? await this.#takeOff(turn, first, lease) : held;
     if (flight === undefined) return;
     this.#crew.room.enter(turn, flight);
@@ -179,7 +180,7 @@ class Invocation {
     let claimed = first;
     let claim = turn;
     for (let steps = 1; ; steps += 1) {
-      if (!(await this.#replay(flight, claim, claimed))) return this.#tellLoss(lease);
+      if (isToReplay(claimed) && !(await this.#replay(flight, claim, claimed))) return this.#tellLoss(lease);
       if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(this.#patience());
       recognise(flight, claimed);
       flight.handedPosition = claimed.handedPosition;
@@ -272,19 +273,20 @@ class Invocation {
   }
 
   /** What was given back is somebody else's by now. */
-  async #finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
-    if (lease.isGivenBack) return { outcome: "superseded" };
+  #finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
+    if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
     lease.isFinishSent = true;
-    return await this.#finishes.send(finish, deadlines, (taken, answer) => {
-      const { outcome } = answer;
-      if (outcome === "superseded" && !lease.isGivenBack) this.#tellLoss(lease);
-      const { contract } = lease;
-      if (answer.outcome !== "finished" || contract === undefined) return;
-      const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
-      const isLeft = answer.isReady === true; // for another deployment, not blocked
-      for (const event of finishEvents(taken, about, answer.isBlocked))
-        if (event.kind !== "run_blocked" || !isLeft) this.#crew.tell(event);
-    });
+    return this.#finishes.send(finish, deadlines, (taken, answer) => this.#tellOf(lease, taken, answer));
+  }
+
+  #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {
+    if (answer.outcome === "superseded" && !lease.isGivenBack) this.#tellLoss(lease);
+    const { contract } = lease;
+    if (answer.outcome !== "finished" || contract === undefined) return;
+    const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
+    const isLeft = answer.isReady === true; // for another deployment, not blocked
+    for (const event of finishEvents(taken, about, answer.isBlocked))
+      if (event.kind !== "run_blocked" || !isLeft) this.#crew.tell(event);
   }
 
   #tellLoss(lease: Lease): void {
@@ -365,7 +367,7 @@ class Invocation {
     }
   }
 
-  async #attempt(
+  #attempt(
     flight: Flight,
     demand: Demand,
     number: number,
@@ -377,26 +379,26 @@ class Invocation {
     const { calls, random = Math.random } = this.#options;
     const { runId, epoch, execution, workflow } = flight;
     const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
+    const place = placeName(demand);
     flight.borrowers += 1;
-    try {
-      return await attemptStep({
-        demand,
-        body: wanted,
-        number,
-        isExhausted: beginnings >= defaults.maxBeginnings,
-        bodies: this.#crew.bodies,
-        place: `${runId}/${epoch}/${placeName(demand)}`,
-        runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
-        seed: (text) => flight.seed(text),
-        lease,
-        host: this.#host,
-        now: () => calls.clock.now(),
-        random,
-      });
-    } finally {
-      flight.borrowers -= 1;
-      flight.execution.bodyEnded(placeName(demand));
-    }
+    return attemptStep({
+      demand,
+      body: wanted,
+      number,
+      isExhausted: beginnings >= defaults.maxBeginnings,
+      bodies: this.#crew.bodies,
+      place: `${runId}/${epoch}/${place}`,
+      runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
+      seed: (text) => flight.seed(text),
+      lease,
+      host: this.#host,
+      now: () => calls.clock.now(),
+      random,
+      onEnd: () => {
+        flight.borrowers -= 1;
+        execution.bodyEnded(place);
+      },
+    });
   }
 
   /** How long a handler may await something of its own. */

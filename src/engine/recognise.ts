@@ -7,8 +7,8 @@ import type { Flight } from "./flight.ts";
 export function recognise(flight: Flight, { pending }: ClaimedRun): void {
   const { execution, rows, failedAttempts } = flight;
   if (execution.divergence !== undefined) return;
+  if (pending == null && !execution.hasLosers) return;
   const losers = new Set(execution.losers);
-  if (pending == null && losers.size === 0) return;
   const standing = new Set((pending ?? []).map(placeName));
   for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
   for (const row of pending ?? []) {

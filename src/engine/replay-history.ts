@@ -14,6 +14,11 @@ export interface Replay {
   readonly patience: () => Promise<void>;
 }
 
+/** Tells whether the history has records that this process does not have yet. */
+export function isToReplay({ have, position }: ClaimedRun | ClaimedBranch): boolean {
+  return (have ?? 0) < position;
+}
+
 /**
  * Replays all pages, and stops where the code diverges. Answers false if the lease was lost meanwhile, so that not all
  * was read.
