@@ -77,10 +77,7 @@ async function connected(url: URL): Promise<Client> {
   }
 }
 
-/**
- * Makes these modes one: to node-postgres they are the same, and it prints a long warning unless `verify-full` is
- * written.
- */
+/** Writes `verify-full` for modes that mean the same to node-postgres. It prints a long warning for all others. */
 function withPlainTls(url: URL): URL {
   const copy = new URL(url);
   const mode = copy.searchParams.get("sslmode") ?? "";

@@ -7,8 +7,9 @@ import { utf8Size } from "./utf8-size.ts";
 const mostBytes = 1_000;
 
 /**
- * Checks a question. @throws LayoverError `invalid_name` for a title that is none, `value_too_large` for a text that is
- * too long
+ * Checks a question.
+ *
+ * @throws LayoverError `invalid_name` for a title that is none, `value_too_large` for a text that is too long
  */
 export function checkQuestion({ title, text }: Question): Question {
   if (title !== undefined) checkName(title, "the title of a callback");

@@ -91,8 +91,9 @@ async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
 }
 
 /**
- * Finds the callback of the token in the path. Once it is answered, it stays so. @throws LayoverError
- * `unknown_callback`
+ * Finds the callback of the token in the path. Once it is answered, it stays so.
+ *
+ * @throws LayoverError `unknown_callback`
  */
 async function callbackOf({ client, param }: Visit, answered: CallbackTerms["answered"]): Promise<CallbackView> {
   const token = param("token");

@@ -31,8 +31,9 @@ export class Contracts {
   }
 
   /**
-   * Finds the contract of a run. If its version is gone from here, answers the newest. @throws LayoverError
-   * `unknown_workflow`
+   * Finds the contract of a run. If its version is gone from here, answers the newest.
+   *
+   * @throws LayoverError `unknown_workflow`
    */
   closest(name: string, version: number): Contract {
     return this.find(name, version) ?? this.newest(name);

@@ -66,8 +66,9 @@ interface FoundCallback extends CallbackView {
 }
 
 /**
- * Finds the callback. @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`,
- * `callbacks_unavailable`
+ * Finds the callback.
+ *
+ * @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`, `callbacks_unavailable`
  */
 async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
   const { runId, workflow, version, epoch } = await client.get(param("id"));
