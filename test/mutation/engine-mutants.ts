@@ -18,6 +18,9 @@ const calls = "src/postgres/calls.ts";
 const alarms = "src/postgres/alarms.ts";
 const tick = "src/engine/tick.ts";
 const invocation = "src/engine/invocation.ts";
+const carryOutRun = "src/engine/carry-out-run.ts";
+const carryOutBranch = "src/engine/carry-out-branch.ts";
+const shift = "src/engine/shift.ts";
 const onward = "src/engine/onward.ts";
 
 export const orderings: readonly Ordering[] = [
@@ -273,28 +276,28 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "the next turn is dispatched before the finish is answered",
-    file: invocation,
+    file: carryOutRun,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "      const answer = await this.#finish(lease, { ...plan, runId: claim.runId,",
-    replace: `      await this.#dispatch([{ runId: claim.runId, turn: claim.turn + 1 }]);
-      const answer = await this.#finish(lease, { ...plan, runId: claim.runId,`,
+    find: "    const answer = await shift.finish(lease, { ...plan, runId: claim.runId,",
+    replace: `    await shift.onward.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
+    const answer = await shift.finish(lease, { ...plan, runId: claim.runId,`,
   },
   {
     name: "a flight is kept whose finish was deferred",
-    file: invocation,
+    file: carryOutRun,
     why: "It holds records that were dropped: only a prefix that the database itself answered counts.",
-    find: `      if (
-        answer.outcome === "finished" &&
-        flight.execution.outcome === undefined &&`,
-    replace: `      if (
-        flight.execution.outcome === undefined &&`,
+    find: `    if (
+      answer.outcome === "finished" &&
+      flight.execution.outcome === undefined &&`,
+    replace: `    if (
+      flight.execution.outcome === undefined &&`,
   },
   {
     name: "a flight is kept before its finish was answered",
-    file: invocation,
+    file: carryOutRun,
     why: "A finish that got lost leaves a flight ahead of the history.",
-    find: '      const again = plan.next === "ready" &&',
-    replace: '      warm.keep(flight);\n      const again = plan.next === "ready" &&',
+    find: '    const again = plan.next === "ready" &&',
+    replace: '    warm.keep(flight);\n    const again = plan.next === "ready" &&',
   },
   {
     name: "a flight stays warm while a turn is at work on it",
@@ -312,14 +315,14 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a flight that diverged stays warm",
-    file: invocation,
+    file: carryOutRun,
     why: "A later turn would go on from where the code did not fit.",
-    find: `        flight.execution.outcome === undefined &&
-        flight.execution.divergence === undefined &&
-        plan.setback === undefined
-      ) {`,
-    replace: `        flight.execution.outcome === undefined
-      ) {`,
+    find: `      flight.execution.outcome === undefined &&
+      flight.execution.divergence === undefined &&
+      plan.setback === undefined
+    ) {`,
+    replace: `      flight.execution.outcome === undefined
+    ) {`,
   },
   {
     name: "a short wait is not dispatched",
@@ -358,24 +361,24 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "an exhausted step is carried out once more",
-    file: invocation,
+    file: shift,
     why: "What kills each process that carries it out would go on for ever.",
-    find: "        isExhausted: beginnings >= defaults.maxBeginnings,",
-    replace: "        isExhausted: false,",
+    find: "      isExhausted: beginnings >= defaults.maxBeginnings,",
+    replace: "      isExhausted: false,",
   },
   {
     name: "what goes alone is carried out uncounted",
     file: invocation,
     why: "What kills each process that carries it out would go on for ever.",
-    find: "if (claimed.claims > 0 && !(await this.#leases.begin(lease, claimed.beginnings + 1))) return;",
+    find: "if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;",
     replace: "",
   },
   {
     name: "what goes alone is carried out before it is counted",
     file: invocation,
     why: "What kills its process at once would never be counted.",
-    find: "if (claimed.claims > 0 && !(await this.#leases.begin(lease, claimed.beginnings + 1))) return;",
-    replace: "if (claimed.claims > 0) void this.#leases.begin(lease, claimed.beginnings + 1);",
+    find: "if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;",
+    replace: "if (claimed.claims > 0) void shift.leases.begin(lease, claimed.beginnings + 1);",
   },
   {
     name: "who was superseded before it began begins",
@@ -393,7 +396,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "the retry of a branch arms nothing",
-    file: invocation,
+    file: carryOutBranch,
     why: "A long wait between two attempts has only its alarm.",
     find: "retryInMs === undefined ? [] : [endedAt + retryInMs],",
     replace: "[],",

@@ -1,0 +1,90 @@
+/** Carries out a turn of a branch: one step that is pending beside something else. */
+import { placeName } from "../core/demand.ts";
+import type { ClaimedBranch, FinishBranch, Place } from "../postgres/wire.ts";
+import { branchResult } from "./branch-result.ts";
+import type { Flight } from "./flight.ts";
+import type { Lease } from "./leases.ts";
+import { branchRefs } from "./onward.ts";
+import { heldUp } from "./run-turn.ts";
+import type { Shift, TurnAtWork } from "./shift.ts";
+
+export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAtWork<ClaimedBranch>): Promise<void> {
+  const { options, room, warm } = shift.crew;
+  const { turn, claimed, lease } = atWork;
+  const flight = await flightAt(shift, atWork);
+  if (flight === undefined) return;
+  room.enter(turn, flight);
+  const { execution } = flight;
+  lease.contract = flight.workflow.contract;
+  const demand = execution.find(branch.path, branch.occurrence);
+  const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
+  if (demand?.wanted.kind !== "step") {
+    if (execution.losers.includes(placeName(branch))) return;
+    if (execution.isHeldUp || execution.isAdrift) {
+      const setback = execution.divergence ?? heldUp(execution.lastPlace);
+      await shift.finish(lease, { ...finish, setback }, []);
+      return;
+    }
+    const blocked =
+      execution.divergence ?? `the run waits for the branch ${placeName(branch)}, which the code does not ask for`;
+    return await refuse(shift, lease, { ...finish, blocked });
+  }
+  const number = claimed.attempts + 1;
+  const result = await shift.attempt(flight, demand, number, claimed, lease);
+  if (result.kind === "failed" && execution.divergence !== undefined) {
+    warm.forget(turn.runId);
+    return await refuse(shift, lease, { ...finish, blocked: execution.divergence });
+  }
+  const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
+  const { endedAt } = result;
+  const answer = await shift.finish(
+    lease,
+    {
+      ...finish,
+      ...branchResult(result, number, options.requestId?.()),
+      ...(demand.wanted.announces !== undefined && { announces: demand.wanted.announces }),
+    },
+    retryInMs === undefined ? [] : [endedAt + retryInMs],
+  );
+  if (answer.outcome !== "finished") return;
+  const { continues, branches } = answer;
+  await shift.onward.send([
+    ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
+    ...branchRefs(turn.runId, branches ?? []),
+  ]);
+  if (retryInMs !== undefined)
+    await shift.onward.later({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+}
+
+/** Refuses a branch whose run does not fit this code. Where another deployment may have the code, that one is asked. */
+async function refuse(shift: Shift, lease: Lease, finish: Omit<FinishBranch, "armed">): Promise<void> {
+  const { runId, turn, path, occurrence } = finish;
+  const answer = await shift.finish(lease, { ...finish, ...shift.refuser }, []);
+  if (answer.outcome === "finished" && answer.isReady === true)
+    await shift.onward.send([{ runId, turn, branch: { path, occurrence } }]);
+}
+
+/** Finds or makes a flight that stands where the branch was demanded. One replay serves all branches demanded there. */
+async function flightAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promise<Flight | undefined> {
+  const { options, warm } = shift.crew;
+  const { turn, claimed, held, lease } = atWork;
+  const { epoch, position } = claimed;
+  if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position)
+    return held;
+  const other = warm.findAt(turn.runId, epoch, position);
+  if (other !== undefined) return other;
+  if (claimed.run == null) {
+    // The flight that the claim named has moved on since. The same token gets the whole answer.
+    const { have: _, ...whole } = turn;
+    const { turns } = await options.calls.claimTurns({ ...shift.terms, turns: [whole] });
+    const again = turns[0];
+    if (again?.outcome !== "claimed") return undefined;
+    return await flightAt(shift, { turn: whole, claimed: again as ClaimedBranch, held: undefined, lease });
+  }
+  const flight = await shift.takeOff(turn, claimed, lease);
+  if (flight === undefined) return undefined;
+  if (!(await shift.replay(flight, turn, claimed))) return void shift.tellLoss(lease);
+  if (flight.execution.isAdrift) await flight.execution.drift(shift.patience());
+  if (flight.execution.divergence === undefined && !flight.execution.isAdrift) warm.keep(flight);
+  return flight;
+}

@@ -1,0 +1,211 @@
+/**
+ * What the turns of one invocation share: the terms of their claims, their leases and finishes, and what a turn of a run and
+ * a turn of a branch have in common.
+ */
+import { type Demand, placeName } from "../core/demand.ts";
+import { LayoverError } from "../core/errors.ts";
+import type { TurnRef } from "../core/ports.ts";
+import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import { type AttemptResult, attemptStep } from "./attempt.ts";
+import type { Crew } from "./crew.ts";
+import { failed, timedOut } from "./ending.ts";
+import { finishEvents, lossEvent } from "./finish-events.ts";
+import { Finishes } from "./finishes.ts";
+import { type Flight, takeOff } from "./flight.ts";
+import { type Lease, Leases } from "./leases.ts";
+import type { Finish } from "./lesser-finishes.ts";
+import { Onward } from "./onward.ts";
+import { defaults } from "./options.ts";
+import { replayHistory } from "./replay-history.ts";
+
+export type Claimed = ClaimedRun | ClaimedBranch;
+
+/** A claimed turn that is under way. */
+export interface TurnAtWork<Answer extends Claimed> {
+  readonly turn: ClaimTurn;
+  readonly claimed: Answer;
+  /** The flight at rest that its claim named. Undefined: none. */
+  readonly held: Flight | undefined;
+  readonly lease: Lease;
+}
+
+export class Shift {
+  readonly crew: Crew;
+  /** The deployment that a refusal names, where code and history do not fit. */
+  readonly refuser: { readonly deployment?: string };
+  readonly terms: Omit<ClaimCall, "turns">;
+  readonly leases: Leases;
+  readonly onward: Onward;
+  readonly #host: HostClock;
+  readonly #finishes: Finishes;
+  readonly #endsAt: number;
+
+  constructor(crew: Crew, turns: number) {
+    const { options, registry, gate, kept } = crew;
+    const { random = Math.random, resendMs = Number.POSITIVE_INFINITY } = options;
+    const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
+    this.crew = crew;
+    this.#host = options.host ?? hostClock;
+    this.refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
+    this.terms = {
+      environment,
+      endpoint: calls.endpoint,
+      versions: registry.versions,
+      ...this.refuser,
+      leaseMs,
+      maxClaims: defaults.maxClaims,
+      maxBeginnings: defaults.maxBeginnings,
+      budgetBytes: options.claimBytes ?? defaults.claimBytes,
+    };
+    const onError = crew.report;
+    this.onward = new Onward(options, onError);
+    const host = this.#host;
+    const onLost = (lease: Lease) => this.tellLoss(lease);
+    this.leases = new Leases({ calls, host, leaseMs, gate, random, onError, onLost });
+    const endsAt = host.monotonic() + resendMs;
+    this.#finishes = new Finishes({ calls, host, claim: this.terms, turns, kept, endsAt, onError });
+    this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
+  }
+
+  /** Makes a claim. `held`: the flight at rest that goes on with it. */
+  claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
+    return {
+      runId: ref.runId,
+      turn: ref.turn,
+      token: (this.crew.options.newToken ?? randomToken)(),
+      alone: ref.alone ?? false,
+      ...(ref.groupSize !== undefined && { groupSize: ref.groupSize }),
+      ...ref.branch,
+      ...(held !== undefined && {
+        have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough },
+      }),
+    };
+  }
+
+  /** Makes the claim of the run's next turn, which the finish of this one carries. */
+  nextClaim(
+    flight: Flight,
+    claim: ClaimTurn,
+    plan: { readonly position: number; readonly records?: readonly unknown[] },
+  ): ClaimTurn {
+    const position = plan.position + (plan.records?.length ?? 0);
+    return {
+      ...this.claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined),
+      have: { epoch: flight.epoch, position, rowsThrough: position },
+    };
+  }
+
+  /** Tells whether another step may begin after so many. */
+  maySpend(steps: number): boolean {
+    const { maxSteps = defaults.maxSteps } = this.crew.options.invocation ?? {};
+    return steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.crew.isClosing && this.crew.gate.isOpen;
+  }
+
+  /** Begins the handler. A run whose input its schema refuses fails at once. */
+  async takeOff(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<Flight | undefined> {
+    const { run } = claimed;
+    const workflow = run == null ? undefined : this.crew.registry.find(run.workflow, run.version);
+    if (run == null || workflow === undefined)
+      throw new Error("the database answered a claim that this deployment cannot carry out");
+    lease.contract = workflow.contract;
+    try {
+      return await takeOff(this.crew.options, workflow, {
+        runId: turn.runId,
+        epoch: claimed.epoch,
+        handedPosition: claimed.handedPosition,
+        run,
+      });
+    } catch (error) {
+      if (!(error instanceof LayoverError)) throw error;
+      if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
+      const ending =
+        error.code === "invalid_input"
+          ? failed(error)
+          : { next: "blocked" as const, value: error.message, ...this.refuser };
+      await this.finish(lease, { runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
+      return undefined;
+    }
+  }
+
+  /** Replays what was claimed. Answers false if the lease was lost meanwhile. */
+  replay(flight: Flight, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
+    const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.crew.options;
+    return replayHistory(flight, { calls, claimed, turn, budgetBytes, patience: this.patience });
+  }
+
+  /** Waits as long as a handler may await something of its own. */
+  readonly patience = (): Promise<void> => pause(this.#host, defaults.patienceMs);
+
+  /** Makes one attempt of a step. */
+  attempt(
+    flight: Flight,
+    demand: Demand,
+    number: number,
+    { beginnings, timeoutAt }: Claimed,
+    lease: Lease,
+  ): Promise<AttemptResult> {
+    const { wanted } = demand;
+    if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
+    const { calls, random = Math.random } = this.crew.options;
+    const { runId, epoch, execution, workflow } = flight;
+    const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
+    const place = placeName(demand);
+    flight.borrowers += 1;
+    return attemptStep({
+      demand,
+      body: wanted,
+      number,
+      isExhausted: beginnings >= defaults.maxBeginnings,
+      bodies: this.crew.bodies,
+      place: `${runId}/${epoch}/${place}`,
+      runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
+      seed: (text) => flight.seed(text),
+      lease,
+      host: this.#host,
+      now: () => calls.clock.now(),
+      random,
+      onEnd: () => {
+        flight.borrowers -= 1;
+        execution.bodyEnded(place);
+      },
+    });
+  }
+
+  /** Hands in a finish, unless its lease was given back: then another process may have the turn. */
+  finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
+    if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
+    lease.isFinishSent = true;
+    return this.#finishes.send(finish, deadlines, (taken, answer) => this.#tellOf(lease, taken, answer));
+  }
+
+  #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {
+    if (answer.outcome === "superseded" && !lease.isGivenBack) this.tellLoss(lease);
+    const { contract } = lease;
+    if (answer.outcome !== "finished" || contract === undefined) return;
+    const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
+    const isLeft = answer.isReady === true; // for another deployment, not blocked
+    for (const event of finishEvents(taken, about, answer.isBlocked))
+      if (event.kind !== "run_blocked" || !isLeft) this.crew.tell(event);
+  }
+
+  /** Tells once that somebody else has claimed the turn. */
+  tellLoss(lease: Lease): void {
+    if (lease.isLossTold) return;
+    lease.isLossTold = true;
+    this.crew.tell(lossEvent(lease, this.#at()));
+  }
+
+  #at(): Date {
+    return new Date(this.crew.options.calls.clock.now());
+  }
+
+  /** Notes that a turn is over and hands in no further finish. */
+  leave(): void {
+    this.#finishes.leave();
+  }
+}
+
+function randomToken(): string {
+  return crypto.randomUUID();
+}
