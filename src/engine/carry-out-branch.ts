@@ -4,8 +4,8 @@ import type { ClaimedBranch, FinishBranch, Place } from "../postgres/wire.ts";
 import { branchResult } from "./branch-result.ts";
 import type { Flight } from "./flight.ts";
 import type { Lease } from "./leases.ts";
+import { heldUp } from "./mistake-texts.ts";
 import { branchRefs } from "./onward.ts";
-import { heldUp } from "./run-turn.ts";
 import type { Shift, TurnAtWork } from "./shift.ts";
 
 export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAtWork<ClaimedBranch>): Promise<void> {

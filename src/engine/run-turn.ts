@@ -3,25 +3,17 @@
  * be recorded and what follows it are one plan, and so one call.
  */
 
-import { decode, encode } from "../core/codec.ts";
+import { encode } from "../core/codec.ts";
 import { type Demand, placeName } from "../core/demand.ts";
-import { toErrorValue } from "../core/error-value.ts";
 import { lookForTimeout } from "../core/motion.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
-import { parse } from "../core/schema.ts";
-import type {
-  ClaimedRun,
-  FailedAttempt,
-  FinishRun,
-  NewDemand,
-  NewRecord,
-  Place,
-  WireCallback,
-  WireSignal,
-} from "../postgres/wire.ts";
-import { type AttemptResult, encodeError } from "./attempt.ts";
+import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../postgres/wire.ts";
+import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
 import type { Flight } from "./flight.ts";
+import { foreignAwait, heldUp, notAwaited } from "./mistake-texts.ts";
+import { toNewDemand } from "./new-demand.ts";
+import { offeredSignals } from "./offered-signals.ts";
 import type { Mistake } from "./options.ts";
 
 const none: ReadonlySet<string> = new Set();
@@ -261,57 +253,4 @@ export class RunTurn {
       ...more,
     };
   }
-}
-
-function foreignAwait(place: string | undefined): string {
-  return `the handler awaits something ${where(place)} that is no step: it is done again at each replay, and must not take longer than a second. Put it into step.run`;
-}
-
-/** Why a turn ended without having got on, in words for people. */
-export function heldUp(place: string | undefined): string {
-  return `the handler awaits something ${where(place)} that is no step, and it took longer than a second. Put it into step.run`;
-}
-
-function where(place: string | undefined): string {
-  return place === undefined ? "at its beginning" : `after ${place}`;
-}
-
-function notAwaited(what: string): string {
-  return `the handler returned, and nothing awaited ${what}: it may never be carried out. Write "await" before it`;
-}
-
-function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {
-  const place = { path, occurrence, demandedAfter, ordinal };
-  switch (wanted.kind) {
-    case "close":
-      throw new Error(`${path} is decided before its run is parked`);
-    case "step":
-      return { ...place, kind: "branch", ...(map !== undefined && { map }) };
-    case "sleep":
-      return { ...place, kind: "sleep", until: wanted.until };
-    default:
-      return {
-        ...place,
-        kind: wanted.kind,
-        ...(wanted.until !== undefined && { until: wanted.until }),
-        ...(wanted.kind === "signal" && { signal: wanted.name }),
-      };
-  }
-}
-
-/** A signal that was sent from SQL passed no door: its schema is asked now. A refused one makes its wait throw. */
-async function offeredSignals({ workflow }: Flight, signals: readonly WireSignal[]): Promise<readonly OfferedSignal[]> {
-  return Promise.all(
-    signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
-      const schema = workflow.contract.signals[name];
-      if (isParsed || schema === undefined) return { number, name, payload, isFailure: false, receivedAt };
-      const what = `the payload of signal "${name}"`;
-      try {
-        const value = await parse(schema, decode(payload), { code: "invalid_payload", what });
-        return { number, name, payload: encode(value, { what }), isFailure: false, receivedAt };
-      } catch (error) {
-        return { number, name, payload: encodeError(toErrorValue(error)), isFailure: true, receivedAt };
-      }
-    }),
-  );
 }

@@ -1,0 +1,28 @@
+/** Reads the signals that a claim offers. */
+import { decode, encode } from "../core/codec.ts";
+import { toErrorValue } from "../core/error-value.ts";
+import type { OfferedSignal } from "../core/offers.ts";
+import { parse } from "../core/schema.ts";
+import type { WireSignal } from "../postgres/wire.ts";
+import { encodeError } from "./attempt.ts";
+import type { Flight } from "./flight.ts";
+
+/** Asks the schema of each signal that was sent from SQL, which passed no door. A refused one makes its wait throw. */
+export async function offeredSignals(
+  { workflow }: Flight,
+  signals: readonly WireSignal[],
+): Promise<readonly OfferedSignal[]> {
+  return Promise.all(
+    signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
+      const schema = workflow.contract.signals[name];
+      if (isParsed || schema === undefined) return { number, name, payload, isFailure: false, receivedAt };
+      const what = `the payload of signal "${name}"`;
+      try {
+        const value = await parse(schema, decode(payload), { code: "invalid_payload", what });
+        return { number, name, payload: encode(value, { what }), isFailure: false, receivedAt };
+      } catch (error) {
+        return { number, name, payload: encodeError(toErrorValue(error)), isFailure: true, receivedAt };
+      }
+    }),
+  );
+}
