@@ -17,6 +17,7 @@ interface Ordering {
 const calls = "src/postgres/calls.ts";
 const alarms = "src/postgres/alarms.ts";
 const tick = "src/engine/tick.ts";
+const dueRuns = "src/engine/due-runs.ts";
 const invocation = "src/engine/invocation.ts";
 const carryOutRun = "src/engine/carry-out-run.ts";
 const carryOutBranch = "src/engine/carry-out-branch.ts";
@@ -234,28 +235,28 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a tick does not back off",
-    file: tick,
+    file: dueRuns,
     why: "What nobody can carry out keeps the database awake for ever.",
     find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
     replace: "return 60_000;",
   },
   {
     name: "a tick backs off without end",
-    file: tick,
+    file: dueRuns,
     why: "What nobody could carry out for a day would not be tried again for weeks.",
     find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
     replace: "return 60_000 * 2 ** dispatches;",
   },
   {
     name: "a tick forgets the lease of a run that it does not dispatch",
-    file: tick,
+    file: dueRuns,
     why: "A run at work is due at its lease's end; without that nobody finds out that its process died.",
     find: "...(nextAt === null ? [] : [nextAt === timeoutAt ? lookForTimeout(nextAt, now) : lookFor(nextAt, now)]),",
     replace: "",
   },
   {
     name: "what died before is dispatched among others",
-    file: tick,
+    file: dueRuns,
     why: "What kills its process would kill the work of all that are claimed along with it.",
     find: "if (isReady) refs.push(together(groupSize, { runId, turn }));",
     replace: "if (isReady) refs.push({ runId, turn });",
