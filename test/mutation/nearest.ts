@@ -73,6 +73,20 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
+  [/^return_leases$/, "races/returns races/late-calls engine/giving-back"],
+  [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
+  [/^settle_announcement$/, "engine/announcements races/closing races/callbacks"],
+  [
+    /^(has_come|record_attempt|ends_in_time)$/,
+    "races/closing races/run-timeouts engine/run-timeouts engine/announcements",
+  ],
+  [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
+  [/wrongly_armed|^is_one_struck$/, "postgres/processes platform/rearming races/late-calls"],
+  [/^(ready_after|show_ready_at)$/, "engine/clock-steps races/keeping postgres/statuses"],
+  [
+    /^(is_carried_here|in_lock_order|answer_again|plain_answer|claiming_answer)$/,
+    "races/versions races/lock-order races/sets",
+  ],
 ];
 
 /** Filters of vitest. */
