@@ -1,4 +1,5 @@
 /** What the finish of a branch records of an attempt: its result, or that it failed and is made again. */
+import { utf8Size } from "../core/utf8-size.ts";
 import type { FinishBranch } from "../postgres/wire.ts";
 import type { AttemptResult } from "./attempt.ts";
 
@@ -10,7 +11,7 @@ export function branchResult(
   const { beganAt, endedAt } = result;
   const recorded = (value: string, isFailure: boolean) => ({
     record: { value, isFailure, at: endedAt, beganAt, attempts: number },
-    bytes: value.length,
+    bytes: utf8Size(value),
   });
   if (result.kind === "succeeded") return recorded(result.value, false);
   const { error, retryInMs } = result;

@@ -5,6 +5,7 @@
  */
 import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
 import { LayoverError } from "../core/errors.ts";
+import { utf8Size } from "../core/utf8-size.ts";
 import type { FinishBranch, FinishRun, NewRecord } from "../postgres/wire.ts";
 import { encodeError } from "./attempt.ts";
 
@@ -65,7 +66,7 @@ function ofBranch(finish: BranchFinish, reason: string): readonly Finish[] {
     {
       ...branch,
       record: { ...record, value: error, isFailure: true },
-      bytes: error.length,
+      bytes: utf8Size(error),
       attempt: { number, beganAt, endedAt, ...attempt, error },
     },
     blocked,
@@ -73,7 +74,7 @@ function ofBranch(finish: BranchFinish, reason: string): readonly Finish[] {
 }
 
 function recording(records: readonly NewRecord[]): Pick<RunFinish, "records" | "bytes"> {
-  const bytes = records.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
+  const bytes = records.reduce((sum, { value }) => sum + utf8Size(value ?? ""), 0);
   return records.length === 0 ? {} : { records, bytes };
 }
 

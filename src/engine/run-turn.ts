@@ -7,6 +7,7 @@ import { encode } from "../core/codec.ts";
 import { type Demand, placeName } from "../core/demand.ts";
 import { lookForTimeout } from "../core/motion.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
+import { utf8Size } from "../core/utf8-size.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../postgres/wire.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
@@ -209,7 +210,7 @@ export class RunTurn {
     const { kind, isFailure = false, value = null, attempts = 1 } = entry;
     const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);
     this.#records.push({ ...entry, path, occurrence, at });
-    this.#bytes += value?.length ?? 0;
+    this.#bytes += utf8Size(value ?? "");
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
   }
 

@@ -25,6 +25,23 @@ async function startRuns(namespace: string, count: number): Promise<void> {
   );
 }
 
+test("the bytes of a history are counted as Postgres stores them", async () => {
+  const abroad = workflow({ name: "abroad", version: 1 });
+  const handler = abroad.handler(async ({ step }) => {
+    await step.run("translate", () => "字".repeat(1_000));
+    await Promise.all([step.run("left", () => "é"), step.run("right", () => "🚂")]);
+  });
+  const host = await startInProcess({ workflows: [handler], database: database.query, namespace: "abroad" });
+  await (await host.client.start(abroad)).result();
+  await host.close();
+  const { rows } = await database.pool.query(
+    `select s.status, s.history_bytes, (select sum(octet_length(h.value))::integer from layover.record h
+         where h.run_id = s.run_id) as stored
+       from layover.run_state s where s.namespace = 'abroad'`,
+  );
+  expect(rows).toEqual([{ status: "completed", history_bytes: 3_015, stored: 3_015 }]);
+});
+
 test("100 due runs with histories of 6 MiB are all carried out", { timeout: 300_000 }, async () => {
   const count = 100;
   await startRuns("large", count);
