@@ -26,6 +26,7 @@ export type { RunEnding, RunStatus, RunView, Setback } from "./client/run-view.t
 export type { StartInOptions, StartOptions } from "./client/starting.ts";
 export { Unreadable } from "./client/unreadable.ts";
 export type { ClientVerbs } from "./client/verbs.ts";
+export type { ErrorValue } from "./core/codec/error-value.ts";
 export {
   type CallbacksOf,
   type Contract,
@@ -37,13 +38,9 @@ export {
   type SignalsOf,
   type Workflow,
   workflow,
-} from "./core/contract.ts";
-export type { Duration } from "./core/duration.ts";
-export type { ErrorValue } from "./core/error-value.ts";
-export { type ErrorCode, type ErrorDetails, LayoverError } from "./core/errors.ts";
-export type { Query } from "./core/ports.ts";
-export type { RetryPolicy } from "./core/retry.ts";
-export type { Schema, Schemas } from "./core/schema.ts";
+} from "./core/contract/contract.ts";
+export type { RetryPolicy } from "./core/contract/retry.ts";
+export type { Schema, Schemas } from "./core/contract/schema.ts";
 export type {
   Callback,
   CallbackContext,
@@ -55,7 +52,7 @@ export type {
   StepContext,
   StepOptions,
   WaitOptions,
-} from "./core/step.ts";
+} from "./core/contract/step.ts";
 export {
   CallbackRejectedError,
   CancelledError,
@@ -63,5 +60,8 @@ export {
   RetryAfterError,
   StepError,
   TimeoutError,
-} from "./core/user-errors.ts";
+} from "./core/contract/user-errors.ts";
+export type { Duration } from "./core/duration.ts";
+export { type ErrorCode, type ErrorDetails, LayoverError } from "./core/errors.ts";
+export type { Query } from "./core/ports.ts";
 export type { LayoverEvent } from "./engine/events.ts";

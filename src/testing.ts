@@ -14,7 +14,7 @@
  */
 import type { StartArguments, StartOptions } from "./client/starting.ts";
 import type { ClientVerbs } from "./client/verbs.ts";
-import type { Contract, Workflow } from "./core/contract.ts";
+import type { Contract, Workflow } from "./core/contract/contract.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
 import type { LogEntry } from "./engine/options.ts";
 import { TestKitError } from "./testing/kit-error.ts";

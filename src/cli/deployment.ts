@@ -1,7 +1,7 @@
 /** The API of the deployment at LAYOVER_URL, asked with LAYOVER_KEY. */
 import { validate as isUuid } from "uuid";
 import type { RunView } from "../client/run-view.ts";
-import { workflow } from "../core/contract.ts";
+import { workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { Api, type ApiOptions } from "../http/api.ts";
 import { HttpClient } from "../http/http-client.ts";

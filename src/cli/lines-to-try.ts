@@ -1,6 +1,6 @@
 /** What to type after a development server has started: lines of curl for one of its workflows. */
-import type { Contract } from "../core/contract.ts";
-import type { Schema } from "../core/schema.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import type { Schema } from "../core/contract/schema.ts";
 import { exampleOf } from "./example-of.ts";
 
 export interface LineToTry {

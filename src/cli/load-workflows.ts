@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface Loaded {

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { isOver, type RunView } from "../client/run-view.ts";
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 import { findRun, withDeployment, withRun } from "./deployment.ts";
 import { cutOff, plain, print, printJson, screenWidth, wrapped } from "./screen.ts";
 import { timeline } from "./timeline.ts";

@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import type { RunStatus } from "../client/run-view.ts";
 import { Unreadable } from "../client/unreadable.ts";
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 import { toJson } from "../http/plain-json.ts";
 import { plain } from "./screen.ts";
 

@@ -1,10 +1,11 @@
 /** What is sent to a run from outside, checked against its contract at the door: signals and answers to callbacks. */
-import type { CallbackRef } from "../core/callback.ts";
-import { encode } from "../core/codec.ts";
-import type { CallbacksOf, Contract } from "../core/contract.ts";
-import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+
+import { encode } from "../core/codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
+import type { CallbackRef } from "../core/contract/callback.ts";
+import type { CallbacksOf, Contract } from "../core/contract/contract.ts";
+import { type InferInput, parse, type Schema, type Schemas } from "../core/contract/schema.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
-import { type InferInput, parse, type Schema, type Schemas } from "../core/schema.ts";
 import type { CallbackAnswer, CallbackCall, CallbackState, SignalAnswer } from "../postgres/wire-verbs.ts";
 import { digestOfSent } from "./sent.ts";
 

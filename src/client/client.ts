@@ -10,14 +10,14 @@
  * cannot be reached is a LayoverError `database_unavailable`.
  */
 import { v7 } from "uuid";
-import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
-import type { Contract, SignalsOf } from "../core/contract.ts";
+import type { CallbackRef, OpenCallback, SealCallback } from "../core/contract/callback.ts";
+import type { Contract, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkName } from "../core/names.ts";
 import type { Dispatch, Query } from "../core/ports.ts";
-import type { InferInput } from "../core/schema.ts";
 import type { Calls } from "../postgres/calls.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
 import { limited } from "../postgres/dispatch-limit.ts";

@@ -1,7 +1,8 @@
 /** A run's ending as its result, or as the error that says why there is none. */
+
+import { TimeoutError } from "../core/contract/user-errors.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
-import { TimeoutError } from "../core/user-errors.ts";
 import { RunFailedError } from "./run-failed-error.ts";
 import type { RunEnding } from "./run-view.ts";
 import { Unreadable } from "./unreadable.ts";

@@ -1,5 +1,5 @@
 /** A run's timeline as `history` shows it: what is recorded, what failed on the way, what it waits for. */
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
 import type { WireHistory } from "../postgres/wire-verbs.ts";

@@ -1,4 +1,4 @@
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 
 /**
  * There is no result: the run failed, or was cancelled. Look at `cause.name` to tell why.

@@ -1,5 +1,5 @@
 /** A run as `get` and `list` show it. */
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 import type { RunStatus, WireRunView } from "../postgres/wire-verbs.ts";
 import { readable, readableError, Unreadable } from "./unreadable.ts";
 

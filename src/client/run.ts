@@ -1,7 +1,7 @@
 /** A run as its contract types it, in process or over HTTP: it asks whatever client it came from. */
-import type { Contract, ResultOf, SignalsOf } from "../core/contract.ts";
+import type { Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
 import type { Duration } from "../core/duration.ts";
-import type { InferInput } from "../core/schema.ts";
 import { resultOf } from "./ending.ts";
 import type { HistoryOptions, HistoryView } from "./history-view.ts";
 import { unknownRun } from "./run-id.ts";

@@ -4,7 +4,7 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { encode } from "../core/codec.ts";
+import { encode } from "../core/codec/codec.ts";
 
 /** Undefined where it was stored as it was sent, or holds what only a schema makes a value of. */
 export function digestOfSent(sent: unknown, stored: string): string | undefined {

@@ -1,11 +1,11 @@
 /** From what `start` is given to the call that is sent: everything is checked here, before a row is written. */
-import { encode } from "../core/codec.ts";
-import type { Contract, InputOf } from "../core/contract.ts";
+import { encode } from "../core/codec/codec.ts";
+import type { Contract, InputOf } from "../core/contract/contract.ts";
+import { parse } from "../core/contract/schema.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { checkName } from "../core/names.ts";
-import { parse } from "../core/schema.ts";
 import type { StartAnswer, StartCall } from "../postgres/wire-verbs.ts";
 import { newRunId } from "./new-run-id.ts";
 import { checkRunId } from "./run-id.ts";

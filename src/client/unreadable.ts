@@ -1,6 +1,6 @@
 /** Values for people to look at. One that cannot be shown must not hide the others. */
-import { decode } from "../core/codec.ts";
-import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import { decode } from "../core/codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
 
 /**
  * Stands in a view for a value that is there and cannot be shown: it is too long for a list, or damaged.

@@ -1,5 +1,5 @@
 /** What a client can do. In process it does it itself (client.ts); over HTTP it asks another process (layover/client). */
-import type { Contract } from "../core/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "./answering.ts";
 import type { ListOptions, Page } from "./listing.ts";
 import type { Run, RunVerbs, WaitOptions } from "./run.ts";

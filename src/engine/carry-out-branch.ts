@@ -1,5 +1,5 @@
 /** Carries out a turn of a branch: one step that is pending beside something else. */
-import { placeName } from "../core/demand.ts";
+import { placeName } from "../core/replay/demand.ts";
 import type { ClaimedBranch, FinishBranch, Place } from "../postgres/wire.ts";
 import { branchResult } from "./branch-result.ts";
 import type { Flight } from "./flight.ts";

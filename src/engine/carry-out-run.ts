@@ -1,5 +1,5 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
-import { placeName } from "../core/demand.ts";
+import { placeName } from "../core/replay/demand.ts";
 import type { ClaimedRun } from "../postgres/wire.ts";
 import { recognise } from "./recognise.ts";
 import { isToReplay } from "./replay-history.ts";

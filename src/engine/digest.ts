@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 
 /** Makes the SHA-256 in hexadecimal. It becomes part of stored paths, so it must never change. */
 export function digestOf(text: string): string {

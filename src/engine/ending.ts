@@ -1,9 +1,9 @@
 /** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
-import { encode } from "../core/codec.ts";
-import { toErrorValue } from "../core/error-value.ts";
+import { encode } from "../core/codec/codec.ts";
+import { toErrorValue } from "../core/codec/error-value.ts";
+import { parse } from "../core/contract/schema.ts";
 import { type ErrorDetails, LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
-import { parse } from "../core/schema.ts";
 import type { ClaimedRun } from "../postgres/wire.ts";
 import { encodeError } from "./attempt.ts";
 import type { Flight } from "./flight.ts";

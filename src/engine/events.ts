@@ -3,7 +3,7 @@
  * database has recorded it. If that process dies in between, nobody tells it. So use events for counters and logs, and
  * let no decision depend on them.
  */
-import type { ErrorValue } from "../core/error-value.ts";
+import type { ErrorValue } from "../core/codec/error-value.ts";
 import { isLayoverError } from "../core/errors.ts";
 import { QueryError } from "../core/ports.ts";
 

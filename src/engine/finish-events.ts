@@ -1,7 +1,7 @@
 /** Makes the events of a finish that the database has taken. */
-import { decode } from "../core/codec.ts";
-import { placeName } from "../core/demand.ts";
-import { type ErrorValue, toErrorValue } from "../core/error-value.ts";
+import { decode } from "../core/codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
+import { placeName } from "../core/replay/demand.ts";
 import type { FinishBranch, FinishRun, Place } from "../postgres/wire.ts";
 import type { LayoverEvent } from "./events.ts";
 import type { Lease } from "./leases.ts";

@@ -1,5 +1,5 @@
 /** What a tick sees of runs that nobody carries out. */
-import { placeName } from "../core/demand.ts";
+import { placeName } from "../core/replay/demand.ts";
 import type { DueRun } from "../postgres/wire.ts";
 import type { LayoverEvent } from "./events.ts";
 

@@ -1,8 +1,8 @@
 /** Reads the signals that a claim offers. */
-import { decode, encode } from "../core/codec.ts";
-import { toErrorValue } from "../core/error-value.ts";
-import type { OfferedSignal } from "../core/offers.ts";
-import { parse } from "../core/schema.ts";
+import { decode, encode } from "../core/codec/codec.ts";
+import { toErrorValue } from "../core/codec/error-value.ts";
+import { parse } from "../core/contract/schema.ts";
+import type { OfferedSignal } from "../core/replay/offers.ts";
 import type { WireSignal } from "../postgres/wire.ts";
 import { encodeError } from "./attempt.ts";
 import type { Flight } from "./flight.ts";

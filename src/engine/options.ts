@@ -1,6 +1,6 @@
 /** What an engine is made of, and its defaults. */
-import type { CallbackRef } from "../core/callback.ts";
-import type { Workflow } from "../core/contract.ts";
+import type { CallbackRef } from "../core/contract/callback.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, TurnRef } from "../core/ports.ts";

@@ -1,5 +1,5 @@
 /** Holds a flight against what the claim tells of its run's pending rows. */
-import { placeName } from "../core/demand.ts";
+import { placeName } from "../core/replay/demand.ts";
 import type { ClaimedRun, WirePending } from "../postgres/wire.ts";
 import type { Flight } from "./flight.ts";
 

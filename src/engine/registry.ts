@@ -1,5 +1,5 @@
 /** The workflow versions that this deployment carries. */
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 
 export class Registry {

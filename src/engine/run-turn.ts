@@ -3,10 +3,10 @@
  * be recorded and what follows it are one plan, and so one call.
  */
 
-import { encode } from "../core/codec.ts";
-import { type Demand, placeName } from "../core/demand.ts";
+import { encode } from "../core/codec/codec.ts";
 import { lookForTimeout } from "../core/motion.ts";
-import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/offers.ts";
+import { type Demand, placeName } from "../core/replay/demand.ts";
+import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/replay/offers.ts";
 import { utf8Size } from "../core/utf8-size.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../postgres/wire.ts";
 import type { AttemptResult } from "./attempt.ts";

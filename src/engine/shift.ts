@@ -2,9 +2,10 @@
  * What the turns of one invocation share: the terms of their claims, their leases and finishes, and what a turn of a run and
  * a turn of a branch have in common.
  */
-import { type Demand, placeName } from "../core/demand.ts";
+
 import { LayoverError } from "../core/errors.ts";
 import type { TurnRef } from "../core/ports.ts";
+import { type Demand, placeName } from "../core/replay/demand.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
 import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { type AttemptResult, attemptStep } from "./attempt.ts";

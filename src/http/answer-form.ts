@@ -1,5 +1,5 @@
 /** Makes the answer of what a person has filled in, and says in plain words what is wrong with each field. */
-import { keysOf, type Schema, type SchemaIssue } from "../core/schema.ts";
+import { keysOf, type Schema, type SchemaIssue } from "../core/contract/schema.ts";
 import { formatPath } from "../core/value-path.ts";
 import { type Field, numberIn, textIn } from "./answer-fields.ts";
 

@@ -1,5 +1,5 @@
 /** An answer as whoever asks can read it: in the codec for our own client, as plain JSON (plain-json.ts) for others. */
-import { encode } from "../core/codec.ts";
+import { encode } from "../core/codec/codec.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { valueType } from "./media-type.ts";
 import { toJson } from "./plain-json.ts";

@@ -9,7 +9,7 @@ import type { Context, Hono } from "hono";
 import { Hono as TinyHono } from "hono/tiny";
 import type { Client } from "../client/client.ts";
 import { revokedKey } from "../client/failure.ts";
-import type { Contract } from "../core/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";

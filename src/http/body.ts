@@ -1,5 +1,5 @@
 /** Reads a request's body: bounded while it comes in, and nothing but what it says it is. */
-import { decode } from "../core/codec.ts";
+import { decode } from "../core/codec/codec.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { checkDepth } from "./json-depth.ts";
@@ -39,7 +39,7 @@ const longestBigint = 10_000;
 
 /**
  * A text in the codec, from anyone. All that it can make are plain values: of JSON, and of the classes in
- * core/codec-classes.ts, whose parts are checked to be what they should.
+ * core/codec/classes.ts, whose parts are checked to be what they should.
  */
 function parseValue(text: string): unknown {
   // Only against the stack; how deep the value is is judged where it is stored.

@@ -13,7 +13,7 @@
  */
 
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
-import type { CallbackRef, OpenCallback, SealCallback } from "../core/callback.ts";
+import type { CallbackRef, OpenCallback, SealCallback } from "../core/contract/callback.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Secrets } from "./secrets.ts";
 

@@ -3,9 +3,9 @@
  * send and get JSON; a browser sends its form and gets pages.
  */
 import { type CallbackView, type Rejection, refuseUnanswered } from "../client/answering.ts";
-import type { Contract } from "../core/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import type { Schema } from "../core/contract/schema.ts";
 import type { LayoverError } from "../core/errors.ts";
-import type { Schema } from "../core/schema.ts";
 import { answerTo } from "./answer.ts";
 import { fieldsOf } from "./answer-fields.ts";
 import { answerIn, ownForm } from "./answer-form.ts";

@@ -1,5 +1,5 @@
 /** The contracts that this deployment knows, by name and version. */
-import type { Contract } from "../core/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { shorten } from "./fields.ts";
 

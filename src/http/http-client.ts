@@ -22,18 +22,18 @@ import type { RunEnding, RunView } from "../client/run-view.ts";
 import { isTraceparent, type StartArguments, type StartOptions } from "../client/starting.ts";
 import type { ClientVerbs } from "../client/verbs.ts";
 import { untilOver } from "../client/waiting.ts";
-import type { Contract, SignalsOf } from "../core/contract.ts";
+import { toErrorValue } from "../core/codec/error-value.ts";
+import type { Contract, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
 import { toMilliseconds } from "../core/duration.ts";
-import { toErrorValue } from "../core/error-value.ts";
-import type { InferInput } from "../core/schema.ts";
 import { type HostClock, hostClock } from "../postgres/clock.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
 import { unsealed } from "./sealed-view.ts";
 
 export { RunFailedError } from "../client/run-failed-error.ts";
 export { Unreadable } from "../client/unreadable.ts";
+export { TimeoutError } from "../core/contract/user-errors.ts";
 export { type ErrorCode, type ErrorDetails, LayoverError } from "../core/errors.ts";
-export { TimeoutError } from "../core/user-errors.ts";
 export type { ApiOptions as HttpClientOptions } from "./api.ts";
 export type {
   CallbackView,

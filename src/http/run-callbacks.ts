@@ -7,9 +7,9 @@
 import type { CallbackView } from "../client/answering.ts";
 import type { Client } from "../client/client.ts";
 import type { PendingView } from "../client/history-view.ts";
-import { endOfToken } from "../core/callback.ts";
-import { placeName } from "../core/demand.ts";
+import { endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";
+import { placeName } from "../core/replay/demand.ts";
 import { answerTo } from "./answer.ts";
 import { readValue } from "./body.ts";
 import { givenReason } from "./callbacks.ts";

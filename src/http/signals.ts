@@ -2,7 +2,7 @@
 import type { Client } from "../client/client.ts";
 import type { SignalOptions } from "../client/run.ts";
 import { unknownRun } from "../client/run-id.ts";
-import type { Contract } from "../core/contract.ts";
+import type { Contract } from "../core/contract/contract.ts";
 import { answerTo } from "./answer.ts";
 import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";

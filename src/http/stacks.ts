@@ -3,7 +3,7 @@
  * it. So only a caller with the scope `admin` sees stacks. They stay in the database, and a client in the process sees
  * them.
  */
-import { isRecord } from "../core/codec-checks.ts";
+import { isRecord } from "../core/codec/tag-checks.ts";
 import type { Visit } from "./route.ts";
 
 /** Makes the view that this caller may see. The view was read for this one answer, so it may be changed. */

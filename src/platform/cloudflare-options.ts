@@ -1,5 +1,5 @@
 /** What `serve` of cloudflare.ts is given, by the user and by Cloudflare's runtime. */
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Query } from "../core/ports.ts";
 import type { EngineOptions } from "../engine/options.ts";

@@ -11,7 +11,7 @@
 import { env } from "node:process";
 import { Client } from "../client/client.ts";
 import { translated } from "../client/failure.ts";
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace } from "../core/names.ts";

@@ -3,7 +3,7 @@
  * the request that made it. workerd does not let another request use it: a request that awaits such a promise hangs or
  * is ended.
  */
-import type { Workflow } from "../core/contract.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { codeDigest } from "../engine/digest.ts";
 import type { Deployment } from "../engine/options.ts";

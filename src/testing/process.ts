@@ -3,8 +3,8 @@
  * carries them out. A process that died is never heard of again, and what it asked for is answered to nobody.
  */
 import { Client } from "../client/client.ts";
-import type { OpenCallback, SealCallback } from "../core/callback.ts";
-import type { Workflow } from "../core/contract.ts";
+import type { OpenCallback, SealCallback } from "../core/contract/callback.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/options.ts";

@@ -3,8 +3,8 @@
  * told to. So a test plays the same story each time, however fast the machine is.
  */
 import { Client } from "../client/client.ts";
-import type { CallbackRef } from "../core/callback.ts";
-import type { Workflow } from "../core/contract.ts";
+import type { CallbackRef } from "../core/contract/callback.ts";
+import type { Workflow } from "../core/contract/contract.ts";
 import type { Query } from "../core/ports.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";

@@ -2,8 +2,8 @@
  * Stubs stand for the bodies of steps. The engine knows nothing of them: each handler is given a `step` that hands the
  * stub on where it was given a body, also inside `scope`, `all`, `race` and `map`.
  */
-import type { Workflow } from "../core/contract.ts";
-import type { Schemas } from "../core/schema.ts";
+import type { Workflow } from "../core/contract/contract.ts";
+import type { Schemas } from "../core/contract/schema.ts";
 import type {
   Branch,
   Branches,
@@ -14,8 +14,8 @@ import type {
   StepOptions,
   StepOptionsOfAnnouncement,
   WaitOptions,
-} from "../core/step.ts";
-import { keyPart } from "../core/step-key.ts";
+} from "../core/contract/step.ts";
+import { keyPart } from "../core/replay/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
 
@@ -117,7 +117,7 @@ interface Scene {
   readonly rooms: Map<string, number>;
 }
 
-/** Where names stand. Paths are made as the engine makes them (core/steps.ts). */
+/** Where names stand. Paths are made as the engine makes them (core/replay/steps.ts). */
 class Room {
   readonly #scene: Scene;
   readonly #prefix: string;

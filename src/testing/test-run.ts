@@ -2,8 +2,8 @@ import type { CallbackInputOf, Rejection } from "../client/answering.ts";
 import type { HistoryView, PendingView } from "../client/history-view.ts";
 import type { SignalOptions, SignalReceipt } from "../client/run.ts";
 import { isOver, type RunStatus, type RunView } from "../client/run-view.ts";
-import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract.ts";
-import type { InferInput } from "../core/schema.ts";
+import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
 import { TestKitError } from "./kit-error.ts";
 import type { Stage } from "./stage.ts";
 

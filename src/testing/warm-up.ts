@@ -2,8 +2,8 @@
  * A run of a bit of everything. What Postgres and V8 do only once, they do here: it adds 0.2 s to the opening of a
  * process' first engine and takes as much from its first test (an order: 240 ms of CPU time before, 60 ms after).
  */
-import { workflow } from "../core/contract.ts";
-import type { Schema } from "../core/schema.ts";
+import { workflow } from "../core/contract/contract.ts";
+import type { Schema } from "../core/contract/schema.ts";
 
 const anything: Schema = { "~standard": { version: 1, vendor: "layover", validate: (value) => ({ value }) } };
 

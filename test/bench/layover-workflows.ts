@@ -1,6 +1,6 @@
 /** What layover carries out here: steps that do nothing, in a row or side by side, and a wait. */
 import * as z from "zod";
-import { type Workflow, workflow } from "../../src/core/contract.ts";
+import { type Workflow, workflow } from "../../src/core/contract/contract.ts";
 import type { Body } from "./contender.ts";
 
 const manners = ["in a row", "map", "Promise.all"] as const;

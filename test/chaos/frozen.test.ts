@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { decode } from "../../src/core/codec.ts";
+import { decode } from "../../src/core/codec/codec.ts";
 import { Outside } from "./outside.ts";
 import { Site } from "./site.ts";
 import { Watcher } from "./watcher.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { encode } from "../../src/core/codec.ts";
+import { encode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
 import { notes, refusal } from "./errand.ts";
 import { type Evidence, faultsOf, isWornOut } from "./verdict.ts";

@@ -1,5 +1,5 @@
 /** What must hold of every run in the end, whatever has happened to it meanwhile. */
-import { decode } from "../../src/core/codec.ts";
+import { decode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
 import { late, notes, Output, refusal } from "./errand.ts";
 import type { Errand } from "./outside.ts";

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { encode } from "../../src/core/codec.ts";
+import { encode } from "../../src/core/codec/codec.ts";
 import { layover, type Said } from "./layover.ts";
 
 /** Clears the screen, hides what follows, colours it, turns it round, forges a line. */

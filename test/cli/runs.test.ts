@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import stringWidth from "string-width";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Workflow } from "../../src/core/contract.ts";
+import type { Workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";
 import { testDatabase } from "../postgres/database.ts";

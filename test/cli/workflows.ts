@@ -1,6 +1,6 @@
 /** What a person may have deployed: a workflow that comes by everything that `layover show` tells. */
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 
 const order = workflow({
   name: "order",

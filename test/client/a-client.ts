@@ -1,6 +1,6 @@
 /** Builders for tests of the client and of HTTP: a client over a test's database that tells what it sent. */
 import { Client, type ClientOptions } from "../../src/client/client.ts";
-import { encode } from "../../src/core/codec.ts";
+import { encode } from "../../src/core/codec/codec.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../../src/core/ports.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";

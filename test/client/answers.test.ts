@@ -1,8 +1,8 @@
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { CallbackRef } from "../../src/core/callback.ts";
-import { type Contract, workflow } from "../../src/core/contract.ts";
+import type { CallbackRef } from "../../src/core/contract/callback.ts";
+import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aClient, carryOut, sealCallback } from "./a-client.ts";
 import { type FacedClient, faces } from "./faces.ts";

@@ -2,7 +2,7 @@ import { Client as Connection } from "pg";
 import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { type Contract, workflow } from "../../src/core/contract.ts";
+import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import { QueryError } from "../../src/core/ports.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";

@@ -2,7 +2,7 @@
 import { NonRetryableError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { encode } from "../../src/core/codec.ts";
+import { encode } from "../../src/core/codec/codec.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { type TestedHandler, tested, worldOf } from "./playing.ts";

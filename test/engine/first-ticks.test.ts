@@ -1,7 +1,7 @@
 /** The first tick of a deployment, where there is more than one page, or more than it may dispatch. */
 import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import type { Alarm, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { Deployment } from "../../src/engine/options.ts";

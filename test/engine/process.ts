@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Workflow } from "layover";
 import { Client } from "layover";
-import type { CallbackRef, SealCallback } from "../../src/core/callback.ts";
+import type { CallbackRef, SealCallback } from "../../src/core/contract/callback.ts";
 import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
 import {
   type Alarm,

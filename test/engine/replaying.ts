@@ -1,7 +1,7 @@
 /** Replays a run's whole history on its code, far from any engine: it must end as it ended. */
 
 import type { Workflow } from "layover";
-import { decode } from "../../src/core/codec.ts";
+import { decode } from "../../src/core/codec/codec.ts";
 import { describeEnd } from "../../src/engine/ending.ts";
 import { takeOff } from "../../src/engine/flight.ts";
 import { Calls } from "../../src/postgres/calls.ts";

@@ -3,7 +3,7 @@
 import type { StepContext, StepOptions } from "layover";
 import { NonRetryableError, RetryAfterError } from "layover";
 import { describe, expect, test } from "vitest";
-import { encode } from "../../src/core/codec.ts";
+import { encode } from "../../src/core/codec/codec.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { play, type TestedStep } from "./playing.ts";
 import type { World } from "./world.ts";

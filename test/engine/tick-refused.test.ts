@@ -4,7 +4,7 @@
  */
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { lookAgain } from "../../src/engine/tick.ts";

@@ -1,6 +1,6 @@
 /** What a process keeps in memory of runs at rest is bounded in bytes too. */
 import { expect, test } from "vitest";
-import { Execution } from "../../src/core/execution.ts";
+import { Execution } from "../../src/core/replay/execution.ts";
 import { Flight } from "../../src/engine/flight.ts";
 import { Warm } from "../../src/engine/warm.ts";
 import { tested } from "./playing.ts";

@@ -14,9 +14,9 @@ import { Client, type Contract, type Duration, type InputOf, type Run, type Sign
 import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
+import type { InferInput } from "../../src/core/contract/schema.ts";
 import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
-import type { InferInput } from "../../src/core/schema.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
 import type { LogEntry } from "../../src/engine/options.ts";
 import { Calls } from "../../src/postgres/calls.ts";

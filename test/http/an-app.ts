@@ -1,7 +1,7 @@
 /** Builders for tests of HTTP: an app over a test's database, and requests to it. */
 import type { Hono } from "hono";
 import * as z from "zod";
-import { type Contract, workflow } from "../../src/core/contract.ts";
+import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, type Scope, scopes } from "../../src/http/api-key.ts";
 import { type AppOptions, createApp } from "../../src/http/app.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";
-import { workflow } from "../../src/core/contract.ts";
-import type { Schema } from "../../src/core/schema.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
+import type { Schema } from "../../src/core/contract/schema.ts";
 import { carryOut, sealCallback } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { anApp, form } from "./an-app.ts";

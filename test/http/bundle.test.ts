@@ -67,8 +67,8 @@ describe("layover", () => {
   it("leaves of itself what is used: a contract is 1.5 kB gzipped, without engine and client", async () => {
     const { sources, gzippedBytes } = await bundled('export { workflow } from "layover";');
     expect(strangersIn(sources)).toEqual([]);
-    expect(sources).toContain("src/core/contract.ts");
-    expect(sources).not.toContain("src/core/codec.ts");
+    expect(sources).toContain("src/core/contract/contract.ts");
+    expect(sources).not.toContain("src/core/codec/codec.ts");
     expect(gzippedBytes).toBeLessThan(1_700);
   });
 

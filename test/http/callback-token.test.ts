@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallbackRef } from "../../src/core/callback.ts";
+import type { CallbackRef } from "../../src/core/contract/callback.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 

@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Unreadable } from "../../src/client/unreadable.ts";
-import { decode, encode } from "../../src/core/codec.ts";
+import { decode, encode } from "../../src/core/codec/codec.ts";
 import { HttpClient } from "../../src/http/http-client.ts";
 import { valueType } from "../../src/http/media-type.ts";
 import { carryOut, sealCallback } from "../client/a-client.ts";
-import { richValue, shapeOf } from "../core/rich-values.ts";
+import { richValue, shapeOf } from "../core/codec/rich-values.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aKey, anApp, anything, authorized, bare } from "./an-app.ts";
 

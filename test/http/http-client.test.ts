@@ -1,6 +1,6 @@
 /** What a client over HTTP has beyond the verbs (test/client holds those to both): the wire, and what goes wrong on it. */
 import { describe, expect, it } from "vitest";
-import { decode } from "../../src/core/codec.ts";
+import { decode } from "../../src/core/codec/codec.ts";
 import { LayoverError } from "../../src/core/errors.ts";
 import type { ApiOptions } from "../../src/http/api.ts";
 import { HttpClient } from "../../src/http/http-client.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, type Scope } from "../../src/http/api-key.ts";
 import { createApp } from "../../src/http/app.ts";
 import { HttpClient } from "../../src/http/http-client.ts";

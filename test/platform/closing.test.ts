@@ -1,7 +1,7 @@
 /** How a process ends that was asked to, how the next one goes on, and that a server answers meanwhile. */
 import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
 import { type NodeServer, serveNode } from "../../src/platform/node.ts";

@@ -6,7 +6,7 @@ import { madeFolder } from "./databases.ts";
 import { DevServer } from "./dev-server.ts";
 
 const made = madeFolder();
-const contract = join(import.meta.dirname, "../../src/core/contract.ts");
+const contract = join(import.meta.dirname, "../../src/core/contract/contract.ts");
 
 let folder: string;
 let servers: DevServer[];

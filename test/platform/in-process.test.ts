@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { LayoverError } from "../../src/core/errors.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";

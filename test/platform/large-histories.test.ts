@@ -1,6 +1,6 @@
 /** Runs with large histories that are due together: nothing is answered in one piece that is too large for a process. */
 import { expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { startInProcess } from "../../src/platform/in-process.ts";
 import { testDatabase } from "../postgres/database.ts";

@@ -1,6 +1,6 @@
 /** Code that meets a database of another release says so at once, and serves as soon as that is put right. */
 import { expect, onTestFinished, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
 import { startInProcess } from "../../src/platform/in-process.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { Client, Pool } from "pg";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { type InProcess, startInProcess } from "../../src/platform/in-process.ts";
 import { makeRoles } from "../../src/postgres/migrate.ts";

@@ -1,7 +1,7 @@
 /** Workflows that stay in one state each until their server is killed, for dev.test.ts. Served by `layover dev`. */
 import { appendFileSync, readFileSync } from "node:fs";
 import * as z from "zod";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 
 const file = process.env["LAYOVER_TEST_BODIES"] ?? "";
 

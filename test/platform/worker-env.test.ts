@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import { serve } from "../../src/platform/cloudflare.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { secret } from "./a-worker.ts";

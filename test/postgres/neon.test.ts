@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import { Client } from "../../src/client/client.ts";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import type { Dispatch, Query } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { Calls } from "../../src/postgres/calls.ts";

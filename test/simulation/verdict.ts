@@ -1,5 +1,5 @@
 /** What must hold of each run when nothing is left to happen. */
-import { decode } from "../../src/core/codec.ts";
+import { decode } from "../../src/core/codec/codec.ts";
 import { mostBeginnings } from "./programs/crashed.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
 import { thrownOf } from "./programs/thrown.ts";

@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { Client } from "../../src/client/client.ts";
 import type { Run } from "../../src/client/run.ts";
 import type { ClientVerbs } from "../../src/client/verbs.ts";
-import { workflow } from "../../src/core/contract.ts";
+import { workflow } from "../../src/core/contract/contract.ts";
 import type { HttpClient } from "../../src/http/http-client.ts";
 
 const zodOrder = workflow({

@@ -2,7 +2,7 @@
 import { type Schema, type Step, workflow } from "layover";
 import { describe, expectTypeOf, test } from "vitest";
 import * as z from "zod";
-import type { CannotBeStored, Storable } from "../../src/core/storable.ts";
+import type { CannotBeStored, Storable } from "../../src/core/contract/storable.ts";
 
 class Money {
   readonly amount = 1;

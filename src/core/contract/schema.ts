@@ -1,0 +1,94 @@
+/**
+ * Schemas are anybody's: zod, valibot, arktype … whatever implements Standard Schema, version 1. Its types
+ * are copied here, as https://standardschema.dev invites.
+ */
+
+import { type ErrorCode, LayoverError } from "../errors.ts";
+import { formatPath } from "../value-path.ts";
+
+/** A Standard Schema that takes `Input` and makes `Output` of it. */
+export interface Schema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
+    /** For the compiler only. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type SchemaResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** What may be given to a schema. */
+export type InferInput<S extends Schema> = NonNullable<S["~standard"]["types"]>["input"];
+
+/** What a schema makes of it. */
+export type InferOutput<S extends Schema> = NonNullable<S["~standard"]["types"]>["output"];
+
+/**
+ * What `schema` makes of `value`. `what` is the subject of an error's sentence: `the input of "order"`.
+ *
+ * @throws LayoverError with `code`; `details.issues` counts what is wrong, `details.path` is where the first is.
+ */
+export async function parse<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+  options: { code: ErrorCode; what: string },
+): Promise<Output> {
+  const result = await validate(schema, value, options);
+  if (result.issues === undefined) return result.value;
+  throw misfit(result.issues, options);
+}
+
+async function validate<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+  { code, what }: { code: ErrorCode; what: string },
+): Promise<SchemaResult<Output>> {
+  try {
+    return await schema["~standard"].validate(value);
+  } catch (cause) {
+    throw new LayoverError(code, `${what} could not be checked: its schema threw an error`, {
+      hint: "Let the schema report an issue instead of throwing, in its transforms and refinements too.",
+      cause,
+    });
+  }
+}
+
+const mostIssues = 5;
+const longestMessage = 200;
+
+function misfit(issues: readonly SchemaIssue[], { code, what }: { code: ErrorCode; what: string }): LayoverError {
+  const shown = issues.slice(0, mostIssues).map(describe).join("; ");
+  const rest = issues.length > mostIssues ? `; and ${issues.length - mostIssues} more` : "";
+  return new LayoverError(code, `${what} does not fit its schema: ${shown}${rest}`, {
+    hint: "Give a value that fits the schema in the workflow's contract.",
+    details: { issues: issues.length, path: placeOf(issues[0]) },
+  });
+}
+
+function describe(issue: SchemaIssue): string {
+  const place = placeOf(issue);
+  const message = issue.message.slice(0, longestMessage);
+  return place === "" ? message : `${place}: ${message}`;
+}
+
+/** `items[3].sku`; empty for the value itself. */
+function placeOf(issue: SchemaIssue | undefined): string {
+  return formatPath(issue === undefined ? [] : keysOf(issue), "").replace(/^\./, "");
+}
+
+/** The keys that lead from the value to the part that is wrong. */
+export function keysOf({ path = [] }: SchemaIssue): readonly PropertyKey[] {
+  return path.map((segment) => (typeof segment === "object" ? segment.key : segment));
+}
+
+/** Schemas by name: a contract's signals, its callbacks. */
+export type Schemas = Readonly<Record<string, Schema>>;

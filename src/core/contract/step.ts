@@ -1,0 +1,243 @@
+/**
+ * What a handler does durably, through `step`. Every verb names its step; a run replayed after a crash goes through the
+ * same names and gets the recorded results.
+ */
+import type { Duration } from "../duration.ts";
+import type { RetryPolicy } from "./retry.ts";
+import type { InferOutput, Schemas } from "./schema.ts";
+import type { Storable } from "./storable.ts";
+
+export interface StepOptions {
+  /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
+  readonly retry?: RetryPolicy;
+  /**
+   * How long one attempt may take. Default: 60 s. After that its `abortSignal` fires and the attempt has failed. If the
+   * body runs on nevertheless, the next attempt waits for it, as long as both are in one process.
+   */
+  readonly timeout?: Duration;
+  /**
+   * A text that tells this step from others of its name in its scope, so that they are not counted. In a loop it is the
+   * id of the item. Two equal keys in one scope are refused. Adding keys to code that has parked runs is a new version
+   * of the workflow.
+   *
+   * @example for (const region of regions) await step.run("charge", () => charge(region), { key: region });
+   */
+  readonly key?: string;
+  /** Whether the path has a digest of the key, so that histories do not show the key. Default: false. */
+  readonly sensitiveKey?: boolean;
+}
+
+/** What the body of a step is given. */
+export interface StepContext {
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** The same for every attempt of this step: hand it to the service that you call. */
+  readonly idempotencyKey: string;
+  /** Fires at the step's timeout and at the run's, and when somebody else has taken over the step. */
+  readonly abortSignal: AbortSignal;
+}
+
+export interface WaitOptions {
+  /** How long to wait. Default: for ever. */
+  readonly timeout?: Duration;
+  /** What a timeout does: throws `TimeoutError`, or gives null. */
+  readonly onTimeout?: "throw" | "null";
+}
+/** A wait that gives null at its timeout instead of throwing. */
+export type NullableWait = WaitOptions & { readonly onTimeout: "null" };
+
+export interface MapOptions<Item = unknown> {
+  /** How many bodies may run at a time. Default: no bound. */
+  readonly maxConcurrency?: number;
+  /**
+   * Makes a key of each item, so that items are told apart by their keys and not by their index. Then a deploy may
+   * change the list. Two equal keys are refused. Adding keys to code that has parked runs is a new version of the
+   * workflow.
+   *
+   * @example await step.map("ship", items, send, { key: (item) => item.id });
+   */
+  readonly key?: (item: Item, index: number) => string;
+  /** Whether the paths have digests of the keys, so that histories do not show the keys. Default: false. */
+  readonly sensitiveKey?: boolean;
+}
+
+/**
+ * What a person reads who opens a callback's URL in a browser. Both texts stand in the URL, so put no secret into them.
+ * Three characters of them make the URL four characters longer.
+ */
+export interface Question {
+  /** Up to 200 characters. Default: the callback's name. */
+  readonly title?: string;
+  /** Up to 1,000 bytes in UTF-8, with line breaks. */
+  readonly text?: string;
+}
+
+/** A callback that an outside system may answer once. */
+export interface Callback<Answer> {
+  /** The URL to POST the answer to. It is secret: whoever has it can answer. */
+  readonly url: string;
+  readonly token: string;
+  wait(options: NullableWait): Promise<Answer | null>;
+  wait(options?: WaitOptions): Promise<Answer>;
+}
+
+/** What the body that announces a callback is given. */
+export interface CallbackContext extends StepContext {
+  readonly url: string;
+  readonly token: string;
+}
+
+/** One branch of `all` or `race`, with steps of its own. */
+export type Branch<Signals extends Schemas, Callbacks extends Schemas, Result> = (context: {
+  readonly step: Step<Signals, Callbacks>;
+}) => Promise<Result>;
+export type Branches<Signals extends Schemas, Callbacks extends Schemas, Results extends readonly unknown[]> = {
+  readonly [Index in keyof Results]: Branch<Signals, Callbacks, Results[Index]>;
+};
+
+/** How one item of `mapSettled` ended, as `Promise.allSettled` tells it. */
+export type Settled<Result> =
+  | { readonly status: "fulfilled"; readonly value: Result }
+  | { readonly status: "rejected"; readonly reason: unknown };
+
+/**
+ * What a handler does its work by. Names (1–200 printable characters, none of `/[]#`) tell the steps apart; those of one
+ * name in one scope are counted. Nothing else that differs from one execution to the next belongs in a handler.
+ */
+export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schemas = Schemas> {
+  /**
+   * Runs `body` at least once and records its result exactly once. The result is any value that can be stored, up to
+   * 1 MiB. By default 5 attempts of 60 s each, with pauses from 1 s, doubling up to 5 min.
+   *
+   * @throws StepError after the last attempt
+   * @example const charge = await step.run("charge", ({ idempotencyKey }) => pay(order, idempotencyKey));
+   */
+  run<Result>(
+    name: string,
+    body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
+    options?: StepOptions,
+  ): Promise<Result>;
+  /** Waits up to 10 years. Nothing runs meanwhile. @example await step.sleep("cool off", "1 hour"); */
+  sleep(name: string, duration: Duration): Promise<void>;
+  /** A number is epoch milliseconds; the past is now. @example await step.sleepUntil("due", input.dueAt); */
+  sleepUntil(name: string, instant: Date | number): Promise<void>;
+  /**
+   * Takes the next signal of that name, in order of arrival; also one that came before anyone waited.
+   *
+   * @throws TimeoutError after `timeout`; with `onTimeout: "null"` it gives null instead
+   * @example const address = await step.waitForSignal("address", { timeout: "3 days" });
+   */
+  waitForSignal<Name extends keyof Signals & string>(
+    name: Name,
+    options: NullableWait,
+  ): Promise<InferOutput<Signals[Name]> | null>;
+  waitForSignal<Name extends keyof Signals & string>(
+    name: Name,
+    options?: WaitOptions,
+  ): Promise<InferOutput<Signals[Name]>>;
+  /**
+   * Closes the name of a signal, unless a signal of that name is there and was not taken. True: the name is closed; who
+   * sends such a signal from now on is refused. False: take the signal that is there, and call `close` again. So the
+   * end of a run loses no signal that was accepted.
+   *
+   * @example do { while (await take(step)); } while (!(await step.close("item")));
+   */
+  close<Name extends keyof Signals & string>(name: Name): Promise<boolean>;
+  /**
+   * Makes a one-time URL by which an outside system answers. The URL opens the callback for a year.
+   *
+   * @example const approval = step.createCallback("approval");
+   */
+  createCallback<Name extends keyof Callbacks & string>(
+    name: Name,
+    question?: Question,
+  ): Callback<InferOutput<Callbacks[Name]>>;
+  /**
+   * Announces a callback by a step (`announce` gets its URL), then waits for the answer.
+   *
+   * A person who opens the URL reads `title` and `text`. The URL works until a month after the deadline of the wait;
+   * without a `timeout`, for a year.
+   *
+   * @throws CallbackRejectedError; TimeoutError after `timeout`, or null with `onTimeout: "null"`; StepError
+   * @example const { ok } = await step.waitForCallback("approval", ({ url }) => email(url), { timeout: "3 days" });
+   */
+  waitForCallback<Name extends keyof Callbacks & string>(
+    name: Name,
+    announce: (context: CallbackContext) => unknown,
+    options: NullableWait & StepOptionsOfAnnouncement & Question,
+  ): Promise<InferOutput<Callbacks[Name]> | null>;
+  waitForCallback<Name extends keyof Callbacks & string>(
+    name: Name,
+    announce: (context: CallbackContext) => unknown,
+    options?: WaitOptions & StepOptionsOfAnnouncement & Question,
+  ): Promise<InferOutput<Callbacks[Name]>>;
+  /** A room of its own for names. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
+  scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
+  /**
+   * Like `Promise.all`, each branch with steps of its own.
+   *
+   * @example const [a, b] = await step.all("both", [({ step }) => step.run("a", getA), ({ step }) => step.run("b", getB)]);
+   */
+  all<const Results extends readonly unknown[]>(
+    name: string,
+    branches: Branches<Signals, Callbacks, Results>,
+  ): Promise<Results>;
+  /**
+   * The first branch to settle wins; the others are released: no new attempts, no later signal.
+   *
+   * @example await step.race("paid or late", [({ step }) => step.waitForSignal("paid"), ({ step }) => step.sleep("late", "1d")]);
+   */
+  race<const Results extends readonly unknown[]>(
+    name: string,
+    branches: Branches<Signals, Callbacks, Results>,
+  ): Promise<Results[number]>;
+  /**
+   * Carries out `each` for every item side by side; the results in the items' order. The first failure rejects.
+   *
+   * @example await step.map("ship", items, (item, { step }) => step.run("send", () => ship(item)), { maxConcurrency: 5 });
+   */
+  map<Item, Result>(
+    name: string,
+    items: readonly Item[],
+    each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
+    options?: MapOptions<NoInfer<Item>>,
+  ): Promise<Result[]>;
+  /** Like `map`, but waits for all and tells of each how it ended. @example (await step.mapSettled("try", items, each))[0]?.status */
+  mapSettled<Item, Result>(
+    name: string,
+    items: readonly Item[],
+    each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
+    options?: MapOptions<NoInfer<Item>>,
+  ): Promise<Settled<Result>[]>;
+  /** The time of the last recorded result: the same in every replay. @example const year = step.now().getFullYear(); */
+  now(): Date;
+  /** A number in [0, 1): the same in every replay. @example const isSampled = step.random() < 0.01; */
+  random(): number;
+  /** A uuid: the same in every replay. @example const invoice = step.uuid(); */
+  uuid(): string;
+}
+
+export interface StepOptionsOfAnnouncement {
+  /** The retries of the step that announces. */
+  readonly retry?: RetryPolicy;
+}
+
+/** The run that a handler is in. */
+export interface RunInfo {
+  /** Our id of the run (uuid v7). */
+  readonly runId: string;
+  /** The user's own id, if one was given. */
+  readonly id: string | undefined;
+  readonly workflow: string;
+  readonly version: number;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly createdAt: Date;
+}
+
+/** Writes a line once per execution, not once per replay. */
+export interface Log {
+  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
+}

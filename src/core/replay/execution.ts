@@ -1,0 +1,294 @@
+/**
+ * A handler in flight over its history.
+ *
+ * Records are handed out one at a time, in order, each after the handler is at rest: microtasks drained and one
+ * macrotask. So `race`, `any` and every interleaving decide the same way for ever. A handler that does not ask for
+ * what its history holds, or that asks at a moment which is not its history's doing, has diverged.
+ */
+
+import { CancelledError } from "../contract/user-errors.ts";
+import { LayoverError } from "../errors.ts";
+import { defaultLimits } from "../limits.ts";
+import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts";
+import { covers, HandedOut } from "./handed-out.ts";
+import { type HistoryRecord, settle } from "./history.ts";
+
+const mostRefusals = 1_000;
+
+export type HandlerOutcome =
+  | { readonly kind: "returned"; readonly value: unknown }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+export interface ExecutionOptions {
+  /** Resolves when the microtasks are drained and one macrotask has passed. */
+  readonly atRest: () => Promise<void>;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+export class Execution {
+  /** The last position handed out. */
+  position = 0;
+  /** The time of the last record handed out, epoch milliseconds. */
+  now: number;
+  /** Its place. Undefined at the beginning. */
+  lastPlace: string | undefined;
+  outcome: HandlerOutcome | undefined;
+  /** Why this code cannot have made this history. */
+  divergence: string | undefined;
+  /**
+   * Whether the divergence only means that the handler still waits for something of its own. Then the next try may
+   * succeed.
+   */
+  isHeldUp = false;
+  /** Why the run is being ended before its time. */
+  cancellation: string | undefined;
+  /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
+  readonly releases: { readonly prefix: string; readonly position: number }[] = [];
+  /** Names of signals that the handler has closed. */
+  readonly closed = new Set<string>();
+  /** What the verbs of `step` gave to the handler. */
+  readonly handedOut = new HandedOut();
+  readonly #atRest: () => Promise<void>;
+  readonly #pending = new Map<string, Demand>();
+  readonly #losers = new Set<string>();
+  readonly #occurrences = new Map<string, number>();
+  /** Names of the steps whose bodies are under way, and of the step whose body is being called right now. */
+  readonly #bodies = new Set<string>();
+  #called: string | undefined;
+  #ordinal = 0;
+  #refusals = 0;
+  #isOpen = false;
+  #wake: () => void = () => {};
+
+  constructor({ atRest, createdAt }: ExecutionOptions) {
+    this.#atRest = atRest;
+    this.now = createdAt;
+  }
+
+  /** Begins: runs the handler on to its first rest. */
+  async begin(handle: () => Promise<unknown>): Promise<void> {
+    await this.#untilRest(() => {
+      (async () => handle())().then(
+        (value) => this.#end({ kind: "returned", value }),
+        (error: unknown) => this.#end({ kind: "threw", error }),
+      );
+    });
+  }
+
+  /** What the handler waits for, in order of demand. */
+  get pending(): readonly Demand[] {
+    return [...this.#pending.values()];
+  }
+
+  get pendingCount(): number {
+    return this.#pending.size;
+  }
+
+  /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. */
+  get isOverfull(): boolean {
+    return this.position + this.#pending.size > defaultLimits.historyRecords;
+  }
+
+  /** The only demand there is, if there is just one. */
+  get soleDemand(): Demand | undefined {
+    if (this.#pending.size !== 1) return undefined;
+    for (const demand of this.#pending.values()) return demand;
+    return undefined;
+  }
+
+  find(path: string, occurrence: number): Demand | undefined {
+    return this.#pending.get(placeName({ path, occurrence }));
+  }
+
+  /** Places dropped by a decided race, of which a record may still come. */
+  get losers(): readonly string[] {
+    return [...this.#losers];
+  }
+
+  get hasLosers(): boolean {
+    return this.#losers.size > 0;
+  }
+
+  /**
+   * What a handler asked for and never awaited, once it has returned. Empty if it left other waits behind: it may have
+   * been about to await the loser of a `Promise.race`.
+   */
+  get unawaited(): readonly string[] {
+    if (this.outcome?.kind !== "returned" || this.cancellation !== undefined) return [];
+    const unseen = this.handedOut.unseen.filter(({ place }) => !this.#isReleased(place));
+    if (this.pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
+    return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
+  }
+
+  #isReleased(path: string): boolean {
+    return this.releases.some(({ prefix }) => path.startsWith(prefix));
+  }
+
+  /** Neither over nor waiting for anything that the history could give. */
+  get isAdrift(): boolean {
+    return this.outcome === undefined && this.divergence === undefined && this.#pending.size === 0;
+  }
+
+  /** Resolves at the next demand or at the handler's end; then lets it come to rest. */
+  async drift(patience: Promise<void>): Promise<void> {
+    if (!this.isAdrift) return;
+    await Promise.race([patience, new Promise<void>((resolve) => (this.#wake = resolve))]);
+    await this.#untilRest(() => {});
+  }
+
+  /** Hands out the next record and runs the handler on to its next rest. */
+  async hand(record: HistoryRecord): Promise<void> {
+    if (this.divergence !== undefined) return;
+    const key = placeName(record);
+    const demand = this.#pending.get(key);
+    if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+      this.isHeldUp = this.isAdrift;
+      this.divergence = this.#describeDivergence(record);
+      return;
+    }
+    this.position += 1;
+    this.now = record.recordedAt;
+    this.lastPlace = key;
+    await this.#untilRest(() => {
+      if (record.kind === "cancellation") return this.#cancel(record.value ?? "cancelled");
+      this.#pending.delete(key);
+      this.#losers.delete(key);
+      if (demand !== undefined) this.#settle(demand, record);
+    });
+  }
+
+  #settle(demand: Demand, record: HistoryRecord): void {
+    try {
+      settle(demand, record);
+    } catch (error) {
+      this.divergence = error instanceof Error ? error.message : String(error); // a value that cannot be decoded
+    }
+  }
+
+  /** Asks for something at a place; the promise is settled by a record. */
+  demand(
+    place: { readonly path: string; readonly occurrence: number; readonly map: MapScope | undefined },
+    wanted: Wanted,
+  ): Promise<unknown> {
+    const isLate = !this.#isOpen;
+    if (isLate && this.outcome !== undefined) return never;
+    if (this.#isReleased(place.path) || this.isOverfull) return never;
+    const [body] = this.#bodies;
+    if (isLate && body !== undefined) {
+      // It cannot be told which: so the run is blocked, and a body that asks does not wait until its timeout.
+      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step, or the body of step ${[...this.#bodies].join(" or ")} uses \`step\``;
+      return Promise.reject(nested(placeName(place), body));
+    }
+    if (isLate && this.#pending.size > 0) {
+      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
+    }
+    if (this.cancellation !== undefined && (wanted.kind === "signal" || wanted.kind === "callback"))
+      return this.#refuse(place, this.cancellation);
+    this.#isOpen = true; // a late one may bring others along: they belong together until the next rest
+    const key = placeName(place);
+    const promise = new Promise<unknown>((resolve, reject) => {
+      this.#pending.set(key, {
+        ...place,
+        wanted,
+        ordinal: this.#ordinal++,
+        demandedAfter: this.position,
+        resolve,
+        reject,
+      });
+    });
+    promise.catch(() => {}); // a loser may fail with nobody left to look
+    this.#wake();
+    return promise;
+  }
+
+  /** Calls the body of a step. The step is under way until `bodyEnded`. One process may carry out several at a time. */
+  call<Result>(place: string, body: () => Result): Result {
+    const outer = this.#called;
+    this.#called = place;
+    this.#bodies.add(place);
+    try {
+      return body();
+    } finally {
+      this.#called = outer;
+    }
+  }
+
+  bodyEnded(place: string): void {
+    this.#bodies.delete(place);
+  }
+
+  /** @throws LayoverError `nested_step` in the body of a step, which is not run again in a replay */
+  checkIsOutside(path: string): void {
+    if (this.#called !== undefined) throw nested(path, this.#called);
+  }
+
+  /**
+   * What is being cancelled may clean up, but waits for nobody outside any more: it might never be over. Code that takes
+   * no refusal would ask for ever.
+   */
+  #refuse(place: { readonly path: string; readonly occurrence: number }, reason: string): Promise<never> {
+    if (++this.#refusals > mostRefusals) {
+      this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
+      return never;
+    }
+    const refusal = Promise.reject(new CancelledError(reason));
+    refusal.catch(() => {}); // nobody may look
+    return refusal;
+  }
+
+  /** Counts what is named alike within a run: 1, 2, 3 … */
+  nextOccurrence(key: string): number {
+    const occurrence = (this.#occurrences.get(key) ?? 0) + 1;
+    this.#occurrences.set(key, occurrence);
+    return occurrence;
+  }
+
+  /** A race is decided: what is asked for below this prefix is dropped, though a record of it may still come. */
+  release(prefix: string): void {
+    this.releases.push({ prefix, position: this.position });
+    for (const [key, demand] of this.#pending) {
+      if (!demand.path.startsWith(prefix)) continue;
+      this.#pending.delete(key);
+      this.#losers.add(key);
+    }
+  }
+
+  #cancel(reason: string): void {
+    this.cancellation = reason;
+    const waiting = this.pending;
+    this.#pending.clear();
+    for (const demand of waiting) demand.reject(new CancelledError(reason));
+  }
+
+  #end(outcome: HandlerOutcome): void {
+    this.outcome = outcome;
+    this.#wake();
+  }
+
+  async #untilRest(move: () => void): Promise<void> {
+    this.#isOpen = true;
+    move();
+    await this.#atRest();
+    this.#isOpen = false;
+  }
+
+  #describeDivergence(record: HistoryRecord): string {
+    const asked = this.pending.map((demand) => `${demand.wanted.kind} ${placeName(demand)}`);
+    const asks =
+      this.outcome !== undefined
+        ? "has ended"
+        : asked.length === 0
+          ? "asks for nothing"
+          : `asks for ${asked.join(", ")}`;
+    return `the history holds ${record.kind} ${placeName(record)} at position ${this.position + 1}, where the code ${asks}`;
+  }
+}
+
+function nested(path: string, body: string): LayoverError {
+  return new LayoverError("nested_step", `${path} was asked for in the body of step ${body}`, {
+    hint: "A step's body cannot use `step`: call the steps one after the other in the handler, or group them by step.scope.",
+  });
+}
+
+const never = new Promise<never>(() => {});

@@ -1,0 +1,53 @@
+/**
+ * A record as the handler gets it: how each kind settles the demand that it belongs to.
+ */
+import { decode } from "../codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
+import { CallbackRejectedError, StepError, TimeoutError } from "../contract/user-errors.ts";
+import { type Demand, placeName } from "./demand.ts";
+
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close";
+
+/** One entry of the history. What is recorded never changes. */
+export interface HistoryRecord {
+  readonly kind: RecordKind;
+  readonly path: string;
+  readonly occurrence: number;
+  /** The value is an error. */
+  readonly isFailure: boolean;
+  /** The codec's text; null: a sleep that ended, a wait that timed out. */
+  readonly value: string | null;
+  /** Epoch milliseconds, never before the record ahead. */
+  readonly recordedAt: number;
+  /** How many attempts a step took. */
+  readonly attempts: number;
+}
+
+/** Settles `demand` as `record` says: the same in the first pass and in every replay. */
+export function settle(demand: Demand, record: HistoryRecord): void {
+  if (record.value === null) {
+    settleEmpty(demand);
+    return;
+  }
+  const value = decode(record.value, { what: `the record of ${placeName(demand)}` });
+  if (record.isFailure) demand.reject(failureOf(demand, toErrorValue(value), record.attempts));
+  else demand.resolve(value);
+}
+
+/** A sleep that ended, a wait that timed out. */
+function settleEmpty({ wanted, resolve, reject }: Demand): void {
+  if (wanted.kind === "sleep" || wanted.kind === "step" || wanted.kind === "close") resolve(undefined);
+  else if (wanted.onTimeout === "null") resolve(null);
+  else reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
+}
+
+function failureOf(demand: Demand, cause: ErrorValue, attempts: number): Error {
+  switch (demand.wanted.kind) {
+    case "callback":
+      return new CallbackRejectedError({ callback: demand.wanted.name, cause });
+    case "signal": // only one that was sent past the door, from SQL, with a payload that its schema refuses
+      return Object.assign(new Error(cause.message), { name: cause.name, code: cause.code });
+    default:
+      return new StepError({ step: placeName(demand), attempts, cause });
+  }
+}
