@@ -19,8 +19,8 @@ describe("layering", () => {
       "src/client/client.ts": `import "../postgres/calls.ts";`,
       "src/http/app.ts": `import "../engine/turn.ts"; import "../client/client.ts"; import { Hono } from "hono";`,
       "src/index.ts": `export * from "./http/app.ts"; export * from "./client/client.ts";`,
-      "src/platform/node.ts": `import "../http/app.ts"; import "../index.ts";`,
-      "src/cli/main.ts": `import "../platform/node.ts"; await import(process.argv[1] ?? "");`,
+      "src/platform/node/index.ts": `import "../http/app.ts"; import "../index.ts";`,
+      "src/cli/main.ts": `import "../platform/node/index.ts"; await import(process.argv[1] ?? "");`,
       "functions/node.ts": `import { serve } from "layover"; import { order } from "./workflows/order.ts";`,
       "functions/workflows/order.ts": `import { workflow } from "layover"; import * as z from "zod";`,
       "infra/app.ts": `import { Layover } from "layover/cdk"; import { App } from "aws-cdk-lib";`,
@@ -98,7 +98,7 @@ describe("layering", () => {
 function found(files: Record<string, string>): string[] {
   const entries = {
     layover: "src/index.ts",
-    "layover/node": "src/platform/node.ts",
+    "layover/node": "src/platform/node/index.ts",
     "layover/cdk": "src/cdk.ts",
   };
   return violations({ files: new Map(Object.entries(files)), entries: new Map(Object.entries(entries)) });

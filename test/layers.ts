@@ -28,7 +28,7 @@ const deployments = new Set(["functions/", "infra/"]);
 export interface Sources {
   /** Text by path from the root: `src/core/run.ts`. */
   readonly files: ReadonlyMap<string, string>;
-  /** Source by public name: `layover/node` is `src/platform/node.ts`. */
+  /** Source by public name: `layover/node` is `src/platform/node/index.ts`. */
   readonly entries: ReadonlyMap<string, string>;
 }
 

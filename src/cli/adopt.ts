@@ -4,7 +4,7 @@
  */
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
-import { printableLines } from "../platform/printable.ts";
+import { printableLines } from "../platform/log/printable.ts";
 import { type Database, withDatabase } from "./database.ts";
 import { print, printJson } from "./screen.ts";
 import { environment, namespace } from "./settings.ts";

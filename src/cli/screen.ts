@@ -5,7 +5,7 @@
  */
 import stringWidth from "string-width";
 import { toJson } from "../http/plain-json.ts";
-import { escaped, printable, printableLines } from "../platform/printable.ts";
+import { escaped, printable, printableLines } from "../platform/log/printable.ts";
 
 export interface Column {
   readonly title: string;

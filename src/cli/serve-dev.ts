@@ -5,9 +5,9 @@
 import { styleText } from "node:util";
 import { reportTo } from "../engine/events.ts";
 import type { LogEntry } from "../engine/options.ts";
-import { logLine } from "../platform/log-line.ts";
-import { type NodeServer, serveNode } from "../platform/node.ts";
-import { printingEvents } from "../platform/print-events.ts";
+import { type NodeServer, serveNode } from "../platform/node/index.ts";
+import { logLine } from "../platform/node/log-line.ts";
+import { printingEvents } from "../platform/node/print-events.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry, startLine } from "./lines-to-try.ts";
 import { type Loaded, loadWorkflows } from "./load-workflows.ts";

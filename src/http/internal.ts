@@ -21,7 +21,7 @@ export interface TurnsMessage {
 
 /**
  * A turn is some 72 bytes, one of a branch some 110 and its path: `ship[123]/send` has 14. So a burst of 200 (see
- * platform/self-dispatch.ts) has room for paths of 210 bytes. A name alone may have 200 characters, though, and a path
+ * platform/cloudflare/self-dispatch.ts) has room for paths of 210 bytes. A name alone may have 200 characters, though, and a path
  * has several: so whoever sends turns measures them.
  *
  * Whoever guesses a header has us compute a MAC over this much, for each secret.

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { serveNode } from "../../src/platform/node.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, secret, secrets } from "./layover.ts";
 import { orderWorkflow } from "./workflows.ts";

@@ -4,7 +4,7 @@ import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, openApiKey, readApiKey } from "../../src/http/api-key.ts";
-import { serveNode } from "../../src/platform/node.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, secret, secrets } from "./layover.ts";
 import { napWorkflow } from "./workflows.ts";

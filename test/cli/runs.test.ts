@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
 import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow, stuckOrderWorkflow } from "./workflows.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { HttpClient } from "../../src/http/http-client.ts";
-import { serveNode } from "../../src/platform/node.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { secret, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 

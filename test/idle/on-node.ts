@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "pg";
-import { serveNode } from "../../src/platform/node.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";

@@ -6,7 +6,7 @@
 import type { Query } from "layover";
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm, type QueueProducer } from "layover/cloudflare";
 import { vi } from "vitest";
-import type { QueueMessage } from "../../src/platform/queue-dispatch.ts";
+import type { QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
 import { hostClock, pause } from "../../src/postgres/clock.ts";
 import { PlayedObject } from "../platform/minute-storage.ts";
 import type { Clock } from "../postgres/clock.ts";

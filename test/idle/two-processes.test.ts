@@ -1,7 +1,7 @@
 /** Ten thousand runs that sleep, in two processes of Node's that arm at each other: an hour of that, in seconds. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
-import { serveNode } from "../../src/platform/node.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { workflows } from "./workflows.ts";
 

@@ -3,8 +3,12 @@ import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
-import { type InProcess, type InProcessOptions, startInProcess } from "../../src/platform/in-process.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node.ts";
+import {
+  type InProcess,
+  type InProcessOptions,
+  startInProcess,
+} from "../../src/platform/node/in-process/in-process.ts";
+import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
-import { deliver } from "../../src/platform/queue-delivery.ts";
+import { deliver } from "../../src/platform/cloudflare/queue/queue-delivery.ts";
 
 /** A delivery by its messages' bodies, what became of each, and what happened in order. */
 class Delivery {

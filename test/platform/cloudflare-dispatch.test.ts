@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
-import { QueueDispatch, type QueueMessage } from "../../src/platform/queue-dispatch.ts";
+import { QueueDispatch, type QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { LayoverError } from "../../src/core/errors.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
-import { printEvent } from "../../src/platform/cloudflare.ts";
+import { printEvent } from "../../src/platform/cloudflare/index.ts";
 
 const about = { runId: crypto.randomUUID(), workflow: "order", version: 1, at: new Date(0) };
 

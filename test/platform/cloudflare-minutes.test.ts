@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { type AlarmLook, Minutes, minuteOf, ringsAt } from "../../src/platform/minutes.ts";
+import { type AlarmLook, Minutes, minuteOf, ringsAt } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 const beginning = ringsAt(29_000_000) - 30_000;

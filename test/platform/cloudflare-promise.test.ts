@@ -4,9 +4,9 @@
  * evicted amid anything; ticks and storage fail; the cron trigger leaves minutes out or comes twice.
  */
 import { describe, expect, test } from "vitest";
-import { AlarmShards } from "../../src/platform/alarm-shards.ts";
-import { Minutes } from "../../src/platform/minutes.ts";
-import { watch } from "../../src/platform/watch.ts";
+import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
+import { Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
+import { watch } from "../../src/platform/cloudflare/alarm/watch.ts";
 import { Chance } from "../engine/chance.ts";
 import { PlayedObject } from "./minute-storage.ts";
 

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { LayoverError } from "../../src/core/errors.ts";
 import { problem } from "../../src/http/problem.ts";
-import { requestsToSelf } from "../../src/platform/cloudflare-requests.ts";
-import { newIsolate } from "../../src/platform/isolate.ts";
+import { newIsolate } from "../../src/platform/cloudflare/isolate.ts";
+import { requestsToSelf } from "../../src/platform/cloudflare/requests-to-self.ts";
 import { secret } from "./a-worker.ts";
 
 const isolate = newIsolate({ publicUrl: () => "https://here.example", secrets: () => [secret], workflows: [] }, {});

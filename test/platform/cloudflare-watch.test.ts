@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { AlarmShards } from "../../src/platform/alarm-shards.ts";
-import { messageOf } from "../../src/platform/event-text.ts";
-import { askAlarm } from "../../src/platform/layover-alarm.ts";
-import { Minutes, minuteOf, ringsAt } from "../../src/platform/minutes.ts";
-import { watch } from "../../src/platform/watch.ts";
+import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
+import { askAlarm } from "../../src/platform/cloudflare/alarm/layover-alarm.ts";
+import { Minutes, minuteOf, ringsAt } from "../../src/platform/cloudflare/alarm/minutes.ts";
+import { watch } from "../../src/platform/cloudflare/alarm/watch.ts";
+import { messageOf } from "../../src/platform/log/event-text.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 const sweepMs = 6 * 3_600_000;

@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type ArmMessage, armPath, armRequest } from "../../src/http/arm.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { sign, signatureHeader } from "../../src/http/signature.ts";
-import { doorOf } from "../../src/platform/door.ts";
-import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { doorOf } from "../../src/platform/node/neighbours/door.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
-import { InProcessDispatch } from "../../src/platform/in-process-dispatch.ts";
+import { InProcessDispatch } from "../../src/platform/node/in-process/in-process-dispatch.ts";
 
 interface Invocation {
   readonly runs: readonly string[];

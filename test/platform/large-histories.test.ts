@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
-import { startInProcess } from "../../src/platform/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { LayoverError } from "../../src/core/errors.ts";
 import { QueryError } from "../../src/core/ports.ts";
-import { errorLines, logLine } from "../../src/platform/log-line.ts";
+import { errorLines, logLine } from "../../src/platform/node/log-line.ts";
 
 const entry = {
   level: "info",

@@ -1,5 +1,5 @@
 /** A Durable Object's storage and alarm, in memory, by the rules of Cloudflare's runtime; what is billed is counted. */
-import type { MinuteStorage } from "../../src/platform/minutes.ts";
+import type { MinuteStorage } from "../../src/platform/cloudflare/alarm/minutes.ts";
 
 export class PlayedObject implements MinuteStorage {
   readonly entries = new Map<string, unknown>();

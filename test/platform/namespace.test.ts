@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createApp } from "../../src/http/app.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { serve } from "../../src/platform/cloudflare.ts";
-import { startInProcess } from "../../src/platform/in-process.ts";
-import { serveNode } from "../../src/platform/node.ts";
+import { serve } from "../../src/platform/cloudflare/index.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import { serveNode } from "../../src/platform/node/index.ts";
 import { aClient } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 

@@ -1,8 +1,8 @@
 /** Several processes that arm at each other, in time that passes by hand and over a network that breaks by hand. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ArmMessage, Peer } from "../../src/http/arm.ts";
-import { Neighbours } from "../../src/platform/neighbours.ts";
-import { TimerAlarm } from "../../src/platform/timer-alarm.ts";
+import { TimerAlarm } from "../../src/platform/node/in-process/timer-alarm.ts";
+import { Neighbours } from "../../src/platform/node/neighbours/neighbours.ts";
 
 const minuteMs = 60_000;
 const noon = Date.UTC(2026, 0, 1, 12);

@@ -11,7 +11,7 @@ import { QueryError } from "../../src/core/ports.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { callbackOpener } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node.ts";
+import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { describeEachDatabase } from "./databases.ts";
 

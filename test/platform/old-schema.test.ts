@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
-import { startInProcess } from "../../src/platform/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { testDatabase } from "../postgres/database.ts";
 

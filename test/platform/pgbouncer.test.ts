@@ -2,7 +2,7 @@ import { Pool } from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
-import { startInProcess } from "../../src/platform/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { startPgBouncer, whyNoPgBouncer } from "../postgres/pgbouncer.ts";

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import type { ArmMessage, Peer } from "../../src/http/arm.ts";
-import { Neighbours } from "../../src/platform/neighbours.ts";
+import { Neighbours } from "../../src/platform/node/neighbours/neighbours.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { Timers } from "../engine/timers.ts";
 import type { Clock } from "../postgres/clock.ts";

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { type InProcess, startInProcess } from "../../src/platform/in-process.ts";
+import { type InProcess, startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { makeRoles } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { describeEachPostgres } from "../postgres/database.ts";

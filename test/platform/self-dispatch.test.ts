@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
 import { mostTurnsBytes, readTurns, turnsPath, turnsRequest } from "../../src/http/internal.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { SelfDispatch } from "../../src/platform/self-dispatch.ts";
+import { SelfDispatch } from "../../src/platform/cloudflare/self-dispatch.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { QueryError } from "../../src/core/ports.ts";
 import type { TickAnswer } from "../../src/engine/tick.ts";
-import { messageOf } from "../../src/platform/event-text.ts";
-import { Ticker } from "../../src/platform/ticker.ts";
+import { messageOf } from "../../src/platform/log/event-text.ts";
+import { Ticker } from "../../src/platform/node/in-process/ticker.ts";
 
 interface Tick {
   readonly isNew: boolean;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { TimerAlarm } from "../../src/platform/timer-alarm.ts";
+import { TimerAlarm } from "../../src/platform/node/in-process/timer-alarm.ts";
 
 const dayMs = 86_400_000;
 let rings: number[];

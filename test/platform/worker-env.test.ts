@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
-import { serve } from "../../src/platform/cloudflare.ts";
+import { serve } from "../../src/platform/cloudflare/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { secret } from "./a-worker.ts";
 import { aStage } from "./worker-stage.ts";

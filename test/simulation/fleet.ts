@@ -2,7 +2,7 @@
  * The processes of the deployment that is live. One that died is replaced at once; a new deployment replaces all of them.
  * Where one process has everything in memory, its successor begins with a tick.
  */
-import type { Code } from "../../src/platform/minutes.ts";
+import type { Code } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import type { Move } from "../../src/postgres/wire.ts";
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";

@@ -9,8 +9,8 @@ import {
   type MessageBatch,
   type QueueProducer,
   serve,
-} from "../../src/platform/cloudflare.ts";
-import type { ScheduledController } from "../../src/platform/cloudflare-options.ts";
+} from "../../src/platform/cloudflare/index.ts";
+import type { ScheduledController } from "../../src/platform/cloudflare/options.ts";
 import { neon } from "../../src/postgres/neon.ts";
 
 /** As `wrangler types` writes them (workerd 1.20260730.1), shortened. */

@@ -1,6 +1,6 @@
 /** A Worker whose Durable Object of alarms never answers. It answers how asking that went, once it has given up. */
 import type { AlarmNamespace } from "layover/cloudflare";
-import { askAlarm } from "../../../src/platform/layover-alarm.ts";
+import { askAlarm } from "../../../src/platform/cloudflare/alarm/layover-alarm.ts";
 
 export class LayoverAlarm {
   async fetch(): Promise<Response> {

@@ -2,7 +2,7 @@
  * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried again
  * where its handler is cut off or throws, and then dropped; its storage fails now and then.
  */
-import type { MinuteStorage } from "../../../src/platform/minutes.ts";
+import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import {
   type AlarmLook,
   type AlarmMessage,
@@ -10,7 +10,7 @@ import {
   carriesAllOf,
   Minutes,
   ringsAt,
-} from "../../../src/platform/minutes.ts";
+} from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "../../platform/minute-storage.ts";
 import type { Ground } from "./outside.ts";
 

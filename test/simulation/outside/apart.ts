@@ -1,6 +1,6 @@
 /**
  * Processes that share nothing but the database: each has dispatches and alarms of its own, which are lost with it. One that
- * was asked to end has its neighbours keep what it arms, and look after it (src/platform/neighbours.ts).
+ * was asked to end has its neighbours keep what it arms, and look after it (src/platform/node/neighbours/neighbours.ts).
  */
 import type { Alarm } from "../../../src/core/ports.ts";
 import { earliest } from "../../engine/course.ts";

@@ -1,5 +1,5 @@
 /** What stands outside of every process: what was dispatched, and the alarms. Each platform has rules of its own. */
-import type { Code } from "../../../src/platform/minutes.ts";
+import type { Code } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import type { Move } from "../../../src/postgres/wire.ts";
 import type { Source } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";

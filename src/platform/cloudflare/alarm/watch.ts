@@ -1,0 +1,47 @@
+/**
+ * What a cron trigger does each minute if Durable Objects keep the alarms. It asks only them whether a tick is needed
+ * that no alarm brings: for a minute that should have rung a while ago, for a new deployment, and rarely without a
+ * reason (a sweep, which reports an error if it finds anything). So an idle minute sends no SQL.
+ */
+import type { Tell } from "../../../engine/events.ts";
+import type { AlarmShards } from "./alarm-shards.ts";
+import type { AlarmLook, Code } from "./minutes.ts";
+
+export interface WatchOptions {
+  readonly shards: Pick<AlarmShards, "looks" | "note">;
+  readonly code: Code;
+  /** Undefined: no sweeps. */
+  readonly sweepMs: number | undefined;
+  /** `isWhole`: whatever it has found was dispatched. Rejects where it has not ended well. */
+  readonly tick: () => Promise<{ readonly due: number; readonly isWhole: boolean }>;
+  readonly tell: Tell;
+}
+
+export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions): Promise<void> {
+  const looks = await shards.looks();
+  // Each object is told, since each may ring with other code. In a gradual deployment two deployments are known, and
+  // neither is new.
+  const isKnown = (look: AlarmLook) => look.live.some(({ id }) => id === code.id);
+  const isNew = !looks.every(isKnown);
+  // Where minutes ring again and again each is a tick that finds what a sweep would. The first object keeps when it was.
+  const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = looks;
+  const isQuiet = looks.every((look) => look.isQuiet);
+  const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
+  if (!isNew && !isSweep && !looks.some(({ isOverdue }) => isOverdue)) return;
+  const { due, isWhole } = await tick();
+  if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
+  for (const [shard, look] of looks.entries()) {
+    const isNoted = isKnown(look) || !isWhole;
+    const note = {
+      ...(look.isOverdue && { through: look.now }),
+      ...(!isNoted && { deployed: code }),
+      ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
+    };
+    if (Object.keys(note).length > 0) await shards.note(shard, note);
+  }
+}
+
+function unarmed(due: number): string {
+  const runs = due === 1 ? "1 run was" : `${due} runs were`;
+  return `${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`;
+}

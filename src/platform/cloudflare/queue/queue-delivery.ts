@@ -1,0 +1,164 @@
+/**
+ * Carries out one delivery of a Cloudflare Queue. Its turns are claimed in one call. Each message is acknowledged once
+ * its turn was carried out, or was refused by the database. The run's alarm stands whatever becomes of a claim. So a
+ * message must come again only if the database could not be asked, or if another deployment may carry its run.
+ *
+ * A delivery that is cut off comes again as a whole, even the messages that were acknowledged. The turns that it had
+ * claimed are busy then, and so they are acknowledged.
+ *
+ * A turn that lost several leases in a row may have ended its isolate. So it goes in a group with few of its kind, or
+ * alone, and each group is claimed when nothing else is at work. If the messages of a delivery have come again, perhaps
+ * because of one such turn, they are sent anew with all their tries. So no message is used up by the deaths that
+ * another turn brings.
+ */
+import { groupsOf, isSuspect } from "../../../core/groups.ts";
+import type { TurnRef } from "../../../core/ports.ts";
+
+/** A message as the runtime hands it over. */
+export interface QueuedMessage {
+  readonly body: unknown;
+  /** Counted from 1. */
+  readonly attempts: number;
+  ack(): void;
+  retry(options?: { delaySeconds?: number }): void;
+}
+
+export interface DeliveryOptions {
+  /** False: it could claim none of them. */
+  readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
+  /** The turns, of those that were carried out, whose version is not carried here. */
+  readonly elsewhere?: ReadonlySet<TurnRef>;
+  /** Resolves when nothing of what follows from them is at work any more. */
+  readonly settled: () => Promise<void>;
+  /** Has turns delivered as messages of their own. Answers whether the queue took them. */
+  readonly sendAnew: (turns: readonly TurnRef[]) => Promise<boolean>;
+  /** Whether there is time to begin another group. */
+  readonly isOpen: () => boolean;
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+/**
+ * While two versions of the Worker share the traffic, they share the queue: so messages come here of runs that only the
+ * other one carries. Each has a few tries to get there; after that it is the next tick's.
+ */
+const triesElsewhere = 5;
+
+/** The pause after a delivery that could ask nothing: 10 s, doubling to ten minutes. */
+const retrySeconds = 10;
+const longestRetrySeconds = 600;
+
+interface SentTurn extends TurnRef {
+  /** How often it had come in vain when it was sent anew. */
+  readonly tried?: number;
+}
+
+interface Letter {
+  readonly message: QueuedMessage;
+  readonly turn: TurnRef;
+  /** How often it was tried, including the tries before it was sent anew. */
+  readonly tries: number;
+}
+
+export async function deliver(messages: readonly QueuedMessage[], options: DeliveryOptions): Promise<void> {
+  const { carryOut, elsewhere, settled, sendAnew, isOpen, onError } = options;
+  const letters = readLetters(messages, onError);
+  const together = letters.filter(({ turn }) => !isSuspect(turn));
+  const groups = groupsOf(letters.map(({ turn }) => turn).filter(isSuspect)).map((group) =>
+    letters.filter(({ turn }) => group.includes(turn)),
+  );
+
+  const end = (some: readonly Letter[], isDone: boolean): void => {
+    for (const { message, turn, tries } of some) {
+      const isElsewhere = elsewhere?.has(turn) && tries < triesElsewhere;
+      if (isDone && !isElsewhere) message.ack();
+      else retryLater(message, tries);
+    }
+  };
+  const carry = async (some: readonly Letter[]): Promise<void> => {
+    if (some.length > 0) end(some, await carryOut(some.map(({ turn }) => turn)));
+  };
+  await carry(together);
+  const isRepeated = messages.length > 1 && messages.some(({ attempts }) => attempts > 1);
+  const later: Letter[] = [];
+  for (const group of groups) {
+    await settled();
+    if (isRepeated || !isOpen()) later.push(...group);
+    else await carry(group);
+  }
+  if (later.length === 0) return;
+  end(later, await sendAnew(later.map(({ turn, tries }) => ({ ...turn, tried: tries - 1 }))));
+}
+
+/** What is none of ours is acknowledged, since it would be none the next time either. */
+export function readLetters(
+  messages: readonly QueuedMessage[],
+  onError: DeliveryOptions["onError"],
+): readonly Letter[] {
+  return messages.flatMap((message) => {
+    const { body } = message;
+    if (isTurn(body)) return [{ message, turn: body, tries: message.attempts + (body.tried ?? 0) }];
+    message.ack();
+    onError(new Error(`a message of the queue names no turn: ${shown(body)}`), "delivering");
+    return [];
+  });
+}
+
+/**
+ * Shows the body of a message. A queue carries everything that can be cloned, even what JSON cannot write: a bigint, a
+ * cycle.
+ */
+function shown(body: unknown): string | undefined {
+  try {
+    return JSON.stringify(body)?.slice(0, 200);
+  } catch (error) {
+    return `it is no JSON (${error instanceof Error ? error.message.split("\n")[0] : String(error)})`;
+  }
+}
+
+export function retryLater(message: QueuedMessage, tries = message.attempts): void {
+  message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (tries - 1), longestRetrySeconds) });
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * One turn that Postgres cannot read would fail the claim of all. The queue is the Worker's own, so this tells our messages
+ * from those of somebody else's program, not from forged ones.
+ */
+function isTurn(body: unknown): body is SentTurn {
+  return (
+    typeof body === "object" &&
+    body !== null &&
+    "runId" in body &&
+    typeof body.runId === "string" &&
+    uuid.test(body.runId) &&
+    "turn" in body &&
+    isInteger(body.turn) &&
+    (!("alone" in body) || body.alone === undefined || typeof body.alone === "boolean") &&
+    (!("tried" in body) || isInteger(body.tried)) &&
+    (!("groupSize" in body) || isCount(body.groupSize)) &&
+    (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
+  );
+}
+
+function isBranch(branch: unknown): boolean {
+  return (
+    typeof branch === "object" &&
+    branch !== null &&
+    "path" in branch &&
+    typeof branch.path === "string" &&
+    !branch.path.includes("\u0000") &&
+    branch.path.isWellFormed() &&
+    "occurrence" in branch &&
+    isInteger(branch.occurrence)
+  );
+}
+
+function isCount(value: unknown): boolean {
+  return isInteger(value) && Number(value) > 0;
+}
+
+/** Whether Postgres would take it as an integer. */
+function isInteger(value: unknown): boolean {
+  return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+}

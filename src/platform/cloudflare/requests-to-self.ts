@@ -1,0 +1,84 @@
+/**
+ * How a Worker without a queue asks itself to carry out turns: by signed requests, each answered when it has.
+ */
+import { LayoverError } from "../../core/errors.ts";
+import type { TurnRef } from "../../core/ports.ts";
+import { mostTurnsBytes, turnsPath, turnsRequest } from "../../http/internal.ts";
+import { mediaType, problemType } from "../../http/media-type.ts";
+import type { Isolate } from "./isolate.ts";
+import type { Fetcher } from "./options.ts";
+import { SelfDispatch, type SelfDispatchOptions } from "./self-dispatch.ts";
+
+/**
+ * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
+ * after 32 requests in all, side chains included. Before that the rest is left to the next tick, which begins anew; so is
+ * what is refused where chains side by side come to 32 sooner, which is reported.
+ */
+const mostHops = 12;
+
+/**
+ * In all, of what a visit may ask of others. The Free plan allows 50 subrequests, and with `neon` each statement is one,
+ * so some are left for those: 10 of a tick that finds as much as it may dispatch, some 15 of a request with ten turns.
+ */
+const mostRequests = 30;
+
+/** The most that one tick dispatches: 67 turns in each request. A third of the requests at most carry a group by itself. */
+export const mostOfTick = { turns: 2_000, groups: 10 };
+
+/** A request may have six connections open, those of the service bindings that it calls included. */
+const mostOpen = 4;
+
+export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "hold"> {
+  readonly isolate: Isolate;
+  readonly namespace: string;
+  /** Default: by the public URL. */
+  readonly self?: Fetcher | undefined;
+  readonly batch?: number | undefined;
+  /** How many requests to oneself led here. */
+  readonly hops?: number | undefined;
+  /** Is told of turns that nobody was told of, as far as one can know. */
+  readonly onRefused: (turns: readonly TurnRef[]) => void;
+  readonly report: (error: unknown) => void;
+}
+
+export function requestsToSelf(options: RequestsOptions): SelfDispatch {
+  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, hold, onRefused, report } = options;
+  const { secrets, publicUrl } = isolate;
+  return new SelfDispatch({
+    send: async (turns, goesOn) => {
+      const message = { turns, hops: goesOn ? hops + 1 : mostHops, until: until() };
+      const request = turnsRequest(message, { secrets, namespace });
+      let isTold = false;
+      try {
+        // A redirect would make a GET of it.
+        const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
+        // A problem document is the Worker's own answer: it tried. Like whoever says that the request is wrong, it will
+        // not do better in a minute.
+        const { status, headers } = response;
+        isTold = (status < 500 && status !== 429) || mediaType(headers) === problemType;
+        await response.body?.cancel(); // who reads no answer keeps the connection
+        if (!response.ok) throw refused(response.status);
+      } finally {
+        if (!isTold) onRefused(turns);
+      }
+    },
+    batch,
+    mostBytes: mostTurnsBytes,
+    mostRequests: hops < mostHops ? mostRequests : 0,
+    concurrency: mostOpen,
+    until,
+    hold,
+    onError: report,
+  });
+}
+
+function refused(status: number): LayoverError {
+  const cause =
+    status === 503
+      ? "It came too late, or could not claim the turns, which was reported by itself."
+      : "Look at `publicUrl` and `prefix`, and whether something in front of the Worker answers instead.";
+  return new LayoverError("internal", `the Worker's own request to ${turnsPath} was answered ${status}`, {
+    hint: `${cause} The next tick goes on with the runs.`,
+    details: { status },
+  });
+}

@@ -1,0 +1,76 @@
+/** Makes the texts that an operator reads of an event. It uses only JavaScript itself, so it runs on every host. */
+import type { LayoverEvent } from "../../engine/events.ts";
+
+/** The level of an event in a log. Undefined: the event is only for counters, and nobody has to read it. */
+export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
+  switch (kind) {
+    case "run_failed":
+    case "run_blocked":
+    case "error":
+      return "error";
+    case "step_exhausted":
+    case "run_held_up":
+    case "lease_lost":
+    case "run_unclaimed":
+    case "sweep_found":
+      return "warn";
+    default:
+      return undefined;
+  }
+}
+
+/** Makes a sentence without the run's name and id. They stand beside the sentence. */
+export function messageOf(event: LayoverEvent): string {
+  switch (event.kind) {
+    case "run_failed":
+      return `the run failed: ${sentence(event.error)}`;
+    case "run_blocked":
+      return `the run is blocked: ${event.reason}`;
+    case "run_held_up":
+      return `the run is held up, and is tried again: ${event.reason}`;
+    case "step_exhausted":
+      return `step ${event.step} failed for good, at attempt ${event.attempt}: ${sentence(event.error)}`;
+    case "lease_lost":
+      return `${workOf(event)} was not finished within its lease: its process died, hangs, or lost its way to the database`;
+    case "run_unclaimed":
+      return `${workOf(event)} was dispatched ${event.dispatches} times, and nobody has claimed it. layover doctor finds out why`;
+    case "sweep_found":
+      return event.message;
+    case "error":
+      return `error while ${event.doing}: ${messages(event.error).join(": ")}`;
+    default:
+      return event.kind.replace("_", " ");
+  }
+}
+
+/**
+ * Makes a key that is the same for events with one cause, whatever runs they are about. One cause may bring thousands.
+ */
+export function keyOf(event: LayoverEvent): string {
+  const parts: unknown[] = [event.kind];
+  if (event.kind === "error") parts.push(...messages(event.error).map(withoutNumbers));
+  if ("workflow" in event) parts.push(event.workflow, event.version);
+  if ("step" in event) parts.push(event.step?.replaceAll(/\[[^\]]*\]|#\d+$/g, ""));
+  if ("code" in event && event.kind !== "error") parts.push(event.code, event.error.name);
+  return parts.join("\n");
+}
+
+/** The messages of the error and of its causes. */
+export function messages(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  const { message, cause } = error;
+  const causes = cause === undefined ? [] : messages(cause);
+  return causes[0] === message ? causes : [message, ...causes];
+}
+
+function workOf({ step }: { readonly step?: string | undefined }): string {
+  return step === undefined ? "a turn" : `step ${step}`;
+}
+
+function sentence({ name, message }: { readonly name: string; readonly message: string }): string {
+  return message === "" ? name : `${name}: ${message}`;
+}
+
+function withoutNumbers(text: string): string {
+  return text.replaceAll(/[\da-f]{8}-[\da-f-]{27}|\d+/g, "#");
+}

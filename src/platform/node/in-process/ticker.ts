@@ -1,0 +1,163 @@
+/**
+ * Runs the ticks of one process, one at a time: at its start, when an alarm rings, and when somebody asks. Rarely it
+ * ticks unasked (a sweep), in case an alarm was lost. After a failed tick it tries again soon, since after an outage of
+ * the database all work waits for a tick.
+ */
+import { QueryError } from "../../../core/ports.ts";
+import { type Report, reportTo, type Tell } from "../../../engine/events.ts";
+import type { TickAnswer } from "../../../engine/tick.ts";
+
+export interface WhichTick {
+  /** Whether no tick of this process has succeeded yet. */
+  readonly isNew: boolean;
+  /**
+   * Whether the tick also looks for what will be ready soon: the process that was to dispatch it may have failed, or be
+   * dead.
+   */
+  readonly looksAhead: boolean;
+}
+
+export interface TickerOptions {
+  readonly tick: (which: WhichTick) => Promise<TickAnswer>;
+  readonly tell: Tell;
+  /** Draws a number in [0, 1), for jitter. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+const sweepMs = 6 * 3_600_000;
+/** The pause after one failure. */
+const firstPauseMs = 1_000;
+/**
+ * The pause after many failures in a row: if connections are lost, and if the database itself has answered with an
+ * error.
+ */
+const longestPauseMs = { lost: 5_000, answered: 60_000 };
+
+export class Ticker {
+  readonly #options: TickerOptions;
+  readonly #report: Report;
+  readonly #sweeps: NodeJS.Timeout;
+  #last: Promise<unknown> = Promise.resolve();
+  #next: Promise<TickAnswer> | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  /** How many ticks in a row have failed. */
+  #failures = 0;
+  /** How often in a row something could not be carried out. */
+  #stops = 0;
+  #rings = 0;
+  #isNew = true;
+  #looksAhead = true;
+  #isClosed = false;
+
+  constructor(options: TickerOptions) {
+    this.#options = options;
+    this.#report = reportTo(options.tell);
+    this.#sweeps = setInterval(() => void this.#sweep(), sweepMs);
+    this.#sweeps.unref();
+  }
+
+  /** Resolves when a tick that began after this call has ended; rejects if it failed. Another one is to come then. */
+  async tick(): Promise<TickAnswer> {
+    this.#rings += 1;
+    return await this.#tickNext();
+  }
+
+  /** Has a tick happen, and reports if it fails. */
+  readonly ring = (): void => {
+    this.tick().catch((error: unknown) => {
+      if (!this.#isClosed) this.#report(error, "ticking");
+    });
+  };
+
+  /** Starts a tick that also looks for what another process was to dispatch soon. That process is dead or has ended. */
+  readonly lookAhead = (): void => {
+    this.#looksAhead = true;
+    this.ring();
+  };
+
+  /** Notes whether the database let this process do its work. If not, a tick looks for all of that work again. */
+  noteWork(isDone: boolean): void {
+    if (isDone) {
+      this.#stops = 0;
+      return;
+    }
+    this.#looksAhead = true;
+    if (this.#retry !== undefined) return;
+    this.#tickLater(this.#stops, longestPauseMs.answered);
+    this.#stops += 1;
+  }
+
+  /** Begins no more ticks; resolves when the one under way has ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#sweeps);
+    clearTimeout(this.#retry);
+    await this.#last;
+  }
+
+  /** However many ask while a tick is under way, one more follows it. */
+  #tickNext(): Promise<TickAnswer> {
+    this.#next ??= this.#last.then(() => {
+      this.#next = undefined;
+      const ticking = this.#tick();
+      this.#last = ticking.catch(() => {});
+      return ticking;
+    });
+    return this.#next;
+  }
+
+  async #tick(): Promise<TickAnswer> {
+    if (this.#isClosed) return { isOurs: true, due: 0, dispatched: 0, isNew: false };
+    const which = { isNew: this.#isNew, looksAhead: this.#looksAhead };
+    this.#looksAhead = false;
+    try {
+      const answer = await this.#options.tick(which);
+      if (answer.isOurs) this.#isNew = false;
+      this.#failures = 0;
+      return answer;
+    } catch (error) {
+      this.#looksAhead = true;
+      this.#tickLater(this.#failures, isLostConnection(error) ? longestPauseMs.lost : longestPauseMs.answered);
+      this.#failures += 1;
+      throw error;
+    }
+  }
+
+  /**
+   * Ticks again after 1, 2, 4 … seconds. Each pause is a little shorter than that by chance, so that many processes do
+   * not come back in the same moment.
+   */
+  #tickLater(failures: number, longestMs: number): void {
+    if (this.#isClosed) return;
+    const { random = Math.random } = this.#options;
+    const pauseMs = Math.min(firstPauseMs * 2 ** failures, longestMs) * (1 - random() / 2);
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.ring();
+    }, pauseMs);
+    this.#retry.unref();
+  }
+
+  async #sweep(): Promise<void> {
+    const isAwaited = this.#next !== undefined;
+    const ringsBefore = this.#rings;
+    try {
+      const { due } = await this.#tickNext();
+      if (due > 0 && !isAwaited && this.#rings === ringsBefore)
+        this.#options.tell({ kind: "sweep_found", due, message: unarmed(due) });
+    } catch (error) {
+      this.#report(error, "sweeping");
+    }
+  }
+}
+
+/** Whether the failure passes by itself: no answer came, or the server is starting, stopping or out of room. */
+function isLostConnection(error: unknown): boolean {
+  return !(error instanceof QueryError) || error.sqlState === undefined || /^(08|53|57)/.test(error.sqlState);
+}
+
+function unarmed(due: number): string {
+  const runs = due === 1 ? "1 run was" : `${due} runs were`;
+  return `${runs} due, and no alarm of this process rang for it: an alarm was lost, or SQL or another process moved it and nobody called wake()`;
+}
