@@ -10,7 +10,6 @@
  * Where workflows are served, and by which database, is said elsewhere: `layover/node`, `layover/pg` …
  */
 export type { CallbackInputOf, CallbackView, Rejection } from "./client/answering.ts";
-export { Client, type ClientOptions } from "./client/client.ts";
 export type {
   AttemptView,
   HistoryOptions,
@@ -20,6 +19,7 @@ export type {
   StepPlace,
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
+export { Client, type ClientOptions } from "./client/over-postgres/client.ts";
 export { Run, type SignalOptions, type SignalReceipt, type WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
 export type { RunEnding, RunStatus, RunView, Setback } from "./client/run-view.ts";

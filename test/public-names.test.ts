@@ -16,12 +16,12 @@ describe("the public names", () => {
   });
 
   it("are found through every file that passes them on", () => {
-    const names = publicNames("src/http/http-client.ts");
+    const names = publicNames("src/client/over-http/http-client.ts");
     const told = Object.fromEntries(names.map(({ name, file, kind }) => [name, [kind, file]]));
     expect(told).toMatchObject({
-      HttpClient: ["ClassDeclaration", "src/http/http-client.ts"],
+      HttpClient: ["ClassDeclaration", "src/client/over-http/http-client.ts"],
       LayoverError: ["ClassDeclaration", "src/core/errors.ts"],
-      HttpClientOptions: ["TSInterfaceDeclaration", "src/http/api.ts"],
+      HttpClientOptions: ["TSInterfaceDeclaration", "src/client/over-http/api.ts"],
       RunView: ["TSInterfaceDeclaration", "src/client/run-view.ts"],
     });
   });

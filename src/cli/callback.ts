@@ -1,7 +1,7 @@
 /** `layover callback`: the link that answers a callback of a run, what became of it, and the answer itself. */
 import { Command } from "commander";
+import { pathOf } from "../client/over-http/api.ts";
 import { isRecord } from "../core/codec/tag-checks.ts";
-import { pathOf } from "../http/api.ts";
 import { type Deployment, findRun, type RunName, withDeployment, withRun } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
 import { note, plain, print, printJson } from "./screen.ts";

@@ -1,6 +1,7 @@
 /** Whether the deployment answers, and lets in who holds the key. */
+
+import { Api } from "../client/over-http/api.ts";
 import { LayoverError } from "../core/errors.ts";
-import { Api } from "../http/api.ts";
 import { openApiKey, readApiKey } from "../http/api-key.ts";
 import { Secrets } from "../http/secrets.ts";
 import type { Check } from "./check.ts";

@@ -1,10 +1,10 @@
 /** The API of the deployment at LAYOVER_URL, asked with LAYOVER_KEY. */
 import { validate as isUuid } from "uuid";
+import { Api, type ApiOptions } from "../client/over-http/api.ts";
+import { HttpClient } from "../client/over-http/http-client.ts";
 import type { RunView } from "../client/run-view.ts";
 import { workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
-import { Api, type ApiOptions } from "../http/api.ts";
-import { HttpClient } from "../http/http-client.ts";
 import { findByPart, isPartOfId, type Lister } from "./run-ids.ts";
 import { note, plain } from "./screen.ts";
 import { apiKey, deploymentUrl, devKey } from "./settings.ts";

@@ -1,8 +1,8 @@
 /** `layover runs`: a page of runs, newest first. */
 import { Command, Option } from "commander";
 import type { ListOptions, Page } from "../client/listing.ts";
+import type { HttpClient } from "../client/over-http/http-client.ts";
 import { type RunStatus, type RunView, runStatuses } from "../client/run-view.ts";
-import type { HttpClient } from "../http/http-client.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
 import { withDeployment } from "./deployment.ts";
 import { shortIds } from "./run-ids.ts";

@@ -1,7 +1,7 @@
 /** `layover signal`: sends a run a signal. */
 import { Command } from "commander";
 import { v7 } from "uuid";
-import { pathOf } from "../http/api.ts";
+import { pathOf } from "../client/over-http/api.ts";
 import { type RunName, withDeployment, withRun } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
 import { print, printJson } from "./screen.ts";

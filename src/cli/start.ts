@@ -1,7 +1,7 @@
 /** `layover start`: starts a run, and with `--wait` waits for its end. */
 import { Command } from "commander";
 import { v7 } from "uuid";
-import { pathOf } from "../http/api.ts";
+import { pathOf } from "../client/over-http/api.ts";
 import { durationIn, tagIn, wholeNumberIn } from "./arguments.ts";
 import { type Deployment, withDeployment } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";

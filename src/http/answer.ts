@@ -1,9 +1,10 @@
 /** An answer as whoever asks can read it: in the codec for our own client, as plain JSON (plain-json.ts) for others. */
+
+import { valueType } from "../client/over-http/media-type.ts";
+import { sealed } from "../client/over-http/sealed-view.ts";
 import { encode } from "../core/codec/codec.ts";
 import { defaultLimits } from "../core/limits.ts";
-import { valueType } from "./media-type.ts";
 import { toJson } from "./plain-json.ts";
-import { sealed } from "./sealed-view.ts";
 
 /** Views lie around values. */
 const maxDepth = defaultLimits.valueDepth + 10;

@@ -7,8 +7,8 @@
  */
 import type { Context, Hono } from "hono";
 import { Hono as TinyHono } from "hono/tiny";
-import type { Client } from "../client/client.ts";
-import { revokedKey } from "../client/failure.ts";
+import type { Client } from "../client/over-postgres/client.ts";
+import { revokedKey } from "../client/over-postgres/failure.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";

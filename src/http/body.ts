@@ -1,9 +1,10 @@
 /** Reads a request's body: bounded while it comes in, and nothing but what it says it is. */
+
+import { checkDepth } from "../client/over-http/json-depth.ts";
+import { isJson, mediaType, valueType } from "../client/over-http/media-type.ts";
 import { decode } from "../core/codec/codec.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
-import { checkDepth } from "./json-depth.ts";
-import { isJson, mediaType, valueType } from "./media-type.ts";
 
 const form = "application/x-www-form-urlencoded";
 

@@ -1,4 +1,4 @@
-import type { Client } from "../client/client.ts";
+import type { Client } from "../client/over-postgres/client.ts";
 import type { Scope } from "./api-key.ts";
 
 /** A request on its way to the one who answers it. */

@@ -5,8 +5,8 @@
  */
 
 import type { CallbackView } from "../client/answering.ts";
-import type { Client } from "../client/client.ts";
 import type { PendingView } from "../client/history-view.ts";
+import type { Client } from "../client/over-postgres/client.ts";
 import { endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";
 import { placeName } from "../core/replay/demand.ts";

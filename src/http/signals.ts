@@ -1,5 +1,5 @@
 /** Signals, to a run named by our id or by the user's own. */
-import type { Client } from "../client/client.ts";
+import type { Client } from "../client/over-postgres/client.ts";
 import type { SignalOptions } from "../client/run.ts";
 import { unknownRun } from "../client/run-id.ts";
 import type { Contract } from "../core/contract/contract.ts";

@@ -2,7 +2,7 @@
  * One process of a test: a real engine and a real client, whose dispatches, alarms and timers wait here until the stage
  * carries them out. A process that died is never heard of again, and what it asked for is answered to nobody.
  */
-import { Client } from "../client/client.ts";
+import { Client } from "../client/over-postgres/client.ts";
 import type { OpenCallback, SealCallback } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";

@@ -2,7 +2,7 @@
  * The stage of a test's engine. It carries out what is due, one thing after the other, and turns the clock when it is
  * told to. So a test plays the same story each time, however fast the machine is.
  */
-import { Client } from "../client/client.ts";
+import { Client } from "../client/over-postgres/client.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Query } from "../core/ports.ts";

@@ -1,5 +1,5 @@
 /** Builders for tests of the client and of HTTP: a client over a test's database that tells what it sent. */
-import { Client, type ClientOptions } from "../../src/client/client.ts";
+import { Client, type ClientOptions } from "../../src/client/over-postgres/client.ts";
 import { encode } from "../../src/core/codec/codec.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../../src/core/ports.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";

@@ -1,11 +1,11 @@
 /** The client in process, and the client over HTTP before the same one: what the verbs do must not differ. */
 import { Hono } from "hono/tiny";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import type { ClientVerbs } from "../../src/client/verbs.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
 import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { createApp } from "../../src/http/app.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { aClient, namespace, secrets, type TestClient, type TestClientOptions } from "./a-client.ts";
 
 interface Face {

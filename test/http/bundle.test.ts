@@ -43,6 +43,12 @@ describe("layover/client in a browser", () => {
       "src/client/answering.ts",
       "src/client/callback-token.ts",
       "src/client/ending.ts",
+      "src/client/over-http/api-answer.ts",
+      "src/client/over-http/api.ts",
+      "src/client/over-http/http-client.ts",
+      "src/client/over-http/json-depth.ts",
+      "src/client/over-http/media-type.ts",
+      "src/client/over-http/sealed-view.ts",
       "src/client/run-failed-error.ts",
       "src/client/run-id.ts",
       "src/client/run-view.ts",
@@ -50,12 +56,6 @@ describe("layover/client in a browser", () => {
       "src/client/starting.ts",
       "src/client/unreadable.ts",
       "src/client/waiting.ts",
-      "src/http/api-answer.ts",
-      "src/http/api.ts",
-      "src/http/http-client.ts",
-      "src/http/json-depth.ts",
-      "src/http/media-type.ts",
-      "src/http/sealed-view.ts",
       "src/postgres/clock.ts", // the host's: how to pause
     ]);
     expect(sources.filter((source) => /execution|replay|demand|steps|offers/.test(source))).toEqual([]);

@@ -1,10 +1,10 @@
 /** Bodies in the codec (media-type.ts), from our own client and from strangers who claim to be it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
+import { valueType } from "../../src/client/over-http/media-type.ts";
 import { Unreadable } from "../../src/client/unreadable.ts";
 import { decode, encode } from "../../src/core/codec/codec.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
-import { valueType } from "../../src/http/media-type.ts";
 import { carryOut, sealCallback } from "../client/a-client.ts";
 import { richValue, shapeOf } from "../core/codec/rich-values.ts";
 import { testDatabase } from "../postgres/database.ts";

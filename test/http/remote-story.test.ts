@@ -1,9 +1,9 @@
 /** A program that has nothing but a url and a key carries a run from its start to its end, through a real server. */
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { serveNode } from "../../src/platform/node/index.ts";
 import { secret, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import type { Authenticate } from "../../src/http/access.ts";
 import { createApiKey, openApiKey, scopes } from "../../src/http/api-key.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { anApp, anything, bare, json, order } from "./an-app.ts";

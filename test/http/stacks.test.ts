@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import * as z from "zod";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, type Scope } from "../../src/http/api-key.ts";
 import { createApp } from "../../src/http/app.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { type InProcess, startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { napping, stuck } from "./process-workflows.ts";

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
-import { Client } from "../../src/client/client.ts";
+import { Client } from "../../src/client/over-postgres/client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Dispatch, Query } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";

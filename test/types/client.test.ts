@@ -2,11 +2,11 @@
 import * as v from "valibot";
 import { describe, expectTypeOf, it } from "vitest";
 import * as z from "zod";
-import type { Client } from "../../src/client/client.ts";
+import type { HttpClient } from "../../src/client/over-http/http-client.ts";
+import type { Client } from "../../src/client/over-postgres/client.ts";
 import type { Run } from "../../src/client/run.ts";
 import type { ClientVerbs } from "../../src/client/verbs.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
-import type { HttpClient } from "../../src/http/http-client.ts";
 
 const zodOrder = workflow({
   name: "order",

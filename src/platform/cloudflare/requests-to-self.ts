@@ -1,10 +1,11 @@
 /**
  * How a Worker without a queue asks itself to carry out turns: by signed requests, each answered when it has.
  */
+
+import { mediaType, problemType } from "../../client/over-http/media-type.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { mostTurnsBytes, turnsPath, turnsRequest } from "../../http/internal.ts";
-import { mediaType, problemType } from "../../http/media-type.ts";
 import type { Isolate } from "./isolate.ts";
 import type { Fetcher } from "./options.ts";
 import { SelfDispatch, type SelfDispatchOptions } from "./self-dispatch.ts";

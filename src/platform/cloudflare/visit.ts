@@ -2,7 +2,7 @@
  * What one request, delivery, or ring of an alarm or the cron trigger works with: an engine, a client and a way to
  * dispatch, all its own. Nothing of it outlives the request (see isolate.ts).
  */
-import { Client } from "../../client/client.ts";
+import { Client } from "../../client/over-postgres/client.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Report, Tell } from "../../engine/events.ts";

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { Client } from "../../client/client.ts";
+import type { Client } from "../../client/over-postgres/client.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { exceptErrors, type LayoverEvent, reportTo } from "../../engine/events.ts";
 import { guardHooks } from "../../engine/hooks.ts";

@@ -2,7 +2,7 @@
  * What a queue has given up, since it could not be delivered again and again: for each message the log gets its run's
  * story. Losing it loses nothing, as the run's alarm stands; but it seldom happens for no reason.
  */
-import type { Client } from "../../../client/client.ts";
+import type { Client } from "../../../client/over-postgres/client.ts";
 import { LayoverError } from "../../../core/errors.ts";
 import type { TurnRef } from "../../../core/ports.ts";
 import type { EngineOptions } from "../../../engine/options.ts";

@@ -9,8 +9,8 @@
  * src/cli/dev.ts).
  */
 import { env } from "node:process";
-import { Client } from "../../../client/client.ts";
-import { translated } from "../../../client/failure.ts";
+import { Client } from "../../../client/over-postgres/client.ts";
+import { translated } from "../../../client/over-postgres/failure.ts";
 import type { Workflow } from "../../../core/contract/contract.ts";
 import { type Duration, toMilliseconds } from "../../../core/duration.ts";
 import { LayoverError } from "../../../core/errors.ts";

@@ -1,8 +1,8 @@
 /** What an answer of the API means: a value, or an error, and whether it may be another one if the request is sent again. */
-import { decode } from "../core/codec/codec.ts";
-import { isRecord } from "../core/codec/tag-checks.ts";
-import { type ErrorCode, type ErrorDetails, errorCodes, type JsonScalar, LayoverError } from "../core/errors.ts";
-import { defaultLimits } from "../core/limits.ts";
+import { decode } from "../../core/codec/codec.ts";
+import { isRecord } from "../../core/codec/tag-checks.ts";
+import { type ErrorCode, type ErrorDetails, errorCodes, type JsonScalar, LayoverError } from "../../core/errors.ts";
+import { defaultLimits } from "../../core/limits.ts";
 import { checkDepth } from "./json-depth.ts";
 import { mediaType, problemType, valueType } from "./media-type.ts";
 

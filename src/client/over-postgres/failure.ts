@@ -1,6 +1,6 @@
 /** What a statement's failure means to whoever called a verb. What is left as it was is a bug, of ours or in a setup. */
-import { LayoverError } from "../core/errors.ts";
-import { QueryError } from "../core/ports.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { QueryError } from "../../core/ports.ts";
 
 /** Runs `call`; its database errors come out as LayoverErrors where somebody can do something about them. */
 export async function translated<Result>(call: () => Promise<Result>): Promise<Result> {

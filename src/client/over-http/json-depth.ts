@@ -1,5 +1,5 @@
 /** How deep a JSON text is, before anything recurses into it. */
-import { LayoverError } from "../core/errors.ts";
+import { LayoverError } from "../../core/errors.ts";
 
 /** How many objects a body puts around a value, as in `{ "input": … }`, at most. */
 const around = 2;

@@ -10,18 +10,18 @@
  * cannot be reached is a LayoverError `database_unavailable`.
  */
 import { v7 } from "uuid";
-import type { CallbackRef, OpenCallback, SealCallback } from "../core/contract/callback.ts";
-import type { Contract, SignalsOf } from "../core/contract/contract.ts";
-import type { InferInput } from "../core/contract/schema.ts";
-import { toMilliseconds } from "../core/duration.ts";
-import { LayoverError } from "../core/errors.ts";
-import { defaultLimits, type Limits } from "../core/limits.ts";
-import { checkName } from "../core/names.ts";
-import type { Dispatch, Query } from "../core/ports.ts";
-import type { Calls } from "../postgres/calls.ts";
-import { type HostClock, hostClock } from "../postgres/clock.ts";
-import { limited } from "../postgres/dispatch-limit.ts";
-import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../postgres/wire-verbs.ts";
+import type { CallbackRef, OpenCallback, SealCallback } from "../../core/contract/callback.ts";
+import type { Contract, SignalsOf } from "../../core/contract/contract.ts";
+import type { InferInput } from "../../core/contract/schema.ts";
+import { toMilliseconds } from "../../core/duration.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { defaultLimits, type Limits } from "../../core/limits.ts";
+import { checkName } from "../../core/names.ts";
+import type { Dispatch, Query } from "../../core/ports.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import { type HostClock, hostClock } from "../../postgres/clock.ts";
+import { limited } from "../../postgres/dispatch-limit.ts";
+import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../../postgres/wire-verbs.ts";
 import {
   type CallbackInputOf,
   type CallbackView,
@@ -33,18 +33,18 @@ import {
   refuseUnanswered,
   sentSignal,
   unknownCallback,
-} from "./answering.ts";
-import { callbackTokenIn } from "./callback-token.ts";
-import { resultOf } from "./ending.ts";
+} from "../answering.ts";
+import { callbackTokenIn } from "../callback-token.ts";
+import { resultOf } from "../ending.ts";
+import { type HistoryOptions, type HistoryView, historyPage, historyView } from "../history-view.ts";
+import { type ListOptions, listCall, type Page, pageOf } from "../listing.ts";
+import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
+import { checkSignalId, knownRunId, unknownRun } from "../run-id.ts";
+import { dateOf, type RunEnding, type RunView, runView } from "../run-view.ts";
+import { type StartArguments, type StartInOptions, type StartOptions, startCall, startedRunId } from "../starting.ts";
+import type { ClientVerbs } from "../verbs.ts";
+import { untilOver } from "../waiting.ts";
 import { translated } from "./failure.ts";
-import { type HistoryOptions, type HistoryView, historyPage, historyView } from "./history-view.ts";
-import { type ListOptions, listCall, type Page, pageOf } from "./listing.ts";
-import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "./run.ts";
-import { checkSignalId, knownRunId, unknownRun } from "./run-id.ts";
-import { dateOf, type RunEnding, type RunView, runView } from "./run-view.ts";
-import { type StartArguments, type StartInOptions, type StartOptions, startCall, startedRunId } from "./starting.ts";
-import type { ClientVerbs } from "./verbs.ts";
-import { untilOver } from "./waiting.ts";
 
 export interface ClientOptions {
   readonly calls: Calls;

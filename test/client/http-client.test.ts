@@ -1,15 +1,15 @@
 /** What a client over HTTP has beyond the verbs (test/client holds those to both): the wire, and what goes wrong on it. */
 import { describe, expect, it } from "vitest";
+import type { ApiOptions } from "../../src/client/over-http/api.ts";
+import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { decode } from "../../src/core/codec/codec.ts";
 import { LayoverError } from "../../src/core/errors.ts";
-import type { ApiOptions } from "../../src/http/api.ts";
-import { HttpClient } from "../../src/http/http-client.ts";
 import { problem } from "../../src/http/problem.ts";
 import type { HostClock } from "../../src/postgres/clock.ts";
-import { aHastyHost, carryOut, sealCallback } from "../client/a-client.ts";
+import { aFaultyServer, type Fault } from "../http/a-faulty-server.ts";
+import { aKey, anApp, anything, bare, order, orderV2 } from "../http/an-app.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { aFaultyServer, type Fault } from "./a-faulty-server.ts";
-import { aKey, anApp, anything, bare, order, orderV2 } from "./an-app.ts";
+import { aHastyHost, carryOut, sealCallback } from "./a-client.ts";
 
 const database = testDatabase();
 const apiKey = aKey();

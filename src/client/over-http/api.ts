@@ -7,12 +7,12 @@
  *
  * Nothing here is Node's: it runs in browsers, Workers, Bun and Deno alike.
  */
-import { encode } from "../core/codec/codec.ts";
-import { type ResolvedRetry, type RetryPolicy, resolveRetry, retryDelay } from "../core/contract/retry.ts";
-import { type Duration, formatDuration, toMilliseconds } from "../core/duration.ts";
-import { LayoverError } from "../core/errors.ts";
-import { checkName } from "../core/names.ts";
-import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import { encode } from "../../core/codec/codec.ts";
+import { type ResolvedRetry, type RetryPolicy, resolveRetry, retryDelay } from "../../core/contract/retry.ts";
+import { type Duration, formatDuration, toMilliseconds } from "../../core/duration.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { checkName } from "../../core/names.ts";
+import { type HostClock, hostClock, pause } from "../../postgres/clock.ts";
 import { type Outcome, outcomeOf, textOf } from "./api-answer.ts";
 import { problemType, valueType } from "./media-type.ts";
 

@@ -6,8 +6,9 @@
  *
  * Only a view's own fields can be Unreadable, never what lies in a user's value, so nothing of the user's is mistaken.
  */
-import { Unreadable } from "../client/unreadable.ts";
-import { isRecord } from "../core/codec/tag-checks.ts";
+
+import { isRecord } from "../../core/codec/tag-checks.ts";
+import { Unreadable } from "../unreadable.ts";
 
 /** The fields of a view that hold further views. */
 const lists = ["runs", "records"];

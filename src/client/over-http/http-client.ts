@@ -11,29 +11,29 @@
  * as they were. A request that got lost is sent again with the same ids, so nothing happens twice.
  */
 import { v7 } from "uuid";
-import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../client/answering.ts";
-import { callbackTokenIn } from "../client/callback-token.ts";
-import { resultOf } from "../client/ending.ts";
-import type { HistoryOptions, HistoryView } from "../client/history-view.ts";
-import type { ListOptions, Page } from "../client/listing.ts";
-import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../client/run.ts";
-import { knownRunId } from "../client/run-id.ts";
-import type { RunEnding, RunView } from "../client/run-view.ts";
-import { isTraceparent, type StartArguments, type StartOptions } from "../client/starting.ts";
-import type { ClientVerbs } from "../client/verbs.ts";
-import { untilOver } from "../client/waiting.ts";
-import { toErrorValue } from "../core/codec/error-value.ts";
-import type { Contract, SignalsOf } from "../core/contract/contract.ts";
-import type { InferInput } from "../core/contract/schema.ts";
-import { toMilliseconds } from "../core/duration.ts";
-import { type HostClock, hostClock } from "../postgres/clock.ts";
+import { toErrorValue } from "../../core/codec/error-value.ts";
+import type { Contract, SignalsOf } from "../../core/contract/contract.ts";
+import type { InferInput } from "../../core/contract/schema.ts";
+import { toMilliseconds } from "../../core/duration.ts";
+import { type HostClock, hostClock } from "../../postgres/clock.ts";
+import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../answering.ts";
+import { callbackTokenIn } from "../callback-token.ts";
+import { resultOf } from "../ending.ts";
+import type { HistoryOptions, HistoryView } from "../history-view.ts";
+import type { ListOptions, Page } from "../listing.ts";
+import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
+import { knownRunId } from "../run-id.ts";
+import type { RunEnding, RunView } from "../run-view.ts";
+import { isTraceparent, type StartArguments, type StartOptions } from "../starting.ts";
+import type { ClientVerbs } from "../verbs.ts";
+import { untilOver } from "../waiting.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
 import { unsealed } from "./sealed-view.ts";
 
-export { RunFailedError } from "../client/run-failed-error.ts";
-export { Unreadable } from "../client/unreadable.ts";
-export { TimeoutError } from "../core/contract/user-errors.ts";
-export { type ErrorCode, type ErrorDetails, LayoverError } from "../core/errors.ts";
+export { TimeoutError } from "../../core/contract/user-errors.ts";
+export { type ErrorCode, type ErrorDetails, LayoverError } from "../../core/errors.ts";
+export { RunFailedError } from "../run-failed-error.ts";
+export { Unreadable } from "../unreadable.ts";
 export type { ApiOptions as HttpClientOptions } from "./api.ts";
 export type {
   CallbackView,
