@@ -34,7 +34,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(note_deployment|adopt_environment|is_our_environment|find_mismatch|check_environment|identity)$/,
-    "platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
+    "postgres/adopting platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [

@@ -7,7 +7,7 @@ language plpgsql volatile as $$
 declare
   v_outcome text := 'adopted';
 begin
-  if coalesce((p->>'isAddress')::boolean, false) then
+  if (p->>'isAddress')::boolean then
     update layover.environment e
        set other_endpoints = array_append(array_remove(e.other_endpoints, p->>'endpoint'), p->>'endpoint'),
            deployment = null, tried_through = null
