@@ -20,6 +20,10 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: nobody has refused a run of which no refusal is kept, and the function that says so is planned at each call.",
+    mutants: ["claim_branch: s.refused_by is not null → true"],
+  },
+  {
     why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A set of one is done as one alone is.",
     mutants: [
       "in_stretches: layover.goes_on(s, v_now) → true",

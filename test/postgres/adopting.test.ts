@@ -86,6 +86,21 @@ describeEachPostgres(
       expect(await namespacesIn("deployment")).toEqual(["shop"]);
       expect(await namespacesIn("process")).toEqual(["shop"]);
     });
+
+    test.each([
+      ["another database", { endpoint: "db/main" }, 'the namespace "default" belongs to another database'],
+      [
+        "an unknown address",
+        { endpoint: "db/pool" },
+        'the namespace "default" does not know this database by the address',
+      ],
+    ])("is asked for by a start of bare SQL in %s, which names no namespace", async (where, more, message) => {
+      await adopt();
+      if (where === "another database")
+        await stage.look("update layover.environment set identity = 'other' returning name");
+      const start = JSON.stringify({ workflow: "order", version: 1, ...more });
+      await expect(stage.look(`select layover.start_run('${start}')`)).rejects.toThrow(message);
+    });
   },
   { perTest: true },
 );

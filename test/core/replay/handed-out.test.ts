@@ -84,6 +84,17 @@ test("a step that failed and that nobody awaited is told, one that succeeded is 
   expect(execution.unawaited).toEqual(['step "bad", which failed']);
 });
 
+test("a wait that failed, and was asked for twice and awaited once, is none that was forgotten", async () => {
+  const { execution, hand, places } = await aHandler(async (step) => {
+    const callback = step.createCallback("approval");
+    void callback.wait();
+    await callback.wait().catch(idle);
+  });
+  await hand(places()[0] ?? "none", undefined, failure);
+  expect(execution.outcome).toMatchObject({ kind: "returned" });
+  expect(execution.unawaited).toEqual([]);
+});
+
 test("what lost a race is none that was forgotten", async () => {
   const { execution, hand } = await aHandler((step) =>
     step.race("first", [({ step }) => slow(step), ({ step }) => step.run("fast", idle)]),
