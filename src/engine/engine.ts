@@ -2,19 +2,19 @@
 import type { TurnRef } from "../core/ports.ts";
 import { hostClock, pause } from "../postgres/clock.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
-import { Bodies } from "./bodies.ts";
-import type { Crew } from "./crew.ts";
+import { carryOut } from "./carry-out-turns.ts";
+import { Gate } from "./claim/gate.ts";
+import { Room } from "./claim/history-budget.ts";
+import type { Crew } from "./engine-context.ts";
 import { reportTo } from "./events.ts";
-import { Gate } from "./gate.ts";
+import { KeptFinishes } from "./finish/kept-finishes.ts";
 import { guardHooks } from "./hooks.ts";
-import { carryOut } from "./invocation.ts";
-import { KeptFinishes } from "./kept-finishes.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
-import { Room } from "./room.ts";
-import { type TickAnswer, type TickOptions, tick } from "./tick.ts";
-import { TimeLimit } from "./time-limit.ts";
-import { Warm } from "./warm.ts";
+import { Warm } from "./replay/warm-runs.ts";
+import { type TickAnswer, type TickOptions, tick } from "./scheduler/tick.ts";
+import { TimeLimit } from "./scheduler/time-limit.ts";
+import { Bodies } from "./turn/bodies.ts";
 
 /** How long a tick may take for one page. After that it has failed. */
 const tickMs = 60_000;

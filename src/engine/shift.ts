@@ -8,17 +8,17 @@ import type { TurnRef } from "../core/ports.ts";
 import { type Demand, placeName } from "../core/replay/demand.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
 import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
-import { type AttemptResult, attemptStep } from "./attempt.ts";
-import type { Crew } from "./crew.ts";
-import { failed, timedOut } from "./ending.ts";
-import { finishEvents, lossEvent } from "./finish-events.ts";
-import { Finishes } from "./finishes.ts";
-import { type Flight, takeOff } from "./flight.ts";
-import { type Lease, Leases } from "./leases.ts";
-import type { Finish } from "./lesser-finishes.ts";
-import { Onward } from "./onward.ts";
+import { type Lease, Leases } from "./claim/leases.ts";
+import type { Crew } from "./engine-context.ts";
+import { finishEvents, lossEvent } from "./finish/finish-events.ts";
+import { Finishes } from "./finish/finishes.ts";
+import type { Finish } from "./finish/lesser-finishes.ts";
+import { Onward } from "./finish/onward.ts";
 import { defaults } from "./options.ts";
-import { replayHistory } from "./replay-history.ts";
+import { type Flight, takeOff } from "./replay/loaded-run.ts";
+import { replayHistory } from "./replay/replay-history.ts";
+import { type AttemptResult, attemptStep } from "./turn/attempt.ts";
+import { failed, timedOut } from "./turn/ending.ts";
 
 export type Claimed = ClaimedRun | ClaimedBranch;
 

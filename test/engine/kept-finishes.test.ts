@@ -1,8 +1,8 @@
 /** When what the database refused is sent again, and when it is given up. */
 import { describe, expect, test } from "vitest";
-import { Gate } from "../../src/engine/gate.ts";
-import { KeptFinishes } from "../../src/engine/kept-finishes.ts";
-import type { Refusal } from "../../src/engine/refusal.ts";
+import { Gate } from "../../src/engine/claim/gate.ts";
+import { KeptFinishes } from "../../src/engine/finish/kept-finishes.ts";
+import type { Refusal } from "../../src/engine/finish/refusal.ts";
 import { Timers } from "./timers.ts";
 
 const megabyte = 1024 * 1024;

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
-import { Gate } from "../../src/engine/gate.ts";
-import { type Lease, Leases } from "../../src/engine/leases.ts";
+import { Gate } from "../../src/engine/claim/gate.ts";
+import { type Lease, Leases } from "../../src/engine/claim/leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { Timers } from "./timers.ts";

@@ -18,7 +18,7 @@ import {
 } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
-import type { TickAnswer, TickOptions } from "../../src/engine/tick.ts";
+import type { TickAnswer, TickOptions } from "../../src/engine/scheduler/tick.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import { within } from "../../src/postgres/clock.ts";
 import { Timers } from "./timers.ts";

@@ -2,8 +2,8 @@
 
 import type { Workflow } from "layover";
 import { decode } from "../../src/core/codec/codec.ts";
-import { describeEnd } from "../../src/engine/ending.ts";
-import { takeOff } from "../../src/engine/flight.ts";
+import { takeOff } from "../../src/engine/replay/loaded-run.ts";
+import { describeEnd } from "../../src/engine/turn/ending.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";
 import { seal } from "./process.ts";

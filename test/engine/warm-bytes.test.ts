@@ -1,8 +1,8 @@
 /** What a process keeps in memory of runs at rest is bounded in bytes too. */
 import { expect, test } from "vitest";
 import { Execution } from "../../src/core/replay/execution.ts";
-import { Flight } from "../../src/engine/flight.ts";
-import { Warm } from "../../src/engine/warm.ts";
+import { Flight } from "../../src/engine/replay/loaded-run.ts";
+import { Warm } from "../../src/engine/replay/warm-runs.ts";
 import { tested } from "./playing.ts";
 
 const mebibyte = 1024 * 1024;

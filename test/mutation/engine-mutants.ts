@@ -16,13 +16,13 @@ interface Ordering {
 
 const calls = "src/postgres/calls.ts";
 const alarms = "src/postgres/alarms.ts";
-const tick = "src/engine/tick.ts";
-const dueRuns = "src/engine/due-runs.ts";
-const invocation = "src/engine/invocation.ts";
-const carryOutRun = "src/engine/carry-out-run.ts";
-const carryOutBranch = "src/engine/carry-out-branch.ts";
+const tick = "src/engine/scheduler/tick.ts";
+const dueRuns = "src/engine/scheduler/due-runs.ts";
+const invocation = "src/engine/carry-out-turns.ts";
+const carryOutRun = "src/engine/turn/carry-out-run.ts";
+const carryOutBranch = "src/engine/turn/carry-out-branch.ts";
 const shift = "src/engine/shift.ts";
-const onward = "src/engine/onward.ts";
+const onward = "src/engine/finish/onward.ts";
 
 export const orderings: readonly Ordering[] = [
   {
@@ -302,14 +302,14 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a flight stays warm while a turn is at work on it",
-    file: "src/engine/warm.ts",
+    file: "src/engine/replay/warm-runs.ts",
     why: "Two turns would run one handler on.",
     find: "if (front !== undefined) this.#remove(front);",
     replace: "",
   },
   {
     name: "a flight on which a branch is at work is taken",
-    file: "src/engine/warm.ts",
+    file: "src/engine/replay/warm-runs.ts",
     why: "The closures of a body would move on under it.",
     find: "filter(({ borrowers }) => borrowers === 0)",
     replace: "filter(() => true)",
@@ -383,14 +383,14 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "who was superseded before it began begins",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "Its body would run beside that of whoever claimed meanwhile.",
     find: `return begun.turns[0]?.outcome === "renewed";`,
     replace: "return begun.turns.length > 0;",
   },
   {
     name: "who does not know whether it was counted does not begin",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "Its step would be given up though it was never begun.",
     find: "return !lease.isLost; // it may",
     replace: "return false; // it may",
@@ -404,84 +404,84 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a slow body withholds the results of others",
-    file: "src/engine/finishes.ts",
+    file: "src/engine/finish/finishes.ts",
     why: "Their leases would run out, and their steps be done again.",
     find: "else if (this.#waiting.length === 1) this.#cancelTimer = host.after(longestMs, () => void this.#flush());",
     replace: "",
   },
   {
     name: "leases are not renewed",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "A body that takes longer than a lease is carried out beside itself.",
     find: "    this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n",
     replace: "",
   },
   {
     name: "leases are renewed once",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "The same, for a body that takes longer than one and a half leases.",
     find: "    this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());\n    try {",
     replace: "    this.#cancelTimer = undefined;\n    try {",
   },
   {
     name: "a lease is renewed when it is over",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "Somebody else may have claimed it by then.",
     find: "this.#cancelTimer ??= this.#host.after(this.#leaseMs / 2,",
     replace: "this.#cancelTimer ??= this.#host.after(this.#leaseMs,",
   },
   {
     name: "nobody is told that its lease is lost",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "A body would go on though nothing that it does is recorded.",
     find: "if (isSuperseded && lease.turn === turn) this.#lose(lease);",
     replace: "if (isSuperseded && lease.turn !== turn) this.#lose(lease);",
   },
   {
     name: "a lease that was passed on counts as lost",
-    file: "src/engine/leases.ts",
+    file: "src/engine/claim/leases.ts",
     why: "The next step's body would be aborted, because the renewal named the token of the last one.",
     find: "if (isSuperseded && lease.turn === turn) this.#lose(lease);",
     replace: "if (isSuperseded) this.#lose(lease);",
   },
   {
     name: "a plan does not arm the run's timeout",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "Nothing would ring at a timeout.",
     find: "return [...instants, lookForTimeout(timeoutAt, this.#options.now())];",
     replace: "return instants;",
   },
   {
     name: "a plan does not arm the next attempt",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "A long wait between two attempts has only its alarm.",
     find: "deadlines: this.#deadlines([this.#options.now() + retryInMs]) });",
     replace: "deadlines: this.#deadlines([]) });",
   },
   {
     name: "a plan does not arm its waits",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "A sleep has only its alarm.",
     find: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });",
     replace: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines([]) });",
   },
   {
     name: "a record may be older than the one ahead of it",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "What `step.now()` says would go back.",
     find: "const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);",
     replace: "const at = this.#options.now();",
   },
   {
     name: "two steps in one turn",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "A process that dies over the second one would have the first one done again.",
     find: `      if (this.#isStepDone) return this.#end("ready");`,
     replace: "",
   },
   {
     name: "a step is carried out beside losers that are still at work",
-    file: "src/engine/run-turn.ts",
+    file: "src/engine/turn/run-turn.ts",
     why: "Their results may come before its own: its record would be dropped.",
     find: "return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;",
     replace: "return sole;",

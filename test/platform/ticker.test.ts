@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { QueryError } from "../../src/core/ports.ts";
-import type { TickAnswer } from "../../src/engine/tick.ts";
+import type { TickAnswer } from "../../src/engine/scheduler/tick.ts";
 import { messageOf } from "../../src/platform/log/event-text.ts";
 import { Ticker } from "../../src/platform/node/in-process/ticker.ts";
 

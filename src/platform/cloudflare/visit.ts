@@ -7,7 +7,7 @@ import type { TurnRef } from "../../core/ports.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Report, Tell } from "../../engine/events.ts";
 import { defaults } from "../../engine/options.ts";
-import { lookAgain, type TickAnswer } from "../../engine/tick.ts";
+import { lookAgain, type TickAnswer } from "../../engine/scheduler/tick.ts";
 import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
 import { Calls } from "../../postgres/calls.ts";
 import { hostClock, pause } from "../../postgres/clock.ts";

@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
-import { lookAgain } from "../../../src/engine/tick.ts";
+import { lookAgain } from "../../../src/engine/scheduler/tick.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import { type AlarmMessage, ringsAt } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";

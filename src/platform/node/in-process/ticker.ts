@@ -5,7 +5,7 @@
  */
 import { QueryError } from "../../../core/ports.ts";
 import { type Report, reportTo, type Tell } from "../../../engine/events.ts";
-import type { TickAnswer } from "../../../engine/tick.ts";
+import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
 
 export interface WhichTick {
   /** Whether no tick of this process has succeeded yet. */

@@ -1,13 +1,14 @@
 /** What the invocations and ticks of one engine share. */
-import type { Bodies } from "./bodies.ts";
+
+import type { Gate } from "./claim/gate.ts";
+import type { Room } from "./claim/history-budget.ts";
+import type { Lease } from "./claim/leases.ts";
 import type { Report, Tell } from "./events.ts";
-import type { Gate } from "./gate.ts";
-import type { KeptFinishes } from "./kept-finishes.ts";
-import type { Lease } from "./leases.ts";
+import type { KeptFinishes } from "./finish/kept-finishes.ts";
 import type { EngineOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
-import type { Room } from "./room.ts";
-import type { Warm } from "./warm.ts";
+import type { Warm } from "./replay/warm-runs.ts";
+import type { Bodies } from "./turn/bodies.ts";
 
 export interface Crew {
   readonly options: EngineOptions;

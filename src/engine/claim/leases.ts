@@ -2,10 +2,10 @@
  * The leases of an invocation. They are renewed at half-time while bodies run, and also when a turn begins that goes
  * alone.
  */
-import type { Contract } from "../core/contract/contract.ts";
-import type { Calls } from "../postgres/calls.ts";
-import type { HostClock } from "../postgres/clock.ts";
-import type { RenewTurn } from "../postgres/wire.ts";
+import type { Contract } from "../../core/contract/contract.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import type { HostClock } from "../../postgres/clock.ts";
+import type { RenewTurn } from "../../postgres/wire.ts";
 import type { Gate } from "./gate.ts";
 
 /** One lease. Cheap to hold: most bodies end long before it does. */

@@ -1,7 +1,7 @@
 /** Holds a flight against what the claim tells of its run's pending rows. */
-import { placeName } from "../core/replay/demand.ts";
-import type { ClaimedRun, WirePending } from "../postgres/wire.ts";
-import type { Flight } from "./flight.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { ClaimedRun, WirePending } from "../../postgres/wire.ts";
+import type { Flight } from "./loaded-run.ts";
 
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
 export function recognise(flight: Flight, { pending }: ClaimedRun): void {

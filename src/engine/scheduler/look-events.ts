@@ -1,7 +1,7 @@
 /** What a tick sees of runs that nobody carries out. */
-import { placeName } from "../core/replay/demand.ts";
-import type { DueRun } from "../postgres/wire.ts";
-import type { LayoverEvent } from "./events.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { DueRun } from "../../postgres/wire.ts";
+import type { LayoverEvent } from "../events.ts";
 
 /** The number of dispatches from which a run is reported as unclaimed. So many take some minutes. */
 const unclaimedDispatches = 3;

@@ -1,12 +1,12 @@
 /** Carries out a turn of a branch: one step that is pending beside something else. */
-import { placeName } from "../core/replay/demand.ts";
-import type { ClaimedBranch, FinishBranch, Place } from "../postgres/wire.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { ClaimedBranch, FinishBranch, Place } from "../../postgres/wire.ts";
+import type { Lease } from "../claim/leases.ts";
+import { branchRefs } from "../finish/onward.ts";
+import type { Flight } from "../replay/loaded-run.ts";
+import type { Shift, TurnAtWork } from "../shift.ts";
 import { branchResult } from "./branch-result.ts";
-import type { Flight } from "./flight.ts";
-import type { Lease } from "./leases.ts";
 import { heldUp } from "./mistake-texts.ts";
-import { branchRefs } from "./onward.ts";
-import type { Shift, TurnAtWork } from "./shift.ts";
 
 export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAtWork<ClaimedBranch>): Promise<void> {
   const { options, room, warm } = shift.crew;

@@ -3,19 +3,19 @@
  * be recorded and what follows it are one plan, and so one call.
  */
 
-import { encode } from "../core/codec/codec.ts";
-import { lookForTimeout } from "../core/motion.ts";
-import { type Demand, placeName } from "../core/replay/demand.ts";
-import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../core/replay/offers.ts";
-import { utf8Size } from "../core/utf8-size.ts";
-import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../postgres/wire.ts";
+import { encode } from "../../core/codec/codec.ts";
+import { lookForTimeout } from "../../core/motion.ts";
+import { type Demand, placeName } from "../../core/replay/demand.ts";
+import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
+import { utf8Size } from "../../core/utf8-size.ts";
+import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
+import type { Mistake } from "../options.ts";
+import type { Flight } from "../replay/loaded-run.ts";
+import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
-import type { Flight } from "./flight.ts";
 import { foreignAwait, heldUp, notAwaited } from "./mistake-texts.ts";
 import { toNewDemand } from "./new-demand.ts";
-import { offeredSignals } from "./offered-signals.ts";
-import type { Mistake } from "./options.ts";
 
 const none: ReadonlySet<string> = new Set();
 

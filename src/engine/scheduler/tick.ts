@@ -2,13 +2,15 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed.
  */
-import { groupSizeOf, groupsOf, isSuspect } from "../core/groups.ts";
-import { motionMinute } from "../core/motion.ts";
-import type { TurnRef } from "../core/ports.ts";
-import type { Calls } from "../postgres/calls.ts";
-import { hostClock } from "../postgres/clock.ts";
-import type { DueCall, Move } from "../postgres/wire.ts";
-import type { Crew } from "./crew.ts";
+import { groupSizeOf, groupsOf, isSuspect } from "../../core/groups.ts";
+import { motionMinute } from "../../core/motion.ts";
+import type { TurnRef } from "../../core/ports.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import { hostClock } from "../../postgres/clock.ts";
+import type { DueCall, Move } from "../../postgres/wire.ts";
+import type { Crew } from "../engine-context.ts";
+import { defaults } from "../options.ts";
+import { wrongEnvironment } from "../wrong-environment.ts";
 import {
   comingOf,
   isAhead,
@@ -20,10 +22,8 @@ import {
   type Wish,
 } from "./due-runs.ts";
 import { lookEvents } from "./look-events.ts";
-import { defaults } from "./options.ts";
 import { prune } from "./prune.ts";
 import type { TimeLimit } from "./time-limit.ts";
-import { wrongEnvironment } from "./wrong-environment.ts";
 
 export interface TickAnswer {
   /** False: the database belongs to another environment, so nothing was looked at. */

@@ -1,6 +1,6 @@
 /** What the finish of a branch records of an attempt: its result, or that it failed and is made again. */
-import { utf8Size } from "../core/utf8-size.ts";
-import type { FinishBranch } from "../postgres/wire.ts";
+import { utf8Size } from "../../core/utf8-size.ts";
+import type { FinishBranch } from "../../postgres/wire.ts";
 import type { AttemptResult } from "./attempt.ts";
 
 export function branchResult(

@@ -1,14 +1,14 @@
 /** One attempt of a step: runs the body, and tells what is to be recorded. */
-import { encode } from "../core/codec/codec.ts";
-import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
-import { retryDelay } from "../core/contract/retry.ts";
-import { isNonRetryable, retryAfterOf, TimeoutError } from "../core/contract/user-errors.ts";
-import { isLayoverError, LayoverError } from "../core/errors.ts";
-import { type Demand, placeName, type StepBody } from "../core/replay/demand.ts";
-import { toUuid } from "../core/replay/seeded.ts";
-import type { HostClock } from "../postgres/clock.ts";
+import { encode } from "../../core/codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+import { retryDelay } from "../../core/contract/retry.ts";
+import { isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
+import { isLayoverError, LayoverError } from "../../core/errors.ts";
+import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
+import { toUuid } from "../../core/replay/seeded.ts";
+import type { HostClock } from "../../postgres/clock.ts";
+import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
-import type { Lease } from "./leases.ts";
 
 export interface Attempt {
   readonly demand: Demand;

@@ -1,6 +1,6 @@
 /** Whether the answer of a call was too large for Postgres, or for the driver, to give in one piece. */
-import { QueryError } from "../core/ports.ts";
-import { isAnswerTooLarge } from "../postgres/consequence.ts";
+import { QueryError } from "../../core/ports.ts";
+import { isAnswerTooLarge } from "../../postgres/consequence.ts";
 
 /** Out of memory; a limit of the program exceeded. */
 const states = new Set(["53200", "54000"]);

@@ -1,11 +1,11 @@
 /** Reads the signals that a claim offers. */
-import { decode, encode } from "../core/codec/codec.ts";
-import { toErrorValue } from "../core/codec/error-value.ts";
-import { parse } from "../core/contract/schema.ts";
-import type { OfferedSignal } from "../core/replay/offers.ts";
-import type { WireSignal } from "../postgres/wire.ts";
-import { encodeError } from "./attempt.ts";
-import type { Flight } from "./flight.ts";
+import { decode, encode } from "../../core/codec/codec.ts";
+import { toErrorValue } from "../../core/codec/error-value.ts";
+import { parse } from "../../core/contract/schema.ts";
+import type { OfferedSignal } from "../../core/replay/offers.ts";
+import type { WireSignal } from "../../postgres/wire.ts";
+import { encodeError } from "../turn/attempt.ts";
+import type { Flight } from "./loaded-run.ts";
 
 /** Asks the schema of each signal that was sent from SQL, which passed no door. A refused one makes its wait throw. */
 export async function offeredSignals(

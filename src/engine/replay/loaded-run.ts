@@ -4,17 +4,17 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { decode } from "../core/codec/codec.ts";
-import type { Workflow } from "../core/contract/contract.ts";
-import { parse } from "../core/contract/schema.ts";
-import type { Log } from "../core/contract/step.ts";
-import { LayoverError } from "../core/errors.ts";
-import { Execution } from "../core/replay/execution.ts";
-import type { HistoryRecord } from "../core/replay/history.ts";
-import { makeStep } from "../core/replay/steps.ts";
-import type { WireRecord, WireRun } from "../postgres/wire.ts";
-import { digestOf } from "./digest.ts";
-import { defaults, type EngineOptions, type LogLevel, type Mistake } from "./options.ts";
+import { decode } from "../../core/codec/codec.ts";
+import type { Workflow } from "../../core/contract/contract.ts";
+import { parse } from "../../core/contract/schema.ts";
+import type { Log } from "../../core/contract/step.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { Execution } from "../../core/replay/execution.ts";
+import type { HistoryRecord } from "../../core/replay/history.ts";
+import { makeStep } from "../../core/replay/steps.ts";
+import type { WireRecord, WireRun } from "../../postgres/wire.ts";
+import { digestOf } from "../digest.ts";
+import { defaults, type EngineOptions, type LogLevel, type Mistake } from "../options.ts";
 
 export class Flight {
   readonly runId: string;

@@ -1,6 +1,6 @@
 /** Makes the pending row of what a handler waits for. */
-import type { Demand } from "../core/replay/demand.ts";
-import type { NewDemand } from "../postgres/wire.ts";
+import type { Demand } from "../../core/replay/demand.ts";
+import type { NewDemand } from "../../postgres/wire.ts";
 
 export function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {
   const place = { path, occurrence, demandedAfter, ordinal };

@@ -3,11 +3,11 @@
  * be carried out again, so each try records less. The first one records the step's result, but nothing that followed
  * from it. The next one records that the step is done and its result lost. The last one blocks the run, and says why.
  */
-import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
-import { LayoverError } from "../core/errors.ts";
-import { utf8Size } from "../core/utf8-size.ts";
-import type { FinishBranch, FinishRun, NewRecord } from "../postgres/wire.ts";
-import { encodeError } from "./attempt.ts";
+import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { utf8Size } from "../../core/utf8-size.ts";
+import type { FinishBranch, FinishRun, NewRecord } from "../../postgres/wire.ts";
+import { encodeError } from "../turn/attempt.ts";
 
 type RunFinish = Omit<FinishRun, "armed">;
 type BranchFinish = Omit<FinishBranch, "armed">;

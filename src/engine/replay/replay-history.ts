@@ -1,7 +1,7 @@
 /** Replays the history that a claim answered. A large history comes in pages, and the claim answers the first one. */
-import type { Calls } from "../postgres/calls.ts";
-import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
-import type { Flight } from "./flight.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../../postgres/wire.ts";
+import type { Flight } from "./loaded-run.ts";
 
 export interface Replay {
   readonly calls: Calls;

@@ -7,12 +7,12 @@
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
-import { carryOutBranch } from "./carry-out-branch.ts";
-import { carryOutRun } from "./carry-out-run.ts";
-import { claimInParts } from "./claim-in-parts.ts";
-import type { Crew } from "./crew.ts";
-import type { Flight } from "./flight.ts";
+import { claimInParts } from "./claim/claim-in-parts.ts";
+import type { Crew } from "./engine-context.ts";
+import type { Flight } from "./replay/loaded-run.ts";
 import { type Claimed, Shift } from "./shift.ts";
+import { carryOutBranch } from "./turn/carry-out-branch.ts";
+import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
 /** Answers whether it could claim: whether the database answered, and knows this environment. */

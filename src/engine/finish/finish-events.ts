@@ -1,10 +1,10 @@
 /** Makes the events of a finish that the database has taken. */
-import { decode } from "../core/codec/codec.ts";
-import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
-import { placeName } from "../core/replay/demand.ts";
-import type { FinishBranch, FinishRun, Place } from "../postgres/wire.ts";
-import type { LayoverEvent } from "./events.ts";
-import type { Lease } from "./leases.ts";
+import { decode } from "../../core/codec/codec.ts";
+import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { FinishBranch, FinishRun, Place } from "../../postgres/wire.ts";
+import type { Lease } from "../claim/leases.ts";
+import type { LayoverEvent } from "../events.ts";
 import type { Finish } from "./lesser-finishes.ts";
 
 /** The run that an event is about, and its time. */

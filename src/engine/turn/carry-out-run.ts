@@ -1,10 +1,10 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
-import { placeName } from "../core/replay/demand.ts";
-import type { ClaimedRun } from "../postgres/wire.ts";
-import { recognise } from "./recognise.ts";
-import { isToReplay } from "./replay-history.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { ClaimedRun } from "../../postgres/wire.ts";
+import { recognise } from "../replay/note-pending-rows.ts";
+import { isToReplay } from "../replay/replay-history.ts";
+import type { Shift, TurnAtWork } from "../shift.ts";
 import { RunTurn } from "./run-turn.ts";
-import type { Shift, TurnAtWork } from "./shift.ts";
 
 export async function carryOutRun(
   shift: Shift,

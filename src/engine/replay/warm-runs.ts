@@ -6,7 +6,7 @@
  * The next turn of a run takes a flight for itself. Branches borrow a flight that stands exactly where they were
  * demanded, so one replay serves all of them.
  */
-import type { Flight } from "./flight.ts";
+import type { Flight } from "./loaded-run.ts";
 
 /** A run that fans out has a flight at its front and one where its branches were demanded. */
 const mostOfOneRun = 3;

@@ -1,6 +1,6 @@
 /** Claims a set of turns. If the answer is too large for one piece, it claims the two halves by themselves. */
-import type { Calls } from "../postgres/calls.ts";
-import type { ClaimAnswer, ClaimCall, ClaimTurn } from "../postgres/wire.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import type { ClaimAnswer, ClaimCall, ClaimTurn } from "../../postgres/wire.ts";
 import { isTooLarge } from "./too-large.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Why the database did not take a finish, and what follows from that for the result and for other finishes. */
-import { QueryError } from "../core/ports.ts";
-import type { FinishAnswer } from "../postgres/wire.ts";
+import { QueryError } from "../../core/ports.ts";
+import type { FinishAnswer } from "../../postgres/wire.ts";
 
 export interface Refusal {
   readonly error: unknown;

@@ -2,8 +2,8 @@
  * The time limit of work that consists of many calls. If the answer of a call does not come in time, the work ends. The
  * answer may still come later, and then changes nothing.
  */
-import { LayoverError } from "../core/errors.ts";
-import { type HostClock, within } from "../postgres/clock.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { type HostClock, within } from "../../postgres/clock.ts";
 
 export interface TimeLimitOptions {
   readonly host: HostClock;

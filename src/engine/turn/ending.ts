@@ -1,12 +1,12 @@
 /** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
-import { encode } from "../core/codec/codec.ts";
-import { toErrorValue } from "../core/codec/error-value.ts";
-import { parse } from "../core/contract/schema.ts";
-import { type ErrorDetails, LayoverError } from "../core/errors.ts";
-import { defaultLimits } from "../core/limits.ts";
-import type { ClaimedRun } from "../postgres/wire.ts";
+import { encode } from "../../core/codec/codec.ts";
+import { toErrorValue } from "../../core/codec/error-value.ts";
+import { parse } from "../../core/contract/schema.ts";
+import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
+import { defaultLimits } from "../../core/limits.ts";
+import type { ClaimedRun } from "../../postgres/wire.ts";
+import type { Flight } from "../replay/loaded-run.ts";
 import { encodeError } from "./attempt.ts";
-import type { Flight } from "./flight.ts";
 
 export interface Ending {
   readonly next: "completed" | "failed" | "cancelled";

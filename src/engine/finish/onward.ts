@@ -1,7 +1,7 @@
 /** Dispatches what follows from a turn: the next turn of its run, and branches that may be claimed. */
-import type { TurnRef } from "../core/ports.ts";
-import type { BranchRef, FinishAnswer } from "../postgres/wire.ts";
-import { defaults, type EngineOptions } from "./options.ts";
+import type { TurnRef } from "../../core/ports.ts";
+import type { BranchRef, FinishAnswer } from "../../postgres/wire.ts";
+import { defaults, type EngineOptions } from "../options.ts";
 
 export class Onward {
   readonly #options: Pick<EngineOptions, "calls" | "dispatch">;
