@@ -97,8 +97,8 @@ export function handingOut(step: Step, prefix: string, handedOut: HandedOut): St
       announce: (context: CallbackContext) => unknown,
       options?: WaitOptions & StepOptionsOfAnnouncement,
     ) => give("callback", name, step.waitForCallback(name, announce, options)),
-    createCallback: (name) => {
-      const callback = step.createCallback(name);
+    createCallback: (name, question) => {
+      const callback = step.createCallback(name, question);
       const wait = (options?: WaitOptions) => give("the wait for callback", name, callback.wait(options));
       return { ...callback, wait };
     },

@@ -1,16 +1,21 @@
 /** A handler over its history without a database, in milliseconds. */
 import { encode } from "../../../src/core/codec/codec.ts";
-import type { Step } from "../../../src/core/contract/step.ts";
+import type { Question, Step } from "../../../src/core/contract/step.ts";
 import { type Demand, placeName } from "../../../src/core/replay/demand.ts";
 import { Execution } from "../../../src/core/replay/execution.ts";
 import type { HistoryRecord } from "../../../src/core/replay/history.ts";
 import { makeStep } from "../../../src/core/replay/steps.ts";
 import { digestOf } from "../../../src/engine/digest.ts";
 
+interface Sealed extends Question {
+  readonly path: string;
+  readonly endsAt: number;
+}
+
 export interface Handled {
   readonly execution: Execution;
-  /** Of each callback's token the place, and when it ends. */
-  readonly sealed: readonly { readonly path: string; readonly endsAt: number }[];
+  /** The place that each callback's token names, when it ends, and what it asks. */
+  readonly sealed: readonly Sealed[];
   /** Where the handler waits. */
   readonly places: () => readonly string[];
   readonly find: (place: string) => Demand;
@@ -22,12 +27,12 @@ export interface Handled {
 export async function aHandler(handle: (step: Step) => Promise<unknown>): Promise<Handled> {
   const atRest = () => new Promise<void>((resolve) => void setImmediate(resolve));
   const execution = new Execution({ atRest, createdAt: Date.UTC(2026, 0, 1) });
-  const sealed: { path: string; endsAt: number }[] = [];
+  const sealed: Sealed[] = [];
   const step = makeStep({
     execution,
     seed: () => new Uint8Array(32),
-    sealCallback: ({ path, endsAt }) => {
-      sealed.push({ path, endsAt });
+    sealCallback: ({ path, endsAt, title, text }) => {
+      sealed.push({ path, endsAt, ...(title !== undefined && { title }), ...(text !== undefined && { text }) });
       return { url: `https://example.com/${path}`, token: path };
     },
     stepTimeoutMs: 60_000,

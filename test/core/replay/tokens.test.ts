@@ -1,4 +1,4 @@
-/** How long the token of a callback opens it. */
+/** What the token of a callback holds: the question, and how long it opens the callback. */
 import { expect, test } from "vitest";
 import type { Step } from "../../../src/core/contract/step.ts";
 import { aHandler } from "./a-handler.ts";
@@ -28,4 +28,12 @@ test("a token ends by the time of the last record, so it is the same at each rep
   });
   await hand("nap");
   expect(sealed).toEqual([{ path: "approval", endsAt: beganAt + 1_000 + 31 * dayMs }]);
+});
+
+test.each<[string, (step: Step) => Promise<unknown>]>([
+  ["createCallback", async (step) => step.createCallback("approval", { title: "Refund?", text: "An order" }).wait()],
+  ["waitForCallback", (step) => step.waitForCallback("approval", () => {}, { title: "Refund?", text: "An order" })],
+])("a token has the title and the text that %s was given", async (_, handle) => {
+  const { sealed } = await aHandler(handle);
+  expect(sealed).toMatchObject([{ title: "Refund?", text: "An order" }]);
 });
