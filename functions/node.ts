@@ -1,5 +1,5 @@
 /** A server of Node's on your Postgres: `node functions/node.ts`. Migrate the database first. */
-import { requireDatabase, serveNode } from "layover/node";
+import { requireDatabase, serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { workflows } from "./workflows/index.ts";
@@ -13,7 +13,7 @@ const { env } = process;
 const pool = new Pool({ connectionString: env["DATABASE_URL"], connectionTimeoutMillis: 15_000, keepAlive: true });
 const database = pg(pool);
 await requireDatabase(database);
-const server = await serveNode({
+const server = await serve({
   workflows,
   database,
   environment: env["LAYOVER_ENVIRONMENT"],

@@ -5,7 +5,7 @@
 import { styleText } from "node:util";
 import { reportTo } from "../engine/events.ts";
 import type { LogEntry } from "../engine/options.ts";
-import { type NodeServer, serveNode } from "../platform/node/index.ts";
+import { type NodeServer, serve } from "../platform/node/index.ts";
 import { logLine } from "../platform/node/log-line.ts";
 import { printingEvents } from "../platform/node/print-events.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
@@ -49,7 +49,7 @@ const person: Owner = { serving: ({ greeting }) => print(greeting), asked: inter
 export async function serveDev(module: string | undefined, options: DevOptions, owner = person): Promise<void> {
   const loaded = await loadWorkflows(module);
   const folder = await openDataFolder(options.data, { namespace });
-  const server = await serve(loaded, folder, options);
+  const server = await begin(loaded, folder, options);
   // One handler that forgets to await a promise must not end everybody's runs.
   process.on("unhandledRejection", (error) => reportTo(printEvent)(error, "settling a promise that nobody awaits"));
   const { url } = server;
@@ -61,10 +61,10 @@ export async function serveDev(module: string | undefined, options: DevOptions, 
   await stop(server, folder, { isReplaced: await owner.asked() });
 }
 
-async function serve(loaded: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
+async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
   const { embedded, secret } = folder;
   try {
-    return await serveNode({
+    return await serve({
       workflows: loaded.workflows,
       database: embedded.query,
       namespace,

@@ -2,7 +2,7 @@
  * One of the processes of a campaign: layover on Node as a user deploys it, by its public entries, with a short lease.
  * It ends with whoever has started it, and says on its output what went wrong.
  */
-import { serveNode } from "layover/node";
+import { serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { effectsIn } from "./effects.ts";
@@ -12,7 +12,7 @@ const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS, DOOR 
 const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
 effects.on("error", () => {});
 const pool = new Pool({ connectionString: DATABASE_URL });
-const server = await serveNode({
+const server = await serve({
   workflows: [errandWorkflow(effectsIn(effects), (runId, path) => console.log(`begins ${runId} ${path}`))],
   // Each process comes by an address of its own, but it is the same database.
   database: pg(pool, { endpoint: "chaos", prepare: POOLED !== "yes" }),

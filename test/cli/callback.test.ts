@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, type Said, secret, secrets } from "./layover.ts";
 
@@ -23,7 +23,7 @@ describe("layover callback", () => {
   });
 
   async function aRunThatWaits(id: string): Promise<(...args: readonly string[]) => Promise<Said>> {
-    server ??= await serveNode({
+    server ??= await serve({
       workflows: [refundWorkflow],
       database: database.query,
       secrets: [secret],

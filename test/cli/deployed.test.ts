@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, secret, secrets } from "./layover.ts";
 import { orderWorkflow } from "./workflows.ts";
@@ -14,7 +14,7 @@ const endpoint = () => ["--endpoint", database.query.endpoint];
 test("layover deployed registers a build, and has the server that runs it try again what was blocked", {
   timeout: 60_000,
 }, async () => {
-  const server = await serveNode({
+  const server = await serve({
     workflows: [orderWorkflow],
     database: database.query,
     secrets: [secret],

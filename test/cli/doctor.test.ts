@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { makeRoles, migrationSql } from "../../src/postgres/migrate.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { layover, type Said, secret, secrets } from "./layover.ts";
@@ -54,7 +54,7 @@ describe("layover doctor", () => {
   });
 
   async function aServer(secretThere = secret): Promise<Readonly<Record<string, string>>> {
-    const server = await serveNode({
+    const server = await serve({
       workflows: [napWorkflow],
       database: database.query,
       secrets: [secretThere],

@@ -4,7 +4,7 @@ import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { createApiKey, openApiKey, readApiKey } from "../../src/http/api-key.ts";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, secret, secrets } from "./layover.ts";
 import { napWorkflow } from "./workflows.ts";
@@ -31,7 +31,7 @@ describe("layover keys", () => {
     const key = made.stdout.trim();
     const { keyId = "" } = openApiKey(secrets, key, { namespace: "default" }) ?? {};
 
-    const server = await serveNode({ workflows: [napWorkflow], database: database.query, secrets: [secret], port: 0 });
+    const server = await serve({ workflows: [napWorkflow], database: database.query, secrets: [secret], port: 0 });
     try {
       const call = { env: env({ LAYOVER_URL: server.url, LAYOVER_KEY: key }) };
       expect(await layover(["runs"], call)).toMatchObject({

@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
 import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow, stuckOrderWorkflow } from "./workflows.ts";
@@ -20,7 +20,7 @@ describe("the commands for runs", () => {
   async function deploy(...workflows: readonly Workflow[]): Promise<NodeServer> {
     await server?.close();
     const onEvent = () => {};
-    server = await serveNode({ workflows, database: database.query, secrets: [secret], port: 0, onEvent });
+    server = await serve({ workflows, database: database.query, secrets: [secret], port: 0, onEvent });
     return server;
   }
 

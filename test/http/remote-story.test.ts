@@ -4,7 +4,7 @@ import * as z from "zod";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { secret, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -27,7 +27,7 @@ const database = testDatabase();
 
 it("starts a run, answers its callback, sends it a signal and gets its result, each value as it was given", async () => {
   const boarding = Promise.withResolvers<string>();
-  const server = await serveNode({
+  const server = await serve({
     workflows: [journeyWorkflow],
     database: database.query,
     secrets: [secret],

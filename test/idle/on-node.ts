@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "pg";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
@@ -15,7 +15,7 @@ export async function openNode({ settings }: SiteOptions): Promise<Site> {
   const pool = new Pool({ connectionString: url });
   pool.on("error", () => {});
   const awake = Promise.withResolvers<void>();
-  const server = await serveNode({
+  const server = await serve({
     workflows,
     database: pg(pool),
     secrets: [randomBytes(32).toString("base64")],

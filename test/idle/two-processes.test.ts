@@ -1,7 +1,7 @@
 /** Ten thousand runs that sleep, in two processes of Node's that arm at each other: an hour of that, in seconds. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { workflows } from "./workflows.ts";
 
@@ -72,7 +72,7 @@ test("two processes with ten thousand sleepers send no statement in an idle hour
   const run = JSON.stringify({ workflow: "sleeper", version: 1, input: { wakesAt } });
   await database.pool.query("select layover.start_run($1) from generate_series(1, $2)", [run, sleepers]);
   for (let number = 0; number < 2; number += 1) {
-    const server = await serveNode({
+    const server = await serve({
       ...{ workflows, database: query, port: 0, hostname: "127.0.0.1", processes: { door: "auto" } },
       secrets: ["bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g"],
       onError: (error) => reported.push(error),

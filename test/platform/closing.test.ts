@@ -8,7 +8,7 @@ import {
   type InProcessOptions,
   startInProcess,
 } from "../../src/platform/node/in-process/in-process.ts";
-import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
@@ -47,8 +47,8 @@ async function aProcess(options: Partial<InProcessOptions>): Promise<InProcess> 
   return process;
 }
 
-async function aServer(options: Partial<Parameters<typeof serveNode>[0]>): Promise<NodeServer> {
-  const server = await serveNode({ workflows: [], database: database.query, secrets: [secret], port: 0, ...options });
+async function aServer(options: Partial<Parameters<typeof serve>[0]>): Promise<NodeServer> {
+  const server = await serve({ workflows: [], database: database.query, secrets: [secret], port: 0, ...options });
   closers.push(() => server.close());
   return server;
 }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type ArmMessage, armPath, armRequest } from "../../src/http/arm.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { sign, signatureHeader } from "../../src/http/signature.ts";
-import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeOptions, type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { doorOf } from "../../src/platform/node/neighbours/door.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 async function aServer(options: Partial<NodeOptions>): Promise<NodeServer> {
   const terms = { workflows: [], database: database.query, secrets: [secret], port: 0, hostname: "127.0.0.1" };
-  const server = await serveNode({ ...terms, ...options });
+  const server = await serve({ ...terms, ...options });
   servers.push(server);
   return server;
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createApp } from "../../src/http/app.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { serve } from "../../src/platform/cloudflare/index.ts";
+import { serve as serveWorker } from "../../src/platform/cloudflare/index.ts";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
-import { serveNode } from "../../src/platform/node/index.ts";
+import { serve } from "../../src/platform/node/index.ts";
 import { aClient } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -15,11 +15,17 @@ test.each<[string, (namespace: string) => unknown]>([
   [
     "a Worker",
     (namespace) =>
-      serve({ workflows: [], namespace, database: () => database.query, publicUrl: () => "", secrets: () => [secret] }),
+      serveWorker({
+        workflows: [],
+        namespace,
+        database: () => database.query,
+        publicUrl: () => "",
+        secrets: () => [secret],
+      }),
   ],
   [
     "a server of Node's",
-    (namespace) => serveNode({ workflows: [], namespace, database: database.query, secrets: [secret], port: 0 }),
+    (namespace) => serve({ workflows: [], namespace, database: database.query, secrets: [secret], port: 0 }),
   ],
   ["a process", (namespace) => startInProcess({ workflows: [], namespace, database: database.query })],
   [

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
@@ -14,7 +14,7 @@ describe("a server of Node's", () => {
 
   beforeAll(async () => {
     const onError = (error: unknown) => void errors.push(error);
-    server = await serveNode({
+    server = await serve({
       workflows: [],
       database: database.query,
       secrets: [secret],

@@ -11,7 +11,7 @@ import { QueryError } from "../../src/core/ports.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { callbackOpener } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { type NodeOptions, type NodeServer, serveNode } from "../../src/platform/node/index.ts";
+import { type NodeOptions, type NodeServer, serve, serveNode } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { describeEachDatabase } from "./databases.ts";
 
@@ -27,7 +27,7 @@ afterEach(async () => {
 async function aServer(options: Pick<NodeOptions, "database"> & Partial<NodeOptions>): Promise<NodeServer> {
   logged = [];
   const onLog: NodeOptions["onLog"] = ({ message, fields }) => logged.push(`${message} ${JSON.stringify(fields)}`);
-  const server = await serveNode({ workflows: [askWorkflow], secrets: [secret], port: 0, onLog, ...options });
+  const server = await serve({ workflows: [askWorkflow], secrets: [secret], port: 0, onLog, ...options });
   servers.push(server);
   return server;
 }
@@ -163,6 +163,10 @@ describe("a server of Node's", () => {
 
   test.each(["", "x", "-1", "65536", 1.5])("refuses the port %j", async (port) => {
     await expect(aServer({ database: database.query, port })).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  test("is what serveNode answers, too: the name that the last release had", () => {
+    expect(serveNode).toBe(serve);
   });
 
   test("refuses a secret that is weak or missing", async () => {

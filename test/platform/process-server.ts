@@ -1,6 +1,6 @@
 /** A server of its own beside others on one database: `node --conditions=layover-source test/platform/process-server.ts`. */
 import { setTimeout as delay } from "node:timers/promises";
-import { serveNode } from "layover/node";
+import { serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { napping, stuck } from "./process-workflows.ts";
@@ -8,7 +8,7 @@ import { napping, stuck } from "./process-workflows.ts";
 const { env } = process;
 const pool = new Pool({ connectionString: env["DATABASE_URL"] });
 pool.on("error", () => {});
-const server = await serveNode({
+const server = await serve({
   workflows: [
     napping.handler(async ({ input, step }) => {
       await step.sleepUntil("nap", new Date(input));

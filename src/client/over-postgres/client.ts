@@ -68,7 +68,7 @@ const mostStartedIn = 1_000;
 const longestDispatchMs = 120_000;
 
 /**
- * The client of a process that has the database. `serveNode` and the other hosts give one; without the database, use the
+ * The client of a process that has the database. The `serve` of Node answers one; without the database, use the
  * HttpClient of `layover/client`.
  *
  * @example const run = await client.start(order, { amount: 42 }, { id: "o1" });

@@ -26,7 +26,7 @@ import { checkLeaseMs, type LogEntry } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { besideApiKeys } from "../../http/access.ts";
 import { readTurns, turnsPath } from "../../http/internal.ts";
-import { prefixOf, shownPath } from "../../http/prefix.ts";
+import { answering, prefixOf } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
 import { codeOf, ringsWith, tickAll } from "./alarm/layover-alarm.ts";
@@ -135,7 +135,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
     let answeredAt: number | undefined;
     const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
     const { client, environment, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
-    const report = (error: unknown) => onError(error, `answering ${request.method} ${shownPath(request)}`);
+    const report = (error: unknown) => onError(error, answering(request));
     const bySession = options.authenticate;
     const terms = { secrets, namespace, environment };
     const authenticate = bySession && besideApiKeys((asking) => bySession(asking, env), terms);
@@ -172,7 +172,7 @@ export function serve<Env extends object>(options: CloudflareOptions<Env>): Clou
         return isInternal ? await carryOut(request, env) : await answer(request, env, context);
       } catch (error) {
         const shown = shownError(error);
-        if (statusOf(shown) >= 500) onError(error, `answering ${request.method} ${shownPath(request)}`);
+        if (statusOf(shown) >= 500) onError(error, answering(request));
         return problem(shown);
       }
     },

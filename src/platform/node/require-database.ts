@@ -8,7 +8,7 @@ import { printable } from "../log/printable.ts";
  * Ends this process, with one line on stderr, if the database cannot be reached or was not migrated as this code needs
  * it.
  *
- * @example await requireDatabase(database); await serveNode({ workflows, database, secrets });
+ * @example await requireDatabase(database); await serve({ workflows, database, secrets });
  */
 export async function requireDatabase(database: Query): Promise<void> {
   const problem = await problemOf(database);

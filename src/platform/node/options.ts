@@ -1,0 +1,49 @@
+/** What `serve` of Node is given, and what it answers. */
+import type { Client } from "../../client/over-postgres/client.ts";
+import type { Authenticate } from "../../http/access.ts";
+import type { CorsOptions } from "../../http/site.ts";
+import type { CloseOptions, InProcessOptions } from "./in-process/in-process.ts";
+import type { ProcessesOptions } from "./neighbours/door.ts";
+
+export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
+  /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
+  readonly secrets: readonly (string | undefined)[];
+  /** The port. It may be a text, as in an environment variable. 0: any free port. Default: 3000. */
+  readonly port?: number | string | undefined;
+  /** Which address to listen on. Default: all of this machine. */
+  readonly hostname?: string | undefined;
+  /** The prefix of every path: `/layover`. Default: none. */
+  readonly prefix?: string | undefined;
+  /**
+   * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
+   * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
+   */
+  readonly authenticate?: Authenticate | undefined;
+  /** The other websites that may call this server from a browser. Default: none. */
+  readonly cors?: CorsOptions | undefined;
+  /** Answers `GET /`, as when somebody opens it in a browser. Default: 404, with a problem document. */
+  readonly home?: (() => Response) | undefined;
+  /**
+   * The address at which the world reaches this server, with the prefix. Default: `http://localhost`, the port and the
+   * prefix.
+   */
+  readonly publicUrl?: string | undefined;
+  /**
+   * Settings for several processes on one database. With a `door` each, they ring for each other: if one dies, another
+   * one wakes what it was to wake. Without doors a process that dies takes its alarms with it, so have a cron call
+   * `POST /v1/wake` each minute. Default: no door.
+   */
+  readonly processes?: ProcessesOptions | undefined;
+}
+
+export interface NodeServer {
+  /** The address of this server, with the prefix, without a slash at the end. */
+  readonly url: string;
+  readonly client: Client;
+  /**
+   * Ends this server: nothing more begins. Resolves when requests and steps under way have ended. Meanwhile it still
+   * answers requests, and `GET /health` answers 503, so that a load balancer sends no more. A step that takes longer
+   * than the grace has its `abortSignal` fired, and the next process begins it again. Default of the grace: 10 seconds.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
