@@ -9,7 +9,7 @@ import type { TurnRef } from "../core/ports.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
 import type { Crew } from "./engine-context.ts";
-import type { Flight } from "./replay/loaded-run.ts";
+import type { LoadedRun } from "./replay/loaded-run.ts";
 import { type Claimed, Shift } from "./shift.ts";
 import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
@@ -96,7 +96,7 @@ class Invocation {
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
-  async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: Flight | undefined): Promise<void> {
+  async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: LoadedRun | undefined): Promise<void> {
     const { branch } = ref;
     const shift = this.#shift;
     const lease = shift.leases.hold({ runId: turn.runId, token: turn.token, ...branch });

@@ -7,7 +7,7 @@ import type { Report, Tell } from "./events.ts";
 import type { KeptFinishes } from "./finish/kept-finishes.ts";
 import type { EngineOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
-import type { Warm } from "./replay/warm-runs.ts";
+import type { WarmRuns } from "./replay/warm-runs.ts";
 import type { Bodies } from "./turn/bodies.ts";
 
 export interface Crew {
@@ -15,7 +15,7 @@ export interface Crew {
   readonly tell: Tell;
   readonly report: Report;
   readonly registry: Registry;
-  readonly warm: Warm;
+  readonly warm: WarmRuns;
   readonly bodies: Bodies;
   readonly gate: Gate;
   readonly room: Room;

@@ -11,7 +11,7 @@ import { KeptFinishes } from "./finish/kept-finishes.ts";
 import { guardHooks } from "./hooks.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
 import { Registry } from "./registry.ts";
-import { Warm } from "./replay/warm-runs.ts";
+import { WarmRuns } from "./replay/warm-runs.ts";
 import { type TickAnswer, type TickOptions, tick } from "./scheduler/tick.ts";
 import { TimeLimit } from "./scheduler/time-limit.ts";
 import { Bodies } from "./turn/bodies.ts";
@@ -36,7 +36,7 @@ export class Engine {
       tell: options.onEvent,
       report: reportTo(options.onEvent),
       registry: new Registry(options.workflows),
-      warm: new Warm(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
+      warm: new WarmRuns(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,
       room: new Room(options.workBytes ?? Number.POSITIVE_INFINITY),

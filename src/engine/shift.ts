@@ -15,7 +15,7 @@ import { Finishes } from "./finish/finishes.ts";
 import type { Finish } from "./finish/lesser-finishes.ts";
 import { Onward } from "./finish/onward.ts";
 import { defaults } from "./options.ts";
-import { type Flight, takeOff } from "./replay/loaded-run.ts";
+import { type LoadedRun, loadRun } from "./replay/loaded-run.ts";
 import { replayHistory } from "./replay/replay-history.ts";
 import { type AttemptResult, attemptStep } from "./turn/attempt.ts";
 import { failed, timedOut } from "./turn/ending.ts";
@@ -26,8 +26,8 @@ export type Claimed = ClaimedRun | ClaimedBranch;
 export interface TurnAtWork<Answer extends Claimed> {
   readonly turn: ClaimTurn;
   readonly claimed: Answer;
-  /** The flight at rest that its claim named. Undefined: none. */
-  readonly held: Flight | undefined;
+  /** The loaded run at rest that its claim named. Undefined: none. */
+  readonly held: LoadedRun | undefined;
   readonly lease: Lease;
 }
 
@@ -69,8 +69,8 @@ export class Shift {
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
   }
 
-  /** Makes a claim. `held`: the flight at rest that goes on with it. */
-  claimTurn(ref: TurnRef, held: Flight | undefined): ClaimTurn {
+  /** Makes a claim. `held`: the loaded run at rest that goes on with it. */
+  claimTurn(ref: TurnRef, held: LoadedRun | undefined): ClaimTurn {
     return {
       runId: ref.runId,
       turn: ref.turn,
@@ -86,14 +86,14 @@ export class Shift {
 
   /** Makes the claim of the run's next turn, which the finish of this one carries. */
   nextClaim(
-    flight: Flight,
+    loaded: LoadedRun,
     claim: ClaimTurn,
     plan: { readonly position: number; readonly records?: readonly unknown[] },
   ): ClaimTurn {
     const position = plan.position + (plan.records?.length ?? 0);
     return {
       ...this.claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined),
-      have: { epoch: flight.epoch, position, rowsThrough: position },
+      have: { epoch: loaded.epoch, position, rowsThrough: position },
     };
   }
 
@@ -104,14 +104,14 @@ export class Shift {
   }
 
   /** Begins the handler. A run whose input its schema refuses fails at once. */
-  async takeOff(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<Flight | undefined> {
+  async loadRun(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<LoadedRun | undefined> {
     const { run } = claimed;
     const workflow = run == null ? undefined : this.crew.registry.find(run.workflow, run.version);
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
     lease.contract = workflow.contract;
     try {
-      return await takeOff(this.crew.options, workflow, {
+      return await loadRun(this.crew.options, workflow, {
         runId: turn.runId,
         epoch: claimed.epoch,
         handedPosition: claimed.handedPosition,
@@ -130,9 +130,9 @@ export class Shift {
   }
 
   /** Replays what was claimed. Answers false if the lease was lost meanwhile. */
-  replay(flight: Flight, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
+  replay(loaded: LoadedRun, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
     const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.crew.options;
-    return replayHistory(flight, { calls, claimed, turn, budgetBytes, patience: this.patience });
+    return replayHistory(loaded, { calls, claimed, turn, budgetBytes, patience: this.patience });
   }
 
   /** Waits as long as a handler may await something of its own. */
@@ -140,7 +140,7 @@ export class Shift {
 
   /** Makes one attempt of a step. */
   attempt(
-    flight: Flight,
+    loaded: LoadedRun,
     demand: Demand,
     number: number,
     { beginnings, timeoutAt }: Claimed,
@@ -149,10 +149,10 @@ export class Shift {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.crew.options;
-    const { runId, epoch, execution, workflow } = flight;
+    const { runId, epoch, execution, workflow } = loaded;
     const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
     const place = placeName(demand);
-    flight.borrowers += 1;
+    loaded.borrowers += 1;
     return attemptStep({
       demand,
       body: wanted,
@@ -161,13 +161,13 @@ export class Shift {
       bodies: this.crew.bodies,
       place: `${runId}/${epoch}/${place}`,
       runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
-      seed: (text) => flight.seed(text),
+      seed: (text) => loaded.seed(text),
       lease,
       host: this.#host,
       now: () => calls.clock.now(),
       random,
       onEnd: () => {
-        flight.borrowers -= 1;
+        loaded.borrowers -= 1;
         execution.bodyEnded(place);
       },
     });

@@ -2,7 +2,7 @@
 
 import type { Workflow } from "layover";
 import { decode } from "../../src/core/codec/codec.ts";
-import { takeOff } from "../../src/engine/replay/loaded-run.ts";
+import { loadRun } from "../../src/engine/replay/loaded-run.ts";
 import { describeEnd } from "../../src/engine/turn/ending.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";
@@ -31,12 +31,12 @@ export async function endings(world: World, workflow: Workflow, runId: string): 
   const { run, records, epoch, status, value } = stored;
   const calls = new Calls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
   const options = { calls, dispatch: async () => {}, workflows: [workflow], sealCallback: seal };
-  const flight = await takeOff(options, workflow, { runId, epoch, handedPosition: Number.POSITIVE_INFINITY, run });
-  await flight.replay(records ?? [], async () => {});
-  const { divergence, outcome } = flight.execution;
+  const loaded = await loadRun(options, workflow, { runId, epoch, handedPosition: Number.POSITIVE_INFINITY, run });
+  await loaded.replay(records ?? [], async () => {});
+  const { divergence, outcome } = loaded.execution;
   if (divergence !== undefined) throw new Error(`the replay diverged: ${divergence}`);
   if (outcome === undefined) throw new Error("the replay did not end");
-  const replayed = await describeEnd(flight);
+  const replayed = await describeEnd(loaded);
   return { first: endOf(status, value), replayed: endOf(replayed.next, replayed.value) };
 }
 

@@ -284,45 +284,45 @@ export const orderings: readonly Ordering[] = [
     const answer = await shift.finish(lease, { ...plan, runId: claim.runId,`,
   },
   {
-    name: "a flight is kept whose finish was deferred",
+    name: "a loaded run is kept whose finish was deferred",
     file: carryOutRun,
     why: "It holds records that were dropped: only a prefix that the database itself answered counts.",
     find: `    if (
       answer.outcome === "finished" &&
-      flight.execution.outcome === undefined &&`,
+      loaded.execution.outcome === undefined &&`,
     replace: `    if (
-      flight.execution.outcome === undefined &&`,
+      loaded.execution.outcome === undefined &&`,
   },
   {
-    name: "a flight is kept before its finish was answered",
+    name: "a loaded run is kept before its finish was answered",
     file: carryOutRun,
-    why: "A finish that got lost leaves a flight ahead of the history.",
+    why: "A finish that got lost leaves a loaded run ahead of the history.",
     find: '    const again = plan.next === "ready" &&',
-    replace: '    warm.keep(flight);\n    const again = plan.next === "ready" &&',
+    replace: '    warm.keep(loaded);\n    const again = plan.next === "ready" &&',
   },
   {
-    name: "a flight stays warm while a turn is at work on it",
+    name: "a loaded run stays warm while a turn is at work on it",
     file: "src/engine/replay/warm-runs.ts",
     why: "Two turns would run one handler on.",
     find: "if (front !== undefined) this.#remove(front);",
     replace: "",
   },
   {
-    name: "a flight on which a branch is at work is taken",
+    name: "a loaded run on which a branch is at work is taken",
     file: "src/engine/replay/warm-runs.ts",
     why: "The closures of a body would move on under it.",
     find: "filter(({ borrowers }) => borrowers === 0)",
     replace: "filter(() => true)",
   },
   {
-    name: "a flight that diverged stays warm",
+    name: "a loaded run that diverged stays warm",
     file: carryOutRun,
     why: "A later turn would go on from where the code did not fit.",
-    find: `      flight.execution.outcome === undefined &&
-      flight.execution.divergence === undefined &&
+    find: `      loaded.execution.outcome === undefined &&
+      loaded.execution.divergence === undefined &&
       plan.setback === undefined
     ) {`,
-    replace: `      flight.execution.outcome === undefined
+    replace: `      loaded.execution.outcome === undefined
     ) {`,
   },
   {

@@ -208,7 +208,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Costs nothing: code that does not fit the history does not fit it when it is replayed either.",
-    mutants: ["engine: a flight that diverged stays warm"],
+    mutants: ["engine: a loaded run that diverged stays warm"],
   },
   {
     why: "No verb raises an epoch yet: there is one.",

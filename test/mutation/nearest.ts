@@ -9,7 +9,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
-  [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-flights"],
+  [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses"],
   [/^list_runs$/, "postgres/listing postgres/keys"],

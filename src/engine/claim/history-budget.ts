@@ -12,7 +12,7 @@ export interface Load {
 
 export class Room {
   readonly #mostBytes: number;
-  /** The loads by their holders. The branches of a run share the load of a flight. */
+  /** The loads by their holders. Branches of a run that share a loaded run share its load. */
   readonly #loads = new Map<object, Load>();
   #waiting: (() => void)[] = [];
   #isGone = false;

@@ -1,5 +1,5 @@
 /**
- * A handler in flight, with what its process knows of the run's rows: enough to go on without asking again.
+ * A run in this process's memory: its handler, and what the process knows of the run's rows: enough to go on without asking again.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -16,7 +16,7 @@ import type { WireRecord, WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
 import { defaults, type EngineOptions, type LogLevel, type Mistake } from "../options.ts";
 
-export class Flight {
+export class LoadedRun {
   readonly runId: string;
   readonly epoch: number;
   readonly workflow: Workflow;
@@ -30,7 +30,7 @@ export class Flight {
   readonly failedAttempts = new Map<string, number>();
   /** The size of its input and of its history, as far as the history is known. */
   bytes = 0;
-  /** Bodies that run on this flight's closures right now; the handler rests meanwhile. */
+  /** How many bodies run on this handler's closures at present. The handler rests meanwhile. */
   borrowers = 0;
   /** Up to which position the handler was run on before; what it logs beyond is new. */
   handedPosition: number;
@@ -91,11 +91,11 @@ function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempt
  *
  * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses
  */
-export async function takeOff(
+export async function loadRun(
   options: EngineOptions,
   workflow: Workflow,
   claimed: { readonly runId: string; readonly epoch: number; readonly handedPosition: number; readonly run: WireRun },
-): Promise<Flight> {
+): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
   const stored = decode(run.input, { what: "the run's input" });
@@ -104,11 +104,11 @@ export async function takeOff(
       ? stored
       : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
   const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
-  const flight = new Flight(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
-  flight.bytes = run.input.length;
+  const loaded = new LoadedRun(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
+  loaded.bytes = run.input.length;
   const step = makeStep({
     execution,
-    seed: (text) => flight.seed(text),
+    seed: (text) => loaded.seed(text),
     sealCallback: (callback) =>
       sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
     stepTimeoutMs: defaults.stepTimeoutMs,
@@ -124,8 +124,8 @@ export async function takeOff(
     tags: run.tags ?? {},
     createdAt: new Date(run.createdAt),
   };
-  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, flight) }));
-  return flight;
+  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
+  return loaded;
 }
 
 function sealCallback(
@@ -144,10 +144,10 @@ function sealCallback(
   return options.sealCallback(callback);
 }
 
-function logOf({ onLog }: EngineOptions, flight: Flight): Log {
+function logOf({ onLog }: EngineOptions, loaded: LoadedRun): Log {
   const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
-    if (flight.borrowers === 0 && flight.execution.position <= flight.handedPosition) return;
-    onLog?.({ level, message, fields, runId: flight.runId, workflow: flight.workflow.contract.name });
+    if (loaded.borrowers === 0 && loaded.execution.position <= loaded.handedPosition) return;
+    onLog?.({ level, message, fields, runId: loaded.runId, workflow: loaded.workflow.contract.name });
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

@@ -1,11 +1,11 @@
-/** Holds a flight against what the claim tells of its run's pending rows. */
+/** Compares a loaded run with the pending rows of the run that its claim answered. */
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun, WirePending } from "../../postgres/wire.ts";
-import type { Flight } from "./loaded-run.ts";
+import type { LoadedRun } from "./loaded-run.ts";
 
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
-export function recognise(flight: Flight, { pending }: ClaimedRun): void {
-  const { execution, rows, failedAttempts } = flight;
+export function recognise(loaded: LoadedRun, { pending }: ClaimedRun): void {
+  const { execution, rows, failedAttempts } = loaded;
   if (execution.divergence !== undefined) return;
   if (pending == null && !execution.hasLosers) return;
   const losers = new Set(execution.losers);
@@ -16,13 +16,13 @@ export function recognise(flight: Flight, { pending }: ClaimedRun): void {
     if (row.kind === "retry") failedAttempts.set(place, row.attempts);
     else if (row.position === null) rows.set(place, row.until ?? undefined);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
-    if (isAskedFor(flight, row)) continue;
+    if (isAskedFor(loaded, row)) continue;
     execution.isHeldUp ||= execution.isAdrift;
     execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
   }
 }
 
-function isAskedFor({ execution }: Flight, row: WirePending): boolean {
+function isAskedFor({ execution }: LoadedRun, row: WirePending): boolean {
   const kind = execution.find(row.path, row.occurrence)?.wanted.kind;
   return kind === (row.kind === "branch" || row.kind === "retry" ? "step" : row.kind);
 }

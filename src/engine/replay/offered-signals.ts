@@ -5,11 +5,11 @@ import { parse } from "../../core/contract/schema.ts";
 import type { OfferedSignal } from "../../core/replay/offers.ts";
 import type { WireSignal } from "../../postgres/wire.ts";
 import { encodeError } from "../turn/attempt.ts";
-import type { Flight } from "./loaded-run.ts";
+import type { LoadedRun } from "./loaded-run.ts";
 
 /** Asks the schema of each signal that was sent from SQL, which passed no door. A refused one makes its wait throw. */
 export async function offeredSignals(
-  { workflow }: Flight,
+  { workflow }: LoadedRun,
   signals: readonly WireSignal[],
 ): Promise<readonly OfferedSignal[]> {
   return Promise.all(

@@ -1,7 +1,7 @@
 /** Replays the history that a claim answered. A large history comes in pages, and the claim answers the first one. */
 import type { Calls } from "../../postgres/calls.ts";
 import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../../postgres/wire.ts";
-import type { Flight } from "./loaded-run.ts";
+import type { LoadedRun } from "./loaded-run.ts";
 
 export interface Replay {
   readonly calls: Calls;
@@ -10,7 +10,7 @@ export interface Replay {
   readonly turn: ClaimTurn;
   /** About how large a page may be. */
   readonly budgetBytes: number;
-  /** See `Flight.replay`. */
+  /** See `LoadedRun.replay`. */
   readonly patience: () => Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export function isToReplay({ have, position }: ClaimedRun | ClaimedBranch): bool
  * Replays all pages, and stops where the code diverges. Answers false if the lease was lost meanwhile, so that not all
  * was read.
  */
-export async function replayHistory(flight: Flight, replay: Replay): Promise<boolean> {
+export async function replayHistory(loaded: LoadedRun, replay: Replay): Promise<boolean> {
   const { calls, claimed, turn, budgetBytes, patience } = replay;
   const { epoch, position: through } = claimed;
   const { runId, token, path, occurrence } = turn;
@@ -31,9 +31,9 @@ export async function replayHistory(flight: Flight, replay: Replay): Promise<boo
   let records = claimed.records ?? [];
   let after = claimed.have ?? 0;
   for (;;) {
-    await flight.replay(records, patience);
+    await loaded.replay(records, patience);
     after += records.length;
-    if (after >= through || flight.execution.divergence !== undefined) return true;
+    if (after >= through || loaded.execution.divergence !== undefined) return true;
     const page = await calls.readPage({ runId, token, ...place, epoch, after, through, budgetBytes });
     if (page.outcome === "superseded") return false;
     records = page.records ?? [];

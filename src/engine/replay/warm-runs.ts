@@ -1,41 +1,41 @@
 /**
- * Flights at rest that this process keeps in memory, so that their runs go on without a replay. It keeps only what the
+ * Runs that this process keeps in memory, with their handlers at rest, so that they go on without a replay. It keeps only what the
  * database has confirmed. The number of runs and the bytes of their histories are limited: 60 runs of 12 MiB would hold
  * 768 MB.
  *
- * The next turn of a run takes a flight for itself. Branches borrow a flight that stands exactly where they were
- * demanded, so one replay serves all of them.
+ * The next turn of a run takes a loaded run for itself. Branches share a loaded run that stands exactly where they
+ * were demanded, so one replay serves all of them.
  */
-import type { Flight } from "./loaded-run.ts";
+import type { LoadedRun } from "./loaded-run.ts";
 
-/** A run that fans out has a flight at its front and one where its branches were demanded. */
+/** A run that fans out is loaded twice: at its front, and where its branches were demanded. */
 const mostOfOneRun = 3;
 
-export class Warm {
+export class WarmRuns {
   readonly #capacity: number;
   readonly #mostBytes: number;
   #bytes = 0;
-  readonly #flights = new Map<string, Flight[]>();
+  readonly #loaded = new Map<string, LoadedRun[]>();
 
   constructor(capacity: number, mostBytes: number) {
     this.#capacity = capacity;
     this.#mostBytes = mostBytes;
   }
 
-  keep(flight: Flight): void {
+  keep(loaded: LoadedRun): void {
     if (this.#capacity === 0) return;
-    const kept = (this.#flights.get(flight.runId) ?? []).filter(({ epoch }) => epoch === flight.epoch);
-    this.#put(flight.runId, [flight, ...kept.filter((other) => other !== flight)].slice(0, mostOfOneRun));
-    for (const oldest of this.#flights.keys()) {
-      if (this.#flights.size <= this.#capacity && this.#bytes <= this.#mostBytes) return;
+    const kept = (this.#loaded.get(loaded.runId) ?? []).filter(({ epoch }) => epoch === loaded.epoch);
+    this.#put(loaded.runId, [loaded, ...kept.filter((other) => other !== loaded)].slice(0, mostOfOneRun));
+    for (const oldest of this.#loaded.keys()) {
+      if (this.#loaded.size <= this.#capacity && this.#bytes <= this.#mostBytes) return;
       this.#put(oldest, []);
     }
   }
 
-  /** The flight farthest along, if no branch is at work on it; it is the caller's from now on. */
-  take(runId: string): Flight | undefined {
-    const flights = this.#flights.get(runId)?.filter(({ borrowers }) => borrowers === 0) ?? [];
-    const front = flights.reduce<Flight | undefined>(
+  /** Takes out the loaded run that is farthest along, unless a branch is at work on it. */
+  take(runId: string): LoadedRun | undefined {
+    const free = this.#loaded.get(runId)?.filter(({ borrowers }) => borrowers === 0) ?? [];
+    const front = free.reduce<LoadedRun | undefined>(
       (first, other) => (first === undefined || other.execution.position > first.execution.position ? other : first),
       undefined,
     );
@@ -43,15 +43,15 @@ export class Warm {
     return front;
   }
 
-  /** A flight that stands where this branch was demanded. */
-  findFor(runId: string, path: string, occurrence: number): Flight | undefined {
-    return this.#flights
+  /** Finds a loaded run that stands where this branch was demanded. */
+  findFor(runId: string, path: string, occurrence: number): LoadedRun | undefined {
+    return this.#loaded
       .get(runId)
       ?.find(({ execution }) => execution.find(path, occurrence)?.demandedAfter === execution.position);
   }
 
-  findAt(runId: string, epoch: number, position: number): Flight | undefined {
-    return this.#flights.get(runId)?.find((flight) => flight.epoch === epoch && flight.execution.position === position);
+  findAt(runId: string, epoch: number, position: number): LoadedRun | undefined {
+    return this.#loaded.get(runId)?.find((loaded) => loaded.epoch === epoch && loaded.execution.position === position);
   }
 
   forget(runId: string): void {
@@ -59,16 +59,16 @@ export class Warm {
   }
 
   /** Puts them in as the youngest. */
-  #put(runId: string, flights: Flight[]): void {
-    for (const { bytes } of this.#flights.get(runId) ?? []) this.#bytes -= bytes;
-    this.#flights.delete(runId);
-    if (flights.length === 0) return;
-    this.#flights.set(runId, flights);
-    for (const { bytes } of flights) this.#bytes += bytes;
+  #put(runId: string, runs: LoadedRun[]): void {
+    for (const { bytes } of this.#loaded.get(runId) ?? []) this.#bytes -= bytes;
+    this.#loaded.delete(runId);
+    if (runs.length === 0) return;
+    this.#loaded.set(runId, runs);
+    for (const { bytes } of runs) this.#bytes += bytes;
   }
 
-  #remove(flight: Flight): void {
-    const rest = this.#flights.get(flight.runId)?.filter((other) => other !== flight) ?? [];
-    this.#put(flight.runId, rest);
+  #remove(loaded: LoadedRun): void {
+    const rest = this.#loaded.get(loaded.runId)?.filter((other) => other !== loaded) ?? [];
+    this.#put(loaded.runId, rest);
   }
 }

@@ -3,7 +3,7 @@ import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedBranch, FinishBranch, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
 import { branchRefs } from "../finish/onward.ts";
-import type { Flight } from "../replay/loaded-run.ts";
+import type { LoadedRun } from "../replay/loaded-run.ts";
 import type { Shift, TurnAtWork } from "../shift.ts";
 import { branchResult } from "./branch-result.ts";
 import { heldUp } from "./mistake-texts.ts";
@@ -11,11 +11,11 @@ import { heldUp } from "./mistake-texts.ts";
 export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAtWork<ClaimedBranch>): Promise<void> {
   const { options, room, warm } = shift.crew;
   const { turn, claimed, lease } = atWork;
-  const flight = await flightAt(shift, atWork);
-  if (flight === undefined) return;
-  room.enter(turn, flight);
-  const { execution } = flight;
-  lease.contract = flight.workflow.contract;
+  const loaded = await loadedAt(shift, atWork);
+  if (loaded === undefined) return;
+  room.enter(turn, loaded);
+  const { execution } = loaded;
+  lease.contract = loaded.workflow.contract;
   const demand = execution.find(branch.path, branch.occurrence);
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {
@@ -30,7 +30,7 @@ export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAt
     return await refuse(shift, lease, { ...finish, blocked });
   }
   const number = claimed.attempts + 1;
-  const result = await shift.attempt(flight, demand, number, claimed, lease);
+  const result = await shift.attempt(loaded, demand, number, claimed, lease);
   if (result.kind === "failed" && execution.divergence !== undefined) {
     warm.forget(turn.runId);
     return await refuse(shift, lease, { ...finish, blocked: execution.divergence });
@@ -64,8 +64,8 @@ async function refuse(shift: Shift, lease: Lease, finish: Omit<FinishBranch, "ar
     await shift.onward.send([{ runId, turn, branch: { path, occurrence } }]);
 }
 
-/** Finds or makes a flight that stands where the branch was demanded. One replay serves all branches demanded there. */
-async function flightAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promise<Flight | undefined> {
+/** Finds or makes a loaded run that stands where the branch was demanded. One replay serves all branches demanded there. */
+async function loadedAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promise<LoadedRun | undefined> {
   const { options, warm } = shift.crew;
   const { turn, claimed, held, lease } = atWork;
   const { epoch, position } = claimed;
@@ -74,17 +74,17 @@ async function flightAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promis
   const other = warm.findAt(turn.runId, epoch, position);
   if (other !== undefined) return other;
   if (claimed.run == null) {
-    // The flight that the claim named has moved on since. The same token gets the whole answer.
+    // The loaded run that the claim named has moved on since. The same token gets the whole answer.
     const { have: _, ...whole } = turn;
     const { turns } = await options.calls.claimTurns({ ...shift.terms, turns: [whole] });
     const again = turns[0];
     if (again?.outcome !== "claimed") return undefined;
-    return await flightAt(shift, { turn: whole, claimed: again as ClaimedBranch, held: undefined, lease });
+    return await loadedAt(shift, { turn: whole, claimed: again as ClaimedBranch, held: undefined, lease });
   }
-  const flight = await shift.takeOff(turn, claimed, lease);
-  if (flight === undefined) return undefined;
-  if (!(await shift.replay(flight, turn, claimed))) return void shift.tellLoss(lease);
-  if (flight.execution.isAdrift) await flight.execution.drift(shift.patience());
-  if (flight.execution.divergence === undefined && !flight.execution.isAdrift) warm.keep(flight);
-  return flight;
+  const loaded = await shift.loadRun(turn, claimed, lease);
+  if (loaded === undefined) return undefined;
+  if (!(await shift.replay(loaded, turn, claimed))) return void shift.tellLoss(lease);
+  if (loaded.execution.isAdrift) await loaded.execution.drift(shift.patience());
+  if (loaded.execution.divergence === undefined && !loaded.execution.isAdrift) warm.keep(loaded);
+  return loaded;
 }

@@ -12,37 +12,37 @@ export async function carryOutRun(
 ): Promise<void> {
   const { options, room, warm } = shift.crew;
   const { calls } = options;
-  const flight = first.have === null ? await shift.takeOff(turn, first, lease) : held;
-  if (flight === undefined) return;
-  room.enter(turn, flight);
-  lease.contract = flight.workflow.contract;
+  const loaded = first.have === null ? await shift.loadRun(turn, first, lease) : held;
+  if (loaded === undefined) return;
+  room.enter(turn, loaded);
+  lease.contract = loaded.workflow.contract;
   let claimed = first;
   let claim = turn;
   for (let steps = 1; ; steps += 1) {
-    if (isToReplay(claimed) && !(await shift.replay(flight, claim, claimed))) return shift.tellLoss(lease);
-    if (claimed.pending != null && flight.execution.isAdrift) await flight.execution.drift(shift.patience());
-    recognise(flight, claimed);
-    flight.handedPosition = claimed.handedPosition;
-    flight.bytes = Math.max(flight.bytes, claimed.historyBytes);
+    if (isToReplay(claimed) && !(await shift.replay(loaded, claim, claimed))) return shift.tellLoss(lease);
+    if (claimed.pending != null && loaded.execution.isAdrift) await loaded.execution.drift(shift.patience());
+    recognise(loaded, claimed);
+    loaded.handedPosition = claimed.handedPosition;
+    loaded.bytes = Math.max(loaded.bytes, claimed.historyBytes);
     const { deadlines, ...plan } = await new RunTurn({
-      flight,
+      loaded,
       claimed,
       patience: shift.patience,
       now: () => calls.clock.now(),
-      attempt: (demand, number) => shift.attempt(flight, demand, number, claimed, lease),
-      warn: (code, message) => flight.warn(options, code, message),
+      attempt: (demand, number) => shift.attempt(loaded, demand, number, claimed, lease),
+      warn: (code, message) => loaded.warn(options, code, message),
     }).plan();
-    const again = plan.next === "ready" && shift.maySpend(steps) ? shift.nextClaim(flight, claim, plan) : undefined;
+    const again = plan.next === "ready" && shift.maySpend(steps) ? shift.nextClaim(loaded, claim, plan) : undefined;
     const more = plan.next === "blocked" ? shift.refuser : again !== undefined && { claim: again };
     const answer = await shift.finish(lease, { ...plan, runId: claim.runId, token: claim.token, ...more }, deadlines);
     if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
     if (
       answer.outcome === "finished" &&
-      flight.execution.outcome === undefined &&
-      flight.execution.divergence === undefined &&
+      loaded.execution.outcome === undefined &&
+      loaded.execution.divergence === undefined &&
       plan.setback === undefined
     ) {
-      for (const demand of plan.demands ?? []) flight.rows.set(placeName(demand), demand.until);
+      for (const demand of plan.demands ?? []) loaded.rows.set(placeName(demand), demand.until);
       if (again !== undefined && answer.claim?.outcome === "claimed") {
         claimed = answer.claim;
         claim = again;
@@ -50,9 +50,9 @@ export async function carryOutRun(
         lease.isFinishSent = false;
         continue;
       }
-      flight.handedPosition = flight.execution.position;
-      flight.rowsThrough = flight.execution.position;
-      warm.keep(flight);
+      loaded.handedPosition = loaded.execution.position;
+      loaded.rowsThrough = loaded.execution.position;
+      warm.keep(loaded);
     }
     if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries
     return shift.onward.next(claim.runId, answer);

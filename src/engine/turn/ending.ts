@@ -5,7 +5,7 @@ import { parse } from "../../core/contract/schema.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
-import type { Flight } from "../replay/loaded-run.ts";
+import type { LoadedRun } from "../replay/loaded-run.ts";
 import { encodeError } from "./attempt.ts";
 
 export interface Ending {
@@ -14,7 +14,7 @@ export interface Ending {
   readonly value: string;
 }
 
-export async function describeEnd({ execution, workflow }: Flight): Promise<Ending> {
+export async function describeEnd({ execution, workflow }: LoadedRun): Promise<Ending> {
   const { cancellation, outcome } = execution;
   const { contract } = workflow;
   if (cancellation === "timeout") return failed(timedOut(contract.name));

@@ -10,7 +10,7 @@ import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "..
 import { utf8Size } from "../../core/utf8-size.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
 import type { Mistake } from "../options.ts";
-import type { Flight } from "../replay/loaded-run.ts";
+import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
@@ -26,7 +26,7 @@ export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
 }
 
 export interface RunTurnOptions {
-  readonly flight: Flight;
+  readonly loaded: LoadedRun;
   readonly claimed: ClaimedRun;
   /** Up to a second for a handler that awaits something of its own. */
   readonly patience: () => Promise<void>;
@@ -38,7 +38,7 @@ export interface RunTurnOptions {
 
 export class RunTurn {
   readonly #options: RunTurnOptions;
-  readonly #flight: Flight;
+  readonly #loaded: LoadedRun;
   readonly #claimed: ClaimedRun;
   readonly #records: NewRecord[] = [];
   #signals: readonly OfferedSignal[] = [];
@@ -52,15 +52,15 @@ export class RunTurn {
 
   constructor(options: RunTurnOptions) {
     this.#options = options;
-    this.#flight = options.flight;
+    this.#loaded = options.loaded;
     this.#claimed = options.claimed;
     this.#answers = options.claimed.callbacks ?? [];
   }
 
   async plan(): Promise<Plan> {
-    const { execution } = this.#flight;
+    const { execution } = this.#loaded;
     if (this.#claimed.signals != null) {
-      this.#signals = await offeredSignals(this.#flight, this.#claimed.signals);
+      this.#signals = await offeredSignals(this.#loaded, this.#claimed.signals);
       this.#cutShort = namesCutShort(this.#signals);
     }
     for (;;) {
@@ -71,7 +71,7 @@ export class RunTurn {
       }
       if (execution.outcome !== undefined) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
-        const { next, value } = await describeEnd(this.#flight);
+        const { next, value } = await describeEnd(this.#loaded);
         return this.#end(next, { value });
       }
       if (execution.isAdrift) return this.#end("parked", { setback: heldUp(execution.lastPlace) });
@@ -104,7 +104,7 @@ export class RunTurn {
 
   /** Waits for what the handler awaits of its own. In time once need not be in time at the next replay: so it is told. */
   async #drift(): Promise<void> {
-    const { execution } = this.#flight;
+    const { execution } = this.#loaded;
     await execution.drift(this.#options.patience());
     if (!execution.isAdrift) this.#options.warn("foreign_await", foreignAwait(execution.lastPlace));
   }
@@ -126,17 +126,17 @@ export class RunTurn {
   }
 
   #nextOffer(): Offer | undefined {
-    if (this.#flight.execution.soleDemand?.wanted.kind === "step") return undefined;
+    if (this.#loaded.execution.soleDemand?.wanted.kind === "step") return undefined;
     const offers = {
       signals: this.#signals,
       cutShort: this.#cutShort,
       answers: this.#answers,
-      isRecorded: (demand: Demand) => this.#flight.rows.has(placeName(demand)),
+      isRecorded: (demand: Demand) => this.#loaded.rows.has(placeName(demand)),
       untilOf: (demand: Demand) => this.#untilOf(demand),
       claimedAt: this.#claimed.now,
       now: this.#options.now(),
     };
-    return earliestOffer(this.#flight.execution.pending, offers);
+    return earliestOffer(this.#loaded.execution.pending, offers);
   }
 
   async #take({ demand, value, isFailure, signal }: Offer): Promise<void> {
@@ -154,19 +154,19 @@ export class RunTurn {
 
   /** The one pending step, if it is a step and nothing else is pending: neither here nor by a loser still at work. */
   #inlineStep(): Demand | undefined {
-    const sole = this.#flight.execution.soleDemand;
-    if (sole?.wanted.kind !== "step" || this.#flight.rows.has(placeName(sole))) return undefined;
+    const sole = this.#loaded.execution.soleDemand;
+    if (sole?.wanted.kind !== "step" || this.#loaded.rows.has(placeName(sole))) return undefined;
     return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;
   }
 
   /** A race decided in this very turn may have left losers at work. */
   #hasBranches(): boolean {
-    return this.#flight.execution.losers.some((place) => this.#flight.rows.has(place));
+    return this.#loaded.execution.losers.some((place) => this.#loaded.rows.has(place));
   }
 
   /** Carries out one attempt; answers the delay if there is to be another. */
   async #carryOut(step: Demand): Promise<number | undefined> {
-    const { failedAttempts } = this.#flight;
+    const { failedAttempts } = this.#loaded;
     const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
     const number = (failedAttempts.get(placeName(step)) ?? 0) + 1;
     if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {
@@ -181,7 +181,7 @@ export class RunTurn {
       return undefined;
     }
     // The code around the body is wrong, and may be why it failed: the step is carried out again when that is corrected.
-    if (this.#flight.execution.divergence !== undefined) return undefined;
+    if (this.#loaded.execution.divergence !== undefined) return undefined;
     const { path, occurrence, demandedAfter } = step;
     const { error, endedAt, retryInMs } = result;
     this.#attempt = {
@@ -205,7 +205,7 @@ export class RunTurn {
 
   /** A record's time is fixed before it is handed out, so that the first pass and every replay see the same. */
   async #record(demand: Demand, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
-    const { execution } = this.#flight;
+    const { execution } = this.#loaded;
     const { path, occurrence } = demand;
     const { kind, isFailure = false, value = null, attempts = 1 } = entry;
     const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);
@@ -215,7 +215,7 @@ export class RunTurn {
   }
 
   #park(): Plan {
-    const { execution, rows } = this.#flight;
+    const { execution, rows } = this.#loaded;
     const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
     const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
     return this.#end("parked", { ...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });
@@ -226,7 +226,7 @@ export class RunTurn {
    * `Date.now()`, at each replay. If that counted, a run whose row is ready would be claimed again and again.
    */
   #untilOf(demand: Demand): number | undefined {
-    const { rows } = this.#flight;
+    const { rows } = this.#loaded;
     const place = placeName(demand);
     if (rows.has(place)) return rows.get(place);
     return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
@@ -240,7 +240,7 @@ export class RunTurn {
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
-    const released = this.#flight.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
+    const released = this.#loaded.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
     return {
       position: this.#claimed.position,
       next,
