@@ -1,5 +1,5 @@
 /**
- * A handler in flight over its history.
+ * A handler that runs over its history.
  *
  * Records are handed out one at a time, in order, each after the handler is at rest: microtasks drained and one
  * macrotask. So `race`, `any` and every interleaving decide the same way for ever. A handler that does not ask for
@@ -125,14 +125,20 @@ export class Execution {
     return this.releases.some(({ prefix }) => path.startsWith(prefix));
   }
 
-  /** Neither over nor waiting for anything that the history could give. */
-  get isAdrift(): boolean {
+  /**
+   * Whether the handler awaits something foreign, which no record of the history settles: it is not over, and has no
+   * demand.
+   */
+  get isAwaitingForeign(): boolean {
     return this.outcome === undefined && this.divergence === undefined && this.#pending.size === 0;
   }
 
-  /** Resolves at the next demand or at the handler's end; then lets it come to rest. */
-  async drift(patience: Promise<void>): Promise<void> {
-    if (!this.isAdrift) return;
+  /**
+   * Waits for what the handler awaits of its own: until its next demand, its end, or the end of `patience`. Then lets it
+   * come to rest.
+   */
+  async awaitForeign(patience: Promise<void>): Promise<void> {
+    if (!this.isAwaitingForeign) return;
     await Promise.race([patience, new Promise<void>((resolve) => (this.#wake = resolve))]);
     await this.#untilRest(() => {});
   }
@@ -143,7 +149,7 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
-      this.isHeldUp = this.isAdrift;
+      this.isHeldUp = this.isAwaitingForeign;
       this.divergence = this.#describeDivergence(record);
       return;
     }

@@ -57,7 +57,7 @@ export class LoadedRun {
    */
   async replay(records: readonly WireRecord[], patience: () => Promise<void>): Promise<void> {
     for (const record of records) {
-      if (this.execution.isAdrift) await this.execution.drift(patience());
+      if (this.execution.isAwaitingForeign) await this.execution.awaitForeign(patience());
       await this.execution.hand(toRecord(record));
       this.bytes += record[4]?.length ?? 0;
       if (this.execution.divergence !== undefined) return;

@@ -4,7 +4,7 @@ import type { ClaimedRun, WirePending } from "../../postgres/wire.ts";
 import type { LoadedRun } from "./loaded-run.ts";
 
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
-export function recognise(loaded: LoadedRun, { pending }: ClaimedRun): void {
+export function notePendingRows(loaded: LoadedRun, { pending }: ClaimedRun): void {
   const { execution, rows, failedAttempts } = loaded;
   if (execution.divergence !== undefined) return;
   if (pending == null && !execution.hasLosers) return;
@@ -17,7 +17,7 @@ export function recognise(loaded: LoadedRun, { pending }: ClaimedRun): void {
     else if (row.position === null) rows.set(place, row.until ?? undefined);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
     if (isAskedFor(loaded, row)) continue;
-    execution.isHeldUp ||= execution.isAdrift;
+    execution.isHeldUp ||= execution.isAwaitingForeign;
     execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
   }
 }

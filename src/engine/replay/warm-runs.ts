@@ -1,7 +1,7 @@
 /**
- * Runs that this process keeps in memory, with their handlers at rest, so that they go on without a replay. It keeps only what the
- * database has confirmed. The number of runs and the bytes of their histories are limited: 60 runs of 12 MiB would hold
- * 768 MB.
+ * Runs that this process keeps in memory, with their handlers at rest, so that they go on without a replay. It keeps
+ * only what the database has confirmed. The number of runs and the bytes of their histories are limited: 60 runs of
+ * 12 MiB would hold 768 MB.
  *
  * The next turn of a run takes a loaded run for itself. Branches share a loaded run that stands exactly where they
  * were demanded, so one replay serves all of them.

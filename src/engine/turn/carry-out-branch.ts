@@ -20,7 +20,7 @@ export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAt
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {
     if (execution.losers.includes(placeName(branch))) return;
-    if (execution.isHeldUp || execution.isAdrift) {
+    if (execution.isHeldUp || execution.isAwaitingForeign) {
       const setback = execution.divergence ?? heldUp(execution.lastPlace);
       await shift.finish(lease, { ...finish, setback }, []);
       return;
@@ -84,7 +84,7 @@ async function loadedAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promis
   const loaded = await shift.loadRun(turn, claimed, lease);
   if (loaded === undefined) return undefined;
   if (!(await shift.replay(loaded, turn, claimed))) return void shift.tellLoss(lease);
-  if (loaded.execution.isAdrift) await loaded.execution.drift(shift.patience());
-  if (loaded.execution.divergence === undefined && !loaded.execution.isAdrift) warm.keep(loaded);
+  if (loaded.execution.isAwaitingForeign) await loaded.execution.awaitForeign(shift.patience());
+  if (loaded.execution.divergence === undefined && !loaded.execution.isAwaitingForeign) warm.keep(loaded);
   return loaded;
 }

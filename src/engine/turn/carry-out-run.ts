@@ -1,7 +1,7 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
-import { recognise } from "../replay/note-pending-rows.ts";
+import { notePendingRows } from "../replay/note-pending-rows.ts";
 import { isToReplay } from "../replay/replay-history.ts";
 import type { Shift, TurnAtWork } from "../shift.ts";
 import { RunTurn } from "./run-turn.ts";
@@ -20,8 +20,9 @@ export async function carryOutRun(
   let claim = turn;
   for (let steps = 1; ; steps += 1) {
     if (isToReplay(claimed) && !(await shift.replay(loaded, claim, claimed))) return shift.tellLoss(lease);
-    if (claimed.pending != null && loaded.execution.isAdrift) await loaded.execution.drift(shift.patience());
-    recognise(loaded, claimed);
+    if (claimed.pending != null && loaded.execution.isAwaitingForeign)
+      await loaded.execution.awaitForeign(shift.patience());
+    notePendingRows(loaded, claimed);
     loaded.handedPosition = claimed.handedPosition;
     loaded.bytes = Math.max(loaded.bytes, claimed.historyBytes);
     const { deadlines, ...plan } = await new RunTurn({

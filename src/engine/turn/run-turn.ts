@@ -64,7 +64,7 @@ export class RunTurn {
       this.#cutShort = namesCutShort(this.#signals);
     }
     for (;;) {
-      if (execution.isAdrift) await this.#drift();
+      if (execution.isAwaitingForeign) await this.#awaitForeign();
       if (execution.divergence !== undefined) {
         if (execution.isHeldUp) return this.#end("parked", { setback: execution.divergence });
         return this.#end("blocked", { value: execution.divergence });
@@ -74,7 +74,7 @@ export class RunTurn {
         const { next, value } = await describeEnd(this.#loaded);
         return this.#end(next, { value });
       }
-      if (execution.isAdrift) return this.#end("parked", { setback: heldUp(execution.lastPlace) });
+      if (execution.isAwaitingForeign) return this.#end("parked", { setback: heldUp(execution.lastPlace) });
       const excess = tooLong(this.#claimed, {
         records: this.#records.length,
         bytes: this.#bytes,
@@ -103,10 +103,10 @@ export class RunTurn {
   }
 
   /** Waits for what the handler awaits of its own. In time once need not be in time at the next replay: so it is told. */
-  async #drift(): Promise<void> {
+  async #awaitForeign(): Promise<void> {
     const { execution } = this.#loaded;
-    await execution.drift(this.#options.patience());
-    if (!execution.isAdrift) this.#options.warn("foreign_await", foreignAwait(execution.lastPlace));
+    await execution.awaitForeign(this.#options.patience());
+    if (!execution.isAwaitingForeign) this.#options.warn("foreign_await", foreignAwait(execution.lastPlace));
   }
 
   /**
