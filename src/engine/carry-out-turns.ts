@@ -8,7 +8,7 @@ import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
-import type { Crew } from "./engine-context.ts";
+import type { EngineContext } from "./engine-context.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
 import { type Claimed, Shift } from "./shift.ts";
 import { carryOutBranch } from "./turn/carry-out-branch.ts";
@@ -16,32 +16,36 @@ import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
 /** Answers whether it could claim: whether the database answered, and knows this environment. */
-export async function carryOut(crew: Crew, refs: readonly TurnRef[], onEnd: () => void = () => {}): Promise<boolean> {
-  while (!crew.gate.isOpen || crew.room.isFull) {
-    await crew.gate.pass();
-    await crew.room.pass();
-    if (crew.isClosing) return false;
+export async function carryOut(
+  context: EngineContext,
+  refs: readonly TurnRef[],
+  onEnd: () => void = () => {},
+): Promise<boolean> {
+  while (!context.gate.isOpen || context.historyBudget.isFull) {
+    await context.gate.pass();
+    await context.historyBudget.pass();
+    if (context.isClosing) return false;
   }
-  const invocation = new Invocation(crew, refs.length);
-  crew.room.reserve(invocation);
+  const invocation = new Invocation(context, refs.length);
+  context.historyBudget.reserve(invocation);
   try {
     return await invocation.carryOut(refs, onEnd);
   } finally {
-    crew.room.leave(invocation);
+    context.historyBudget.leave(invocation);
   }
 }
 
 class Invocation {
-  readonly #crew: Crew;
+  readonly #context: EngineContext;
   readonly #shift: Shift;
 
-  constructor(crew: Crew, turns: number) {
-    this.#crew = crew;
-    this.#shift = new Shift(crew, turns);
+  constructor(context: EngineContext, turns: number) {
+    this.#context = context;
+    this.#shift = new Shift(context, turns);
   }
 
   async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
-    const { options, room, warm } = this.#crew;
+    const { options, historyBudget, warm } = this.#context;
     const { onward, terms } = this.#shift;
     const asked = refs.map((ref) => {
       const held =
@@ -66,9 +70,9 @@ class Invocation {
     for (const [index, { turn }] of asked.entries()) {
       const claimed = answer.turns[index];
       if (claimed?.outcome === "claimed" && "historyBytes" in claimed)
-        room.enter(turn, { bytes: claimed.historyBytes });
+        historyBudget.enter(turn, { bytes: claimed.historyBytes });
     }
-    room.leave(this);
+    historyBudget.leave(this);
     const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
     await onward.send(left.map(({ ref }) => ref));
@@ -86,7 +90,7 @@ class Invocation {
         } catch (error) {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
-          room.leave(turn);
+          historyBudget.leave(turn);
           this.#shift.leave();
           onEnd();
         }
@@ -100,18 +104,18 @@ class Invocation {
     const { branch } = ref;
     const shift = this.#shift;
     const lease = shift.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
-    this.#crew.leases.add(lease);
+    this.#context.leases.add(lease);
     try {
       if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;
       if (branch === undefined) await carryOutRun(shift, { turn, claimed: claimed as ClaimedRun, held, lease });
       else await carryOutBranch(shift, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
     } finally {
       shift.leases.release(lease);
-      this.#crew.leases.delete(lease);
+      this.#context.leases.delete(lease);
     }
   }
 
   readonly #report = (error: unknown, doing: string): void => {
-    this.#crew.report(error, doing);
+    this.#context.report(error, doing);
   };
 }

@@ -1,7 +1,7 @@
 /** What the invocations and ticks of one engine share. */
 
 import type { Gate } from "./claim/gate.ts";
-import type { Room } from "./claim/history-budget.ts";
+import type { HistoryBudget } from "./claim/history-budget.ts";
 import type { Lease } from "./claim/leases.ts";
 import type { Report, Tell } from "./events.ts";
 import type { KeptFinishes } from "./finish/kept-finishes.ts";
@@ -10,7 +10,7 @@ import type { Registry } from "./registry.ts";
 import type { WarmRuns } from "./replay/warm-runs.ts";
 import type { Bodies } from "./turn/bodies.ts";
 
-export interface Crew {
+export interface EngineContext {
   readonly options: EngineOptions;
   readonly tell: Tell;
   readonly report: Report;
@@ -18,7 +18,7 @@ export interface Crew {
   readonly warm: WarmRuns;
   readonly bodies: Bodies;
   readonly gate: Gate;
-  readonly room: Room;
+  readonly historyBudget: HistoryBudget;
   readonly kept: KeptFinishes;
   /** The leases of the turns under way. */
   readonly leases: Set<Lease>;

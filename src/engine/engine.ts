@@ -4,8 +4,8 @@ import { hostClock, pause } from "../postgres/clock.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { carryOut } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
-import { Room } from "./claim/history-budget.ts";
-import type { Crew } from "./engine-context.ts";
+import { HistoryBudget } from "./claim/history-budget.ts";
+import type { EngineContext } from "./engine-context.ts";
 import { reportTo } from "./events.ts";
 import { KeptFinishes } from "./finish/kept-finishes.ts";
 import { guardHooks } from "./hooks.ts";
@@ -23,7 +23,7 @@ const tickMs = 60_000;
 const giveBackMs = 5_000;
 
 export class Engine {
-  readonly #crew: Crew;
+  readonly #context: EngineContext;
   readonly #closing = new AbortController();
 
   constructor(given: EngineOptions) {
@@ -31,7 +31,7 @@ export class Engine {
     const options = guardHooks({ ...given, dispatch: limited(given.dispatch, host) });
     checkLeaseMs(options.leaseMs);
     const gate = new Gate();
-    this.#crew = {
+    this.#context = {
       options,
       tell: options.onEvent,
       report: reportTo(options.onEvent),
@@ -39,7 +39,7 @@ export class Engine {
       warm: new WarmRuns(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,
-      room: new Room(options.workBytes ?? Number.POSITIVE_INFINITY),
+      historyBudget: new HistoryBudget(options.workBytes ?? Number.POSITIVE_INFINITY),
       kept: new KeptFinishes({ gate, host, random }),
       leases: new Set(),
       isClosing: false,
@@ -48,12 +48,12 @@ export class Engine {
 
   /** Whether it claims nothing at present, because results of steps or renewals of leases wait for the database. */
   get isHolding(): boolean {
-    return !this.#crew.gate.isOpen;
+    return !this.#context.gate.isOpen;
   }
 
   /** How many finished turns are in memory that the database has not taken yet. */
   get keptFinishes(): number {
-    return this.#crew.kept.size;
+    return this.#context.kept.size;
   }
 
   /**
@@ -61,9 +61,9 @@ export class Engine {
    * under way is given up, and the next process does it.
    */
   close(): void {
-    this.#crew.isClosing = true;
-    this.#crew.gate.remove();
-    this.#crew.room.remove();
+    this.#context.isClosing = true;
+    this.#context.gate.remove();
+    this.#context.historyBudget.remove();
     this.#closing.abort(new Error("this process is closing"));
   }
 
@@ -72,7 +72,7 @@ export class Engine {
    * over, the steps are carried out again.
    */
   abandon(): void {
-    this.#crew.kept.abandon();
+    this.#context.kept.abandon();
   }
 
   /**
@@ -81,8 +81,8 @@ export class Engine {
    * cannot be given back is claimed when its lease is over.
    */
   async giveBack(): Promise<void> {
-    const { calls, host = hostClock } = this.#crew.options;
-    const unfinished = [...this.#crew.leases].filter((lease) => !lease.isFinishSent);
+    const { calls, host = hostClock } = this.#context.options;
+    const unfinished = [...this.#context.leases].filter((lease) => !lease.isFinishSent);
     for (const lease of unfinished) {
       lease.isGivenBack = true;
       lease.lose();
@@ -92,7 +92,7 @@ export class Engine {
     const limit = new TimeLimit({ host, ms: giveBackMs, what: "giving leases back" });
     await limit
       .wait(() => calls.returnLeases(turns))
-      .catch((error: unknown) => this.#crew.report(error, "giving leases back"));
+      .catch((error: unknown) => this.#context.report(error, "giving leases back"));
   }
 
   /**
@@ -103,7 +103,7 @@ export class Engine {
    * @param onEnd is told of each turn that has ended
    */
   carryOut(turns: readonly TurnRef[], onEnd?: () => void): Promise<boolean> {
-    return carryOut(this.#crew, turns, onEnd);
+    return carryOut(this.#context, turns, onEnd);
   }
 
   /**
@@ -114,15 +114,15 @@ export class Engine {
    * @throws LayoverError `no_answer`, if it gets no further within a minute
    */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
-    const { calls, host = hostClock } = this.#crew.options;
+    const { calls, host = hostClock } = this.#context.options;
     const abortSignal = this.#closing.signal;
-    const { gate } = this.#crew;
+    const { gate } = this.#context;
     while (!gate.isOpen) {
       await gate.pass();
       if (!abortSignal.aborted) await pause(host, defaults.settleMs);
     }
     try {
-      return await tick(this.#crew, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
+      return await tick(this.#context, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
     } catch (error) {
       if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + 60_000]);
       throw error;

@@ -9,7 +9,7 @@ import { type Demand, placeName } from "../core/replay/demand.ts";
 import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
 import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { type Lease, Leases } from "./claim/leases.ts";
-import type { Crew } from "./engine-context.ts";
+import type { EngineContext } from "./engine-context.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
 import { Finishes } from "./finish/finishes.ts";
 import type { Finish } from "./finish/lesser-finishes.ts";
@@ -32,7 +32,7 @@ export interface TurnAtWork<Answer extends Claimed> {
 }
 
 export class Shift {
-  readonly crew: Crew;
+  readonly context: EngineContext;
   /** The deployment that a refusal names, where code and history do not fit. */
   readonly refuser: { readonly deployment?: string };
   readonly terms: Omit<ClaimCall, "turns">;
@@ -42,11 +42,11 @@ export class Shift {
   readonly #finishes: Finishes;
   readonly #endsAt: number;
 
-  constructor(crew: Crew, turns: number) {
-    const { options, registry, gate, kept } = crew;
+  constructor(context: EngineContext, turns: number) {
+    const { options, registry, gate, kept } = context;
     const { random = Math.random, resendMs = Number.POSITIVE_INFINITY } = options;
     const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
-    this.crew = crew;
+    this.context = context;
     this.#host = options.host ?? hostClock;
     this.refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
     this.terms = {
@@ -59,7 +59,7 @@ export class Shift {
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
     };
-    const onError = crew.report;
+    const onError = context.report;
     this.onward = new Onward(options, onError);
     const host = this.#host;
     const onLost = (lease: Lease) => this.tellLoss(lease);
@@ -74,7 +74,7 @@ export class Shift {
     return {
       runId: ref.runId,
       turn: ref.turn,
-      token: (this.crew.options.newToken ?? randomToken)(),
+      token: (this.context.options.newToken ?? randomToken)(),
       alone: ref.alone ?? false,
       ...(ref.groupSize !== undefined && { groupSize: ref.groupSize }),
       ...ref.branch,
@@ -99,19 +99,21 @@ export class Shift {
 
   /** Tells whether another step may begin after so many. */
   maySpend(steps: number): boolean {
-    const { maxSteps = defaults.maxSteps } = this.crew.options.invocation ?? {};
-    return steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.crew.isClosing && this.crew.gate.isOpen;
+    const { maxSteps = defaults.maxSteps } = this.context.options.invocation ?? {};
+    return (
+      steps < maxSteps && this.#host.monotonic() < this.#endsAt && !this.context.isClosing && this.context.gate.isOpen
+    );
   }
 
   /** Begins the handler. A run whose input its schema refuses fails at once. */
   async loadRun(turn: ClaimTurn, claimed: Claimed, lease: Lease): Promise<LoadedRun | undefined> {
     const { run } = claimed;
-    const workflow = run == null ? undefined : this.crew.registry.find(run.workflow, run.version);
+    const workflow = run == null ? undefined : this.context.registry.find(run.workflow, run.version);
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
     lease.contract = workflow.contract;
     try {
-      return await loadRun(this.crew.options, workflow, {
+      return await loadRun(this.context.options, workflow, {
         runId: turn.runId,
         epoch: claimed.epoch,
         handedPosition: claimed.handedPosition,
@@ -131,7 +133,7 @@ export class Shift {
 
   /** Replays what was claimed. Answers false if the lease was lost meanwhile. */
   replay(loaded: LoadedRun, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
-    const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.crew.options;
+    const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.context.options;
     return replayHistory(loaded, { calls, claimed, turn, budgetBytes, patience: this.patience });
   }
 
@@ -148,7 +150,7 @@ export class Shift {
   ): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
-    const { calls, random = Math.random } = this.crew.options;
+    const { calls, random = Math.random } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
     const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
     const place = placeName(demand);
@@ -158,7 +160,7 @@ export class Shift {
       body: wanted,
       number,
       isExhausted: beginnings >= defaults.maxBeginnings,
-      bodies: this.crew.bodies,
+      bodies: this.context.bodies,
       place: `${runId}/${epoch}/${place}`,
       runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
       seed: (text) => loaded.seed(text),
@@ -187,18 +189,18 @@ export class Shift {
     const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
     const isLeft = answer.isReady === true; // for another deployment, not blocked
     for (const event of finishEvents(taken, about, answer.isBlocked))
-      if (event.kind !== "run_blocked" || !isLeft) this.crew.tell(event);
+      if (event.kind !== "run_blocked" || !isLeft) this.context.tell(event);
   }
 
   /** Tells once that somebody else has claimed the turn. */
   tellLoss(lease: Lease): void {
     if (lease.isLossTold) return;
     lease.isLossTold = true;
-    this.crew.tell(lossEvent(lease, this.#at()));
+    this.context.tell(lossEvent(lease, this.#at()));
   }
 
   #at(): Date {
-    return new Date(this.crew.options.calls.clock.now());
+    return new Date(this.context.options.calls.clock.now());
   }
 
   /** Notes that a turn is over and hands in no further finish. */

@@ -10,7 +10,7 @@ export interface Load {
   readonly bytes: number;
 }
 
-export class Room {
+export class HistoryBudget {
   readonly #mostBytes: number;
   /** The loads by their holders. Branches of a run that share a loaded run share its load. */
   readonly #loads = new Map<object, Load>();

@@ -8,7 +8,7 @@ import type { TurnRef } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { hostClock } from "../../postgres/clock.ts";
 import type { DueCall, Move } from "../../postgres/wire.ts";
-import type { Crew } from "../engine-context.ts";
+import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";
 import {
@@ -67,7 +67,7 @@ const unlimited: Room = { turns: Number.POSITIVE_INFINITY, groups: Number.POSITI
 
 /** Each call has to end within `limit`, which begins anew with each page. */
 export async function tick(
-  { options, registry, tell, report }: Crew,
+  { options, registry, tell, report }: EngineContext,
   limit: TimeLimit,
   wishes: TickOptions = {},
 ): Promise<TickAnswer> {

@@ -9,11 +9,11 @@ import { branchResult } from "./branch-result.ts";
 import { heldUp } from "./mistake-texts.ts";
 
 export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAtWork<ClaimedBranch>): Promise<void> {
-  const { options, room, warm } = shift.crew;
+  const { options, historyBudget, warm } = shift.context;
   const { turn, claimed, lease } = atWork;
   const loaded = await loadedAt(shift, atWork);
   if (loaded === undefined) return;
-  room.enter(turn, loaded);
+  historyBudget.enter(turn, loaded);
   const { execution } = loaded;
   lease.contract = loaded.workflow.contract;
   const demand = execution.find(branch.path, branch.occurrence);
@@ -66,7 +66,7 @@ async function refuse(shift: Shift, lease: Lease, finish: Omit<FinishBranch, "ar
 
 /** Finds or makes a loaded run that stands where the branch was demanded. One replay serves all branches demanded there. */
 async function loadedAt(shift: Shift, atWork: TurnAtWork<ClaimedBranch>): Promise<LoadedRun | undefined> {
-  const { options, warm } = shift.crew;
+  const { options, warm } = shift.context;
   const { turn, claimed, held, lease } = atWork;
   const { epoch, position } = claimed;
   if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position)

@@ -10,11 +10,11 @@ export async function carryOutRun(
   shift: Shift,
   { turn, claimed: first, held, lease }: TurnAtWork<ClaimedRun>,
 ): Promise<void> {
-  const { options, room, warm } = shift.crew;
+  const { options, historyBudget, warm } = shift.context;
   const { calls } = options;
   const loaded = first.have === null ? await shift.loadRun(turn, first, lease) : held;
   if (loaded === undefined) return;
-  room.enter(turn, loaded);
+  historyBudget.enter(turn, loaded);
   lease.contract = loaded.workflow.contract;
   let claimed = first;
   let claim = turn;
