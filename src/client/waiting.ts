@@ -1,5 +1,6 @@
 /** Waits for the end of a run by asking for it, less and less often. */
-import { type HostClock, pause } from "../postgres/clock.ts";
+import type { HostClock } from "../core/ports.ts";
+import { pause } from "../core/waits.ts";
 import { isOver, type RunStatus } from "./run-view.ts";
 
 const shortestPauseMs = 50;

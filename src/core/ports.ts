@@ -1,8 +1,9 @@
 /**
- * The four doors to the outside world. Everything that can fail, be late or happen twice passes
+ * The five doors to the outside world. Everything that can fail, be late or happen twice passes
  * through one of them, so a test that controls them controls the world.
  *
- * The fourth port is the user's handler (see contract.ts).
+ * Four are here: {@link Query}, {@link Dispatch}, {@link Alarm} and {@link HostClock}. The fifth is the user's handler
+ * (see contract/contract.ts).
  */
 
 /** A value bound to `$1`, `$2` … Values travel as text; SQL casts them. */
@@ -63,3 +64,14 @@ export type Dispatch = (turns: readonly TurnRef[], delayMs: number) => Promise<v
  * to ring. Instants are the database's, in epoch milliseconds; `inMs` is the distance from now.
  */
 export type Alarm = (instants: readonly { readonly at: number; readonly inMs: number }[]) => Promise<void>;
+
+/**
+ * Tells how time passes on the host, and is the only way to wait. What time it is, the database alone says (see
+ * postgres/database-clock.ts). Tests turn this clock by hand.
+ */
+export interface HostClock {
+  /** Milliseconds since some fixed moment. They never go back. */
+  monotonic(): number;
+  /** Runs `act` after `ms`. The function that it answers cancels that. */
+  after(ms: number, act: () => void): () => void;
+}

@@ -1,7 +1,8 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
-import { hostClock, pause } from "../postgres/clock.ts";
+import { pause } from "../core/waits.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
+import { hostClock } from "../postgres/host-clock.ts";
 import { carryOut } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
 import { HistoryBudget } from "./claim/history-budget.ts";

@@ -3,9 +3,8 @@ import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
-import type { Dispatch, TurnRef } from "../core/ports.ts";
+import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
-import type { HostClock } from "../postgres/clock.ts";
 import type { LayoverEvent } from "./events.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

@@ -4,9 +4,10 @@
  */
 
 import { LayoverError } from "../core/errors.ts";
-import type { TurnRef } from "../core/ports.ts";
+import type { HostClock, TurnRef } from "../core/ports.ts";
 import { type Demand, placeName } from "../core/replay/demand.ts";
-import { type HostClock, hostClock, pause } from "../postgres/clock.ts";
+import { pause } from "../core/waits.ts";
+import { hostClock } from "../postgres/host-clock.ts";
 import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { type Lease, Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";

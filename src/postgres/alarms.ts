@@ -4,8 +4,9 @@
  */
 import { LayoverError } from "../core/errors.ts";
 import { lookFor, motionMinute } from "../core/motion.ts";
-import type { Alarm } from "../core/ports.ts";
-import { type DatabaseClock, type HostClock, within } from "./clock.ts";
+import type { Alarm, HostClock } from "../core/ports.ts";
+import { within } from "../core/waits.ts";
+import type { DatabaseClock } from "./database-clock.ts";
 
 /** The longest time that we expect between a call's limit and its COMMIT. */
 const commitMs = 30_000;

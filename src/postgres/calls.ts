@@ -5,10 +5,12 @@
  * without an alarm), it names the instant after which it must not take effect, and it is sent again when nobody knows
  * what became of it (every function is repeatable).
  */
-import { type Alarm, type Query, QueryError } from "../core/ports.ts";
+import { type Alarm, type HostClock, type Query, QueryError } from "../core/ports.ts";
+import { pause } from "../core/waits.ts";
 import { Alarms } from "./alarms.ts";
-import { DatabaseClock, type HostClock, hostClock, pause } from "./clock.ts";
 import { consequenceOf } from "./consequence.ts";
+import { DatabaseClock } from "./database-clock.ts";
+import { hostClock } from "./host-clock.ts";
 import { checkFit, type KnownSchema, otherFunctions } from "./schema-fit.ts";
 import type * as wire from "./wire.ts";
 import type * as verbs from "./wire-verbs.ts";

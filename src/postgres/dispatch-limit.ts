@@ -1,7 +1,7 @@
 /** The time limit of a dispatch. A dispatch is only a hint: what it did not deliver in time is found by the scheduler. */
 import { LayoverError } from "../core/errors.ts";
-import type { Dispatch } from "../core/ports.ts";
-import { type HostClock, within } from "./clock.ts";
+import type { Dispatch, HostClock } from "../core/ports.ts";
+import { within } from "../core/waits.ts";
 
 const dispatchMs = 15_000;
 

@@ -1,6 +1,6 @@
 /** What migrate waits for: another migrate, or sessions that use a table which it has to change. */
-import { QueryError, type Row } from "../core/ports.ts";
-import { type HostClock, pause } from "./clock.ts";
+import { type HostClock, QueryError, type Row } from "../core/ports.ts";
+import { pause } from "../core/waits.ts";
 import { lockKey, lockTimeoutMs } from "./migration-sql.ts";
 import type { Script, Transaction } from "./script.ts";
 

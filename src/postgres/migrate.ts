@@ -10,9 +10,11 @@
  * It runs on Node only, since it reads SQL from files. It needs a role that may create things. The role of a deployment
  * needs no such right.
  */
+
+import type { HostClock } from "../core/ports.ts";
 import { carryOut } from "./carry-out.ts";
-import { type HostClock, hostClock } from "./clock.ts";
 import { buildConcurrently } from "./concurrent-index.ts";
+import { hostClock } from "./host-clock.ts";
 import { HeldUp, patiently, type Wait } from "./lock-waits.ts";
 import { bookkeeping, recordFunctions, recordMigration, transactionSettings, tryTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";

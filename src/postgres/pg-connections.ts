@@ -5,10 +5,11 @@
  * is read-only or gone. So after such a failure every older connection is ended when it would be lent.
  */
 import { type Parameter, QueryError, type Row } from "../core/ports.ts";
-import { hostClock, within } from "./clock.ts";
+import { within } from "../core/waits.ts";
 import { consequenceOf } from "./consequence.ts";
 import type { Address } from "./endpoint.ts";
 import { failedAfterSending, failedBeforeSending } from "./failure.ts";
+import { hostClock } from "./host-clock.ts";
 
 export interface Statement {
   readonly text: string;

@@ -2,7 +2,8 @@
  * Three roles without a password, for deployments that may do nothing but call layover. A login role becomes one of
  * them by `grant layover_runtime to "my_app"`.
  */
-import { type HostClock, hostClock } from "./clock.ts";
+import type { HostClock } from "../core/ports.ts";
+import { hostClock } from "./host-clock.ts";
 import { literal } from "./literal.ts";
 import { HeldUp, isLockedOut, patiently, type Wait } from "./lock-waits.ts";
 import { transactionSettings, tryTheLock } from "./migration-sql.ts";

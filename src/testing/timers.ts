@@ -1,5 +1,5 @@
 /** The timers of one process, on time that passes only when a test says so; and the few real ones, to wait for bodies. */
-import type { HostClock } from "../postgres/clock.ts";
+import type { HostClock } from "../core/ports.ts";
 
 interface Timer {
   readonly at: number;

@@ -1,11 +1,10 @@
 /** Builders for tests of the client and of HTTP: a client over a test's database that tells what it sent. */
 import { Client, type ClientOptions } from "../../src/client/over-postgres/client.ts";
 import { encode } from "../../src/core/codec/codec.ts";
-import type { Alarm, Dispatch, Query, TurnRef } from "../../src/core/ports.ts";
+import type { Alarm, Dispatch, HostClock, Query, TurnRef } from "../../src/core/ports.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { Calls } from "../../src/postgres/calls.ts";
-import type { HostClock } from "../../src/postgres/clock.ts";
 import type { ClaimedRun, NewDemand } from "../../src/postgres/wire.ts";
 
 export const namespace = "test";

@@ -1,6 +1,6 @@
 /** What a process makes of the times that answers tell. */
 import { expect, test } from "vitest";
-import { DatabaseClock } from "../../src/postgres/clock.ts";
+import { DatabaseClock } from "../../src/postgres/database-clock.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 

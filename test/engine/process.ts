@@ -16,11 +16,11 @@ import {
   QueryError,
   type TurnRef,
 } from "../../src/core/ports.ts";
+import { within } from "../../src/core/waits.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import type { TickAnswer, TickOptions } from "../../src/engine/scheduler/tick.ts";
 import { Calls } from "../../src/postgres/calls.ts";
-import { within } from "../../src/postgres/clock.ts";
 import { Timers } from "./timers.ts";
 
 export type Port = "query" | "dispatch" | "alarm";

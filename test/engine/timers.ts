@@ -1,5 +1,5 @@
 /** The timers of one process, on time that passes only when the world says so. */
-import type { HostClock } from "../../src/postgres/clock.ts";
+import type { HostClock } from "../../src/core/ports.ts";
 
 interface Timer {
   readonly at: number;

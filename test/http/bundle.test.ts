@@ -56,7 +56,7 @@ describe("layover/client in a browser", () => {
       "src/client/starting.ts",
       "src/client/unreadable.ts",
       "src/client/waiting.ts",
-      "src/postgres/clock.ts", // the host's: how to pause
+      "src/postgres/host-clock.ts",
     ]);
     expect(sources.filter((source) => /execution|replay|demand|steps|offers/.test(source))).toEqual([]);
     expect(gzippedBytes).toBeLessThan(11_000);

@@ -6,8 +6,9 @@
 import type { Query } from "layover";
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm, type QueueProducer } from "layover/cloudflare";
 import { vi } from "vitest";
+import { pause } from "../../src/core/waits.ts";
 import type { QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
-import { hostClock, pause } from "../../src/postgres/clock.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
 import { PlayedObject } from "../platform/minute-storage.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { Tally } from "./tally.ts";

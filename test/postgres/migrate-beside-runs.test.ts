@@ -1,7 +1,7 @@
 /** Migrating while runs go on: nobody waits long for a migration, and a migration says whom it waits for. */
 import { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import type { HostClock } from "../../src/postgres/clock.ts";
+import type { HostClock } from "../../src/core/ports.ts";
 import { migrate, migrationSql, type Wait } from "../../src/postgres/migrate.ts";
 import type { PgClient } from "../../src/postgres/pg.ts";
 import { aFunction, aSchema, type SchemaParts } from "./a-schema.ts";

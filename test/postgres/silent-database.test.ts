@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { type Query, QueryError } from "../../src/core/ports.ts";
+import { type HostClock, type Query, QueryError } from "../../src/core/ports.ts";
 import { Calls } from "../../src/postgres/calls.ts";
-import type { HostClock } from "../../src/postgres/clock.ts";
 
 test.each<[string, (calls: Calls) => Promise<unknown>]>([
   ["that asks for the time", (calls) => calls.now()],

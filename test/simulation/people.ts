@@ -3,7 +3,7 @@
  * answered, by whatever process is there then.
  */
 import { type Client, LayoverError } from "layover";
-import { pause } from "../../src/postgres/clock.ts";
+import { pause } from "../../src/core/waits.ts";
 import type { Chance } from "../engine/chance.ts";
 import type { Source } from "../engine/course.ts";
 import type { Process } from "../engine/process.ts";

@@ -12,7 +12,9 @@ import { type ResolvedRetry, type RetryPolicy, resolveRetry, retryDelay } from "
 import { type Duration, formatDuration, toMilliseconds } from "../../core/duration.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { checkName } from "../../core/names.ts";
-import { type HostClock, hostClock, pause } from "../../postgres/clock.ts";
+import type { HostClock } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 import { type Outcome, outcomeOf, textOf } from "./api-answer.ts";
 import { problemType, valueType } from "./media-type.ts";
 

@@ -17,10 +17,10 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { defaultLimits, type Limits } from "../../core/limits.ts";
 import { checkName } from "../../core/names.ts";
-import type { Dispatch, Query } from "../../core/ports.ts";
+import type { Dispatch, HostClock, Query } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import { type HostClock, hostClock } from "../../postgres/clock.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 import type { CallbackCall, RunKey, StartAnswer, StartCall, Unknown, WireRunView } from "../../postgres/wire-verbs.ts";
 import {
   type CallbackInputOf,

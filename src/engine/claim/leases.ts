@@ -3,8 +3,8 @@
  * alone.
  */
 import type { Contract } from "../../core/contract/contract.ts";
+import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { HostClock } from "../../postgres/clock.ts";
 import type { RenewTurn } from "../../postgres/wire.ts";
 import type { Gate } from "./gate.ts";
 

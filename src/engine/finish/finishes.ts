@@ -3,8 +3,9 @@
  * 100 ms after the first, so that one slow body withholds nobody's result. What the database does not take is kept and
  * sent again, alone (see kept-finishes.ts).
  */
+
+import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { HostClock } from "../../postgres/clock.ts";
 import type { ClaimCall, FinishAnswer } from "../../postgres/wire.ts";
 import type { KeptFinishes } from "./kept-finishes.ts";
 import { type Finish, lesserFinishes } from "./lesser-finishes.ts";

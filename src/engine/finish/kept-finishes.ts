@@ -6,7 +6,8 @@
  * At first one of them is sent alone. Only when the database takes it, the others follow, a few at a time. So a
  * database that comes back does not meet all of them at once.
  */
-import { type HostClock, pause } from "../../postgres/clock.ts";
+import type { HostClock } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
 import type { Gate } from "../claim/gate.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -2,8 +2,9 @@
  * Deletes runs that have been over for long enough, so that a busy table does not grow without end. Each statement
  * deletes one slice, so that none takes long.
  */
+
+import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { HostClock } from "../../postgres/clock.ts";
 
 export interface PruneOptions {
   readonly calls: Calls;

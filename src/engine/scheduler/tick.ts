@@ -6,7 +6,7 @@ import { groupSizeOf, groupsOf, isSuspect } from "../../core/groups.ts";
 import { motionMinute } from "../../core/motion.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import { hostClock } from "../../postgres/clock.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 import type { DueCall, Move } from "../../postgres/wire.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";

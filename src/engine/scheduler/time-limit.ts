@@ -3,7 +3,8 @@
  * answer may still come later, and then changes nothing.
  */
 import { LayoverError } from "../../core/errors.ts";
-import { type HostClock, within } from "../../postgres/clock.ts";
+import type { HostClock } from "../../core/ports.ts";
+import { within } from "../../core/waits.ts";
 
 export interface TimeLimitOptions {
   readonly host: HostClock;

@@ -4,9 +4,9 @@ import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
 import { retryDelay } from "../../core/contract/retry.ts";
 import { isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
 import { isLayoverError, LayoverError } from "../../core/errors.ts";
+import type { HostClock } from "../../core/ports.ts";
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
 import { toUuid } from "../../core/replay/seeded.ts";
-import type { HostClock } from "../../postgres/clock.ts";
 import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
 

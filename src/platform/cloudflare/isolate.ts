@@ -9,7 +9,8 @@ import { codeDigest } from "../../engine/digest.ts";
 import type { Deployment } from "../../engine/options.ts";
 import { newRemembered, type Remembered } from "../../http/remembered.ts";
 import { Secrets } from "../../http/secrets.ts";
-import { DatabaseClock, hostClock } from "../../postgres/clock.ts";
+import { DatabaseClock } from "../../postgres/database-clock.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 
 export interface Isolate {
   /** Its keys are derived once. */

@@ -13,7 +13,8 @@
 import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
-import { hostClock, pause } from "../../postgres/clock.ts";
+import { pause } from "../../core/waits.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 
 export interface SelfDispatchOptions {
   /** Resolves when the turns were carried out. `goesOn`: and what follows from them, until a platform's limit. */

@@ -4,13 +4,14 @@
  */
 import { Client } from "../../client/over-postgres/client.ts";
 import type { TurnRef } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { Report, Tell } from "../../engine/events.ts";
 import { defaults } from "../../engine/options.ts";
 import { lookAgain, type TickAnswer } from "../../engine/scheduler/tick.ts";
 import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
 import { Calls } from "../../postgres/calls.ts";
-import { hostClock, pause } from "../../postgres/clock.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 import type { Move, NoteCall } from "../../postgres/wire.ts";
 import { lazyDatabase } from "../invocation/lazy-database.ts";
 import { bindingsOf, costsOf, type Dispatcher } from "./bindings.ts";

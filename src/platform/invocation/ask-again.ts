@@ -1,5 +1,7 @@
 /** Asks again, after these pauses, for what a platform refuses for a moment. Rejects as the last try did. */
-import { type HostClock, hostClock, pause } from "../../postgres/clock.ts";
+import type { HostClock } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
 
 export async function persist<Answer>(
   ask: () => Promise<Answer>,

@@ -4,13 +4,13 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
+import { within } from "../../../src/core/waits.ts";
 import { lookAgain } from "../../../src/engine/scheduler/tick.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import { type AlarmMessage, ringsAt } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
 import { deliver } from "../../../src/platform/cloudflare/queue/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
-import { within } from "../../../src/postgres/clock.ts";
 import type { Move } from "../../../src/postgres/wire.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";

@@ -4,8 +4,7 @@
  * A minute belongs to one object of several, so each rings once. What this isolate has armed it remembers, and asks for
  * a minute about once. It forgets a minute somewhat before it rings: the object's clock may run ahead.
  */
-import type { Alarm } from "../../../core/ports.ts";
-import type { HostClock } from "../../../postgres/clock.ts";
+import type { Alarm, HostClock } from "../../../core/ports.ts";
 import { persist } from "../../invocation/ask-again.ts";
 import { type AlarmLook, type AlarmMessage, type AlarmNote, minuteOf, ringsAt } from "./minutes.ts";
 

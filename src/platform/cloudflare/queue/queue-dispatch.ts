@@ -12,9 +12,10 @@
  * So no delivery dispatches by requests to itself. The figures leave out Cloudflare's network.
  */
 import { isSuspect } from "../../../core/groups.ts";
-import type { TurnRef } from "../../../core/ports.ts";
+import type { HostClock, TurnRef } from "../../../core/ports.ts";
 import { utf8Size } from "../../../core/utf8-size.ts";
-import { type HostClock, hostClock, pause, within } from "../../../postgres/clock.ts";
+import { pause, within } from "../../../core/waits.ts";
+import { hostClock } from "../../../postgres/host-clock.ts";
 import { persist } from "../../invocation/ask-again.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */

@@ -25,7 +25,7 @@ import { Registry } from "../../../engine/registry.ts";
 import { callbackOpener, callbackSealer } from "../../../http/callback-token.ts";
 import type { Secrets } from "../../../http/secrets.ts";
 import { Calls } from "../../../postgres/calls.ts";
-import { hostClock } from "../../../postgres/clock.ts";
+import { hostClock } from "../../../postgres/host-clock.ts";
 import { callDoor } from "../neighbours/door.ts";
 import { Neighbours } from "../neighbours/neighbours.ts";
 import { InProcessDispatch } from "./in-process-dispatch.ts";

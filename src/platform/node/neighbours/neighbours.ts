@@ -8,9 +8,10 @@
  * Then both look into the database each minute, until the other one answers or is struck from the list.
  */
 import { LayoverError } from "../../../core/errors.ts";
-import type { Alarm } from "../../../core/ports.ts";
+import type { Alarm, HostClock } from "../../../core/ports.ts";
+import { within } from "../../../core/waits.ts";
 import { type ArmMessage, type Instant, mostInstants, type Peer } from "../../../http/arm.ts";
-import { type HostClock, hostClock, within } from "../../../postgres/clock.ts";
+import { hostClock } from "../../../postgres/host-clock.ts";
 import type { ProcessAnswer, ProcessCall } from "../../../postgres/wire.ts";
 import { Copies, type Copy, copyOf, distances } from "./copies.ts";
 import { Peers } from "./peers.ts";
