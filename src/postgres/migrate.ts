@@ -111,7 +111,7 @@ async function takeStep(
 /** Writes all functions together, as they call each other. Replacing a function locks no table. */
 async function writeFunctions(script: Script, place: Place, schema: Schema): Promise<number> {
   await script(rememberRights);
-  for (const { name, sql } of schema.functions) await carryOut(script, place, `functions/${name}.sql`, sql);
+  for (const { file, sql } of schema.functions) await carryOut(script, place, file, sql);
   await script(settleRights(schema) + recordFunctions(schema));
   return schema.functions.length;
 }

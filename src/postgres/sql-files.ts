@@ -1,6 +1,7 @@
-/** Reads the two folders of SQL that make up a version of layover's schema. */
+/** Reads the two folders of SQL that make up a version of layover's schema. Functions lie in folders of their own. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SetupError } from "./setup-error.ts";
 
@@ -29,6 +30,8 @@ export interface ConcurrentIndex {
 
 export interface SqlFunction {
   readonly name: string;
+  /** `functions/run/claim_run.sql` */
+  readonly file: string;
   readonly sql: string;
 }
 
@@ -53,8 +56,8 @@ export function readSchema({
   folder = new URL("./", import.meta.url),
   version = ownVersion(),
 }: SchemaSource = {}): Schema {
-  const functions = readFolder(new URL("functions/", folder));
-  const migrations = readFolder(new URL("migrations/", folder)).map(toMigration);
+  const functions = readFolder(folder, "functions");
+  const migrations = readFolder(folder, "migrations").map(toMigration);
   for (const [index, { number, name }] of migrations.entries()) {
     if (number === index + 1) continue;
     throw new SetupError("bad_migrations", `The migration ${name}.sql stands where number ${index + 1} is expected.`, {
@@ -64,14 +67,16 @@ export function readSchema({
   return { migrations, functions, functionsChecksum: checksum(functions.map(({ sql }) => sql).join("\n")), version };
 }
 
-function readFolder(folder: URL): SqlFunction[] {
+/** Answers the files of a folder and of the folders in it, by name: it does not matter in which of them a file lies. */
+function readFolder(parent: URL, folder: string): SqlFunction[] {
   try {
-    return readdirSync(folder)
-      .filter((file) => file.endsWith(".sql"))
-      .sort()
-      .map((file) => ({ name: file.slice(0, -".sql".length), sql: readText(new URL(file, folder)) }));
+    return readdirSync(new URL(`${folder}/`, parent), { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".sql"))
+      .map((path) => `${folder}/${path.replaceAll("\\", "/")}`)
+      .map((file) => ({ name: basename(file, ".sql"), file, sql: readText(new URL(file, parent)) }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
   } catch (error) {
-    throw new SetupError("bad_migrations", `layover's SQL is not at ${fileURLToPath(folder)}.`, {
+    throw new SetupError("bad_migrations", `layover's SQL is not at ${fileURLToPath(new URL(`${folder}/`, parent))}.`, {
       hint: "It is read from files beside the code, so run migrate from node_modules, not from a bundle.",
       cause: error,
     });

@@ -5,7 +5,7 @@ import { sqlMutants } from "./sql-mutants.ts";
 /** The mutants of a body, without the name of the function. */
 function changes(body: string, language = "plpgsql"): string[] {
   const sql = `-- heading\ncreate or replace function layover.f(p jsonb) returns json\nlanguage ${language} volatile as $$\n${body}\n$$;\n`;
-  return sqlMutants("f", sql).map(({ id }) => id.slice("f: ".length));
+  return sqlMutants({ name: "f", file: "functions/f.sql", sql }).map(({ id }) => id.slice("f: ".length));
 }
 const inBody = (statement: string) => changes(`begin\n  ${statement}\nend`);
 
@@ -85,16 +85,19 @@ describe("the mutants of a function", () => {
   });
 
   test("have ids that stand when lines move, and tell which of several alike", () => {
-    const [one, two, ...none] = sqlMutants("f", "as $$ select a < b, a < b $$").map(({ id, line }) => ({ id, line }));
+    const [one, two, ...none] = sqlMutants({
+      name: "f",
+      file: "functions/f.sql",
+      sql: "as $$ select a < b, a < b $$",
+    }).map(({ id, line }) => ({ id, line }));
     expect([one, two, none]).toEqual([
       { id: "f: select a < b, a → select a <= b, a", line: 1 },
       { id: "f: b, a < b → b, a <= b", line: 1 },
       [],
     ]);
     const twice = "as $$ select f(coalesce(a, b)),\n f(coalesce(a, b)) $$";
-    expect(sqlMutants("f", twice).map(({ id, line }) => `${line} ${id}`)).toEqual([
-      "1 f: coalesce(a, b) → coalesce(a)",
-      "2 f: coalesce(a, b) → coalesce(a) (2)",
-    ]);
+    expect(
+      sqlMutants({ name: "f", file: "functions/f.sql", sql: twice }).map(({ id, line }) => `${line} ${id}`),
+    ).toEqual(["1 f: coalesce(a, b) → coalesce(a)", "2 f: coalesce(a, b) → coalesce(a) (2)"]);
   });
 });

@@ -2,6 +2,7 @@
  * The mutants of one file of `src/postgres/functions`: its text with one place changed, each with an id that stands
  * however lines move: the function, what is changed, and which of several alike.
  */
+import type { SqlFunction } from "../../src/postgres/sql-files.ts";
 import { clauseEdits } from "./clauses.ts";
 import { conditionEdits } from "./conditions.ts";
 import { applied, type Edit, inWords } from "./edit.ts";
@@ -20,7 +21,7 @@ export interface Mutant {
   readonly mutated: string;
 }
 
-export function sqlMutants(name: string, sql: string): Mutant[] {
+export function sqlMutants({ name, file, sql }: SqlFunction): Mutant[] {
   const tokens = tokensOf(sql);
   const body = bodyOf(tokens);
   const edits = [
@@ -42,7 +43,7 @@ export function sqlMutants(name: string, sql: string): Mutant[] {
     counts.set(words, count);
     const id = count === 1 ? words : `${words} (${count})`;
     const line = sql.slice(0, edit.start).split("\n").length;
-    return [{ id, file: `src/postgres/functions/${name}.sql`, line, from, to, mutated }];
+    return [{ id, file: `src/postgres/${file}`, line, from, to, mutated }];
   });
 }
 

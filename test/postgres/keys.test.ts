@@ -3,6 +3,7 @@ import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
 import { Calls } from "../../src/postgres/calls.ts";
 import { checkSchema, migrate } from "../../src/postgres/migrate.ts";
+import { readSchema } from "../../src/postgres/sql-files.ts";
 import { aSchema } from "./a-schema.ts";
 import { describeEachPostgres, type TestDatabase, testDatabase } from "./database.ts";
 
@@ -111,8 +112,7 @@ describe("a database with runs from before there were keys", () => {
   test("keeps them when it is migrated, and has keys", async () => {
     const folder = new URL("../../src/postgres/", import.meta.url);
     const read = (path: string) => readFileSync(new URL(path, folder), "utf8");
-    const names = readdirSync(new URL("functions/", folder)).map((file) => file.replace(".sql", ""));
-    const functions = Object.fromEntries(names.map((name) => [name, read(`functions/${name}.sql`)]));
+    const functions = Object.fromEntries(readSchema().functions.map(({ name, sql }) => [name, sql]));
     const before = aSchema({ migrations: { tables: read("migrations/0001_tables.sql") }, functions, version: "0.0.1" });
     await migrate(database.pool, before);
     const calls = callsOn(database, "shop");
