@@ -3,9 +3,9 @@
  * costs nothing. A run in motion arms about once a minute.
  */
 import { LayoverError } from "../core/errors.ts";
-import { lookFor, motionMinute } from "../core/motion.ts";
 import type { Alarm, HostClock } from "../core/ports.ts";
 import { within } from "../core/waits.ts";
+import { lookFor, motionMinute } from "../core/waking.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 
 /** The longest time that we expect between a call's limit and its COMMIT. */

@@ -4,7 +4,7 @@
  * only read wait for nobody, so they are left out.
  */
 import { randomUUID } from "node:crypto";
-import { motionMinute } from "../../src/core/motion.ts";
+import { motionMinute } from "../../src/core/waking.ts";
 import type * as wire from "../../src/postgres/wire.ts";
 import { pick, shuffled } from "../races/by-chance.ts";
 import { aDemand, aRecord, at, terms } from "../races/runs.ts";

@@ -3,7 +3,7 @@
  * same few runs, while a crowd (test/races/crowd.ts) plays the whole protocol on them and so keeps them in motion.
  */
 import { randomUUID } from "node:crypto";
-import { motionMinute } from "../../src/core/motion.ts";
+import { motionMinute } from "../../src/core/waking.ts";
 import { Crowd } from "../races/crowd.ts";
 import { terms } from "../races/runs.ts";
 import type { Session, Stage } from "../races/stage.ts";

@@ -1,5 +1,5 @@
 /** Wishes of the scheduler and of whoever runs the system; time itself. */
-import { motionMinute } from "../../src/core/motion.ts";
+import { motionMinute } from "../../src/core/waking.ts";
 import { carriedBy, versions } from "./make-turns.ts";
 import { inAnyOrder, text } from "./match.ts";
 import { note } from "./refusals.ts";

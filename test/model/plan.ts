@@ -2,7 +2,7 @@
  * What is sent when a handler ends its turn, or the body of a branch: any that could exist, so long as it goes by what its
  * claim told it.
  */
-import { lookForTimeout } from "../../src/core/motion.ts";
+import { lookForTimeout } from "../../src/core/waking.ts";
 import type { FinishBranch, FinishRun, NewRecord } from "../../src/postgres/wire.ts";
 import { type CarriedOut, Handler } from "./handler.ts";
 import { findRun, freshToken } from "./rules.ts";

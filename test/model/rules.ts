@@ -1,5 +1,5 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
-import { lookFor, motionMinute } from "../../src/core/motion.ts";
+import { lookFor, motionMinute } from "../../src/core/waking.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
 import {
   callMs,

@@ -1,5 +1,5 @@
 /** What the scheduler sees and moves, how leases are renewed, given back and voided, and when a run is forgotten. */
-import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
+import { lookFor, lookForTimeout, motionMinute } from "../../src/core/waking.ts";
 import type { Move, RenewTurn, ReturnTurn } from "../../src/postgres/wire.ts";
 import { hasRefused, hasTaker } from "./refusals.ts";
 import {

@@ -488,7 +488,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "the motion minute is the next whole one",
-    file: "src/core/motion.ts",
+    file: "src/core/waking.ts",
     why: "The scheduler would look at runs whose turn was only just dispatched.",
     find: "return Math.ceil(nowMs / minuteMs + 1) * minuteMs;",
     replace: "return Math.ceil(nowMs / minuteMs) * minuteMs;",

@@ -3,7 +3,7 @@
  * allows: sets in any order, dispatches lost and doubled, finishes sent again, leases that end under their holders.
  */
 import { randomUUID } from "node:crypto";
-import { motionMinute } from "../../src/core/motion.ts";
+import { motionMinute } from "../../src/core/waking.ts";
 import type * as wire from "../../src/postgres/wire.ts";
 import { pick, shuffled } from "./by-chance.ts";
 import { aDemand, aRecord, at, terms } from "./runs.ts";

@@ -1,7 +1,7 @@
 /** What a tick makes of a run that was listed: what to dispatch, and when to look again. */
 import { inGroupOf } from "../../core/groups.ts";
-import { lookFor, lookForTimeout } from "../../core/motion.ts";
 import type { TurnRef } from "../../core/ports.ts";
+import { lookFor, lookForTimeout } from "../../core/waking.ts";
 import type { BranchRef, DueAnswer, DueRun, Move } from "../../postgres/wire.ts";
 import { defaults } from "../options.ts";
 

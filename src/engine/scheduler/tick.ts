@@ -3,8 +3,8 @@
  * and only then dispatches. So at every moment each run is armed.
  */
 import { groupSizeOf, groupsOf, isSuspect } from "../../core/groups.ts";
-import { motionMinute } from "../../core/motion.ts";
 import type { TurnRef } from "../../core/ports.ts";
+import { motionMinute } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 import type { DueCall, Move } from "../../postgres/wire.ts";

@@ -4,10 +4,10 @@
  */
 
 import { encode } from "../../core/codec/codec.ts";
-import { lookForTimeout } from "../../core/motion.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
+import { lookForTimeout } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
 import type { Mistake } from "../options.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lookFor, lookForTimeout, motionMinute } from "../../src/core/motion.ts";
+import { lookFor, lookForTimeout, motionMinute } from "../../src/core/waking.ts";
 
 const minute = 60_000;
 const instant = fc.integer({ min: 0, max: Date.UTC(2_200, 0, 1) });
