@@ -15,7 +15,7 @@ import type {
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "../core/contract/step.ts";
-import { keyPart } from "../core/replay/step-key.ts";
+import { keyPart } from "../core/replay/verbs/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
 
@@ -117,7 +117,7 @@ interface Scene {
   readonly rooms: Map<string, number>;
 }
 
-/** Where names stand. Paths are made as the engine makes them (core/replay/steps.ts). */
+/** Where names stand. Paths are made as the engine makes them (core/replay/verbs/step-scope.ts). */
 class Room {
   readonly #scene: Scene;
   readonly #prefix: string;

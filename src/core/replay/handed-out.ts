@@ -9,8 +9,6 @@
  * might replay in another order.)
  */
 
-import type { CallbackContext, Step, StepOptionsOfAnnouncement, WaitOptions } from "../contract/step.ts";
-
 /** A promise that nobody has looked at yet. */
 export class Unseen {
   hasFailed = false;
@@ -79,34 +77,4 @@ export class HandedOut {
 /** Whether `path` is what `unseen` stands for, or lies within it. */
 export function covers(unseen: Unseen, path: string): boolean {
   return path === unseen.place || ["/", "[", "#"].some((sign) => path.startsWith(unseen.place + sign));
-}
-
-/** The same verbs, whose promises are handed out. */
-export function handingOut(step: Step, prefix: string, handedOut: HandedOut): Step {
-  const give = <Result>(verb: string, name: string, promise: Promise<Result>) =>
-    handedOut.give(verb, name, prefix, promise);
-  return {
-    ...step,
-    run: (name, body, options) => give("step", name, step.run(name, body, options)),
-    sleep: (name, duration) => give("sleep", name, step.sleep(name, duration)),
-    sleepUntil: (name, instant) => give("sleep", name, step.sleepUntil(name, instant)),
-    waitForSignal: (name: string, options?: WaitOptions) =>
-      give("the wait for signal", name, step.waitForSignal(name, options)),
-    waitForCallback: (
-      name: string,
-      announce: (context: CallbackContext) => unknown,
-      options?: WaitOptions & StepOptionsOfAnnouncement,
-    ) => give("callback", name, step.waitForCallback(name, announce, options)),
-    createCallback: (name, question) => {
-      const callback = step.createCallback(name, question);
-      const wait = (options?: WaitOptions) => give("the wait for callback", name, callback.wait(options));
-      return { ...callback, wait };
-    },
-    close: (name) => give("close", name, step.close(name)),
-    scope: (name, inside) => give("scope", name, step.scope(name, inside)),
-    all: (name, branches) => give("all", name, step.all(name, branches)),
-    race: (name, branches) => give("race", name, step.race(name, branches)),
-    map: (name, items, each, options) => give("map", name, step.map(name, items, each, options)),
-    mapSettled: (name, items, each, options) => give("map", name, step.mapSettled(name, items, each, options)),
-  };
 }

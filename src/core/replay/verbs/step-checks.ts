@@ -2,7 +2,7 @@
  * Checks the arguments of the verbs of `step`, since JavaScript checks none. Each mistake is refused where it is made.
  * The error names what was given, and says what to write instead.
  */
-import { LayoverError } from "../errors.ts";
+import { LayoverError } from "../../errors.ts";
 
 /** @throws LayoverError `invalid_request` if it is no set of options, or has an option that the verb does not take */
 export function checkOptions(what: string, options: unknown, taken: readonly string[]): void {

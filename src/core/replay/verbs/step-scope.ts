@@ -1,0 +1,103 @@
+/** Where the names of one `step` stand: what its verbs share. */
+
+import type { Question, Step } from "../../contract/step.ts";
+import { LayoverError } from "../../errors.ts";
+import { checkPath, checkStepName } from "../../names.ts";
+import type { MapScope, StepBody } from "../demand.ts";
+import type { Execution } from "../execution.ts";
+
+export interface StepsOptions {
+  readonly execution: Execution;
+  /** 32 bytes that depend on the run, its epoch and this text only. */
+  readonly seed: (text: string) => Uint8Array;
+  /** Makes the one-time URL of a callback. Throws if the deployment has no public URL or no secret. */
+  readonly sealCallback: (
+    callback: Question & {
+      readonly name: string;
+      readonly path: string;
+      readonly occurrence: number;
+      readonly endsAt: number;
+    },
+  ) => {
+    readonly url: string;
+    readonly token: string;
+  };
+  readonly stepTimeoutMs: number;
+  /** Makes a digest in hexadecimal. The same text gives the same digest for ever. */
+  readonly digest: (text: string) => string;
+  /** The names that the contract declares. */
+  readonly signals: readonly string[];
+  readonly callbacks: readonly string[];
+}
+
+/** Where a demand stands. */
+export interface DemandPlace {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly map: MapScope | undefined;
+}
+
+/** What an inner scope has of its own. The rest is that of the outer scope. */
+interface Inner {
+  readonly prefix: string;
+  readonly map?: MapScope;
+  readonly announces?: StepBody["announces"];
+}
+
+export class StepScope {
+  readonly options: StepsOptions;
+  readonly execution: Execution;
+  /** Empty for the run itself. Otherwise its end is the sign before the name that follows. */
+  readonly prefix: string;
+  readonly map: MapScope | undefined;
+  /** The callback that the steps of this scope announce. */
+  readonly announces: StepBody["announces"];
+  readonly #makeStep: (scope: StepScope) => Step;
+
+  /** `makeStep`: makes the verbs of a scope. */
+  constructor(options: StepsOptions, makeStep: (scope: StepScope) => Step, inner: Inner = { prefix: "" }) {
+    this.options = options;
+    this.execution = options.execution;
+    this.prefix = inner.prefix;
+    this.map = inner.map;
+    this.announces = inner.announces;
+    this.#makeStep = makeStep;
+  }
+
+  /** Takes the next place of this name. `key`: the part of the path that a key makes. */
+  place(name: string, key = ""): DemandPlace {
+    this.execution.checkIsOutside(name);
+    const path = checkPath(this.prefix + checkStepName(name) + key);
+    const occurrence = this.execution.nextOccurrence(path);
+    if (key !== "" && occurrence > 1) throw duplicateKey(path);
+    return { path, occurrence, map: this.map };
+  }
+
+  /** Takes a path below which names may stand. A second one of the same name is another path. */
+  region(name: string): string {
+    this.execution.checkIsOutside(name);
+    const path = checkPath(this.prefix + checkStepName(name));
+    const occurrence = this.execution.nextOccurrence(`${path}/`);
+    return occurrence === 1 ? path : `${path}#${occurrence}`;
+  }
+
+  /** Makes the `step` whose names stand below `prefix`. */
+  inside(prefix: string, inner: Omit<Inner, "prefix"> = {}): Step {
+    const { map } = this;
+    const scope = { ...(map !== undefined && { map }), ...inner, prefix };
+    return this.#makeStep(new StepScope(this.options, this.#makeStep, scope));
+  }
+
+  /** Draws the next bytes of this scope: the same ones in each replay. `what`: the kind of value they are for. */
+  draw(what: string): Uint8Array {
+    const key = `${this.prefix}/${what}`;
+    return this.options.seed(`${key}/${this.execution.nextOccurrence(key)}`);
+  }
+}
+
+export function duplicateKey(path: string): LayoverError {
+  return new LayoverError("duplicate_key", `${path} is asked for twice, with the same key`, {
+    hint: "Give each its own key: an id that no other step of this name has in this scope.",
+    details: { path },
+  });
+}
