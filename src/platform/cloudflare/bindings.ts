@@ -1,40 +1,49 @@
 /**
- * By what a Worker asks itself to go on: a queue and Durable Objects where `env` has them; requests to itself and the cron
- * trigger alone where it has not, which works as well, and costs what is logged when it is deployed.
+ * How a Worker asks itself to go on: by a queue and Durable Objects, where `env` has them. Without them it sends
+ * requests to itself, and the cron trigger is its only alarm. That works as well; its costs are logged when it is
+ * deployed.
  */
+import type { Alarm } from "../../core/ports.ts";
+import type { InvocationHost } from "../invocation/host.ts";
 import { AlarmShards } from "./alarm/alarm-shards.ts";
 import { askAlarm } from "./alarm/layover-alarm.ts";
 import { read } from "./isolate.ts";
 import type { CloudflareOptions } from "./options.ts";
-import { type Here, QueueDispatch } from "./queue/queue-dispatch.ts";
-import { type RequestsOptions, requestsToSelf } from "./requests-to-self.ts";
-import type { SelfDispatch } from "./self-dispatch.ts";
-
-/** How what is ready gets to whoever carries it out. */
-export type Dispatcher = Pick<QueueDispatch | SelfDispatch, "dispatch" | "together" | "isWhole" | "settled">;
-
-export interface Bindings {
-  readonly dispatcher: Dispatcher;
-  /** Whether a queue takes whatever it gets. */
-  readonly hasQueue: boolean;
-  /** Undefined: the cron trigger is the only alarm. */
-  readonly alarms: AlarmShards | undefined;
-}
+import { QueueDispatch } from "./queue/queue-dispatch.ts";
+import { mostOfTick, type RequestsOptions, requestsToSelf } from "./requests-to-self.ts";
 
 type Bound<Env> = Pick<CloudflareOptions<Env>, "queue" | "alarm" | "alarmShards" | "self">;
 
-export interface BindingsOptions<Env> extends Omit<RequestsOptions, "self">, Bound<Env> {
-  readonly here?: Here | undefined;
+export interface BindingsOptions<Env> extends Pick<RequestsOptions, "isolate" | "namespace" | "batch">, Bound<Env> {}
+
+/** What a request brings that begins an invocation. A delivery and a ring bring nothing. */
+export interface Incoming {
+  /** How many requests to oneself led here. */
+  readonly hops?: number | undefined;
+  /** Has the runtime wait for what the invocation has begun, also beyond its answer. */
+  readonly hold?: ((sent: Promise<void>) => void) | undefined;
+}
+
+export interface Bindings extends Pick<InvocationHost, "dispatcherOf" | "isDispatchedHere" | "mostOfTick"> {
+  readonly alarm: Alarm | undefined;
+  /** What it costs to do without some of the bindings. */
+  readonly costs: readonly string[];
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
-export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env): Bindings {
-  const { here, hold, onRefused, report: onError } = options;
+export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops, hold }: Incoming): Bindings {
   const queue = read("queue", () => options.queue?.(env));
-  const dispatcher = queue
-    ? new QueueDispatch({ queue, here, hold, onRefused, onError })
-    : requestsToSelf({ ...options, self: read("self", () => options.self?.(env)) });
-  return { dispatcher, hasQueue: queue !== undefined, alarms: alarmsOf(options, env) };
+  const alarm = alarmsOf(options, env)?.alarm;
+  const costs = costsOf({ hasQueue: queue !== undefined, hasAlarm: alarm !== undefined });
+  if (queue !== undefined) {
+    const dispatcherOf: Bindings["dispatcherOf"] = (terms) => new QueueDispatch({ ...terms, queue, hold });
+    return { dispatcherOf, isDispatchedHere: true, alarm, costs };
+  }
+  const self = read("self", () => options.self?.(env));
+  const { isolate, namespace, batch } = options;
+  const dispatcherOf: Bindings["dispatcherOf"] = ({ until, onRefused, onError }) =>
+    requestsToSelf({ isolate, namespace, batch, self, hops, hold, until, onRefused, report: onError });
+  return { dispatcherOf, isDispatchedHere: false, mostOfTick, alarm, costs };
 }
 
 /** What keeps the Worker's minutes, if it is bound. */
@@ -51,10 +60,11 @@ export function alarmsOf<Env>(
   });
 }
 
-/** What it costs to do without some of them. */
-export function costsOf({ hasQueue, alarms }: Bindings): readonly string[] {
+function costsOf({ hasQueue, hasAlarm }: { readonly hasQueue: boolean; readonly hasAlarm: boolean }): string[] {
   return [
     ...(hasQueue ? [] : ["no `queue`: the Worker asks itself by requests, in which a step may be cut off after 30 s"]),
-    ...(alarms ? [] : ["no `alarm`: each cron trigger asks the database, which never sleeps (Neon: some $19 a month)"]),
+    ...(hasAlarm
+      ? []
+      : ["no `alarm`: each cron trigger asks the database, which never sleeps (Neon: some $19 a month)"]),
   ];
 }

@@ -1,10 +1,11 @@
-/** What `serve` of cloudflare.ts is given, by the user and by Cloudflare's runtime. */
+/** What `serve` of Cloudflare is given, by the user and by Cloudflare's runtime. */
 import type { Workflow } from "../../core/contract/contract.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { CorsOptions } from "../../http/site.ts";
+import type { AlarmNamespace } from "./alarm/layover-alarm.ts";
 import type { QueuedMessage } from "./queue/queue-delivery.ts";
 import type { QueueProducer } from "./queue/queue-dispatch.ts";
 
@@ -108,11 +109,6 @@ export interface ScheduledController {
 /** A service binding. */
 export interface Fetcher {
   fetch(url: string, request: RequestInit): Promise<Response>;
-}
-
-/** Durable Objects. */
-export interface AlarmNamespace {
-  getByName(name: string): Fetcher;
 }
 
 /** What a queue delivers. */

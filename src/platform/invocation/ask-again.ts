@@ -1,9 +1,10 @@
-/** Asks again, after these pauses, for what a platform refuses for a moment. Rejects as the last try did. */
+/** What a platform refuses for a moment is asked for again. */
 import type { HostClock } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 
-export async function persist<Answer>(
+/** Asks again after each of these pauses, until it gets an answer. Rejects as the last try did. */
+export async function askAgain<Answer>(
   ask: () => Promise<Answer>,
   pausesMs: readonly number[],
   host: HostClock = hostClock,

@@ -5,7 +5,7 @@
  * a minute about once. It forgets a minute somewhat before it rings: the object's clock may run ahead.
  */
 import type { Alarm, HostClock } from "../../../core/ports.ts";
-import { persist } from "../../invocation/ask-again.ts";
+import { askAgain } from "../../invocation/ask-again.ts";
 import { type AlarmLook, type AlarmMessage, type AlarmNote, minuteOf, ringsAt } from "./minutes.ts";
 
 export interface AlarmShardsOptions {
@@ -67,6 +67,6 @@ export class AlarmShards {
   /** Each try says when it was sent: what it waited before is not the clocks' difference. */
   async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmLook | null> {
     const { ask, host } = this.#options;
-    return await persist(() => ask(shard, message()), pausesMs, host);
+    return await askAgain(() => ask(shard, message()), pausesMs, host);
   }
 }

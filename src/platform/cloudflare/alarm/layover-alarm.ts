@@ -7,8 +7,12 @@
  * An object runs the script of its Worker, in which `serve` was called: so when it rings it ticks itself, without a
  * request, a signature, or knowledge of where that Worker is mounted. What it keeps: see minutes.ts.
  */
-import type { AlarmNamespace } from "../options.ts";
 import { type AlarmLook, type AlarmMessage, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
+
+/** A binding of Durable Objects, as much of it as is used. */
+export interface AlarmNamespace {
+  getByName(name: string): { fetch(url: string, request: RequestInit): Promise<Response> };
+}
 
 export interface Ticked {
   readonly due: number;

@@ -16,7 +16,8 @@ import type { HostClock, TurnRef } from "../../../core/ports.ts";
 import { utf8Size } from "../../../core/utf8-size.ts";
 import { pause, within } from "../../../core/waits.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
-import { persist } from "../../invocation/ask-again.ts";
+import { askAgain } from "../../invocation/ask-again.ts";
+import type { Here } from "../../invocation/host.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
@@ -26,16 +27,6 @@ export interface QueueProducer {
 export interface QueueMessage {
   readonly body: TurnRef;
   readonly delaySeconds?: number;
-}
-
-/** What is ready may be carried out by whoever dispatches it, so that it waits for no message. */
-export interface Here {
-  /** Each turn so many steps. False: it could not. */
-  readonly carryOut: (turns: readonly TurnRef[], maxSteps: number) => Promise<boolean>;
-  /** How many steps in all. */
-  readonly steps: number;
-  /** Whether there is time to begin more. */
-  readonly isOpen: () => boolean;
 }
 
 export interface QueueDispatchOptions {
@@ -137,7 +128,7 @@ export class QueueDispatch {
     const { queue, host = hostClock, onRefused, onError } = this.#options;
     const send = () => within(host, sendMs, queue.sendBatch(messages), noAnswer);
     try {
-      await persist(send, pausesMs, host);
+      await askAgain(send, pausesMs, host);
     } catch (error) {
       this.#isWhole = false;
       onRefused?.(messages.map(({ body }) => body));

@@ -1,6 +1,7 @@
-/** Writes events for Workers Logs: one JSON object each, whose fields can be searched. */
+/** What a Worker prints by itself: log entries and events for Workers Logs, one JSON object each. */
 import { LayoverError } from "../../core/errors.ts";
 import type { LayoverEvent } from "../../engine/events.ts";
+import type { LogEntry } from "../../engine/options.ts";
 import { keyOf, levelOf, messageOf } from "../log/event-text.ts";
 import { foldEqual } from "../log/fold-equal.ts";
 
@@ -23,4 +24,9 @@ const print = foldEqual<LayoverEvent>(
  */
 export function printEvent(event: LayoverEvent): void {
   if (levelOf(event) !== undefined) print(event);
+}
+
+/** Writes what a handler has logged as one object to the console. Its fields can be searched in Workers Logs. */
+export function printLog({ level, message, workflow, runId, fields }: LogEntry): void {
+  console[level]({ message, workflow, runId, fields });
 }

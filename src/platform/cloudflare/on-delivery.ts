@@ -1,0 +1,35 @@
+/** Carries out the turns that the queue delivers. */
+import { afterRingMs, type Deployed } from "./deployed.ts";
+import type { MessageBatch } from "./options.ts";
+import { isOfDeadLetters, tellDeadLetters } from "./queue/dead-letters.ts";
+import { deliver, retryLater } from "./queue/queue-delivery.ts";
+
+export async function onDelivery<Env>(
+  { onLog, report: onError, begin }: Deployed<Env>,
+  { queue, messages }: MessageBatch,
+  env: Env,
+): Promise<void> {
+  try {
+    const until = Date.now() + afterRingMs;
+    const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
+    const { engine, client, dispatcher, elsewhere, settle } = invocation;
+    if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, onLog, onError });
+    else
+      await deliver(messages, {
+        carryOut: (turns) => engine.carryOut(turns),
+        elsewhere,
+        settled: () => dispatcher.settled(),
+        sendAnew: async (turns) => {
+          await dispatcher.dispatch(turns, 0);
+          await dispatcher.settled();
+          return dispatcher.isWhole;
+        },
+        isOpen: () => Date.now() < until,
+        onError,
+      });
+    await settle();
+  } catch (error) {
+    onError(error, "delivering");
+    for (const message of messages) retryLater(message); // but those that are acknowledged
+  }
+}

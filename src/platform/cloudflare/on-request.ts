@@ -1,0 +1,89 @@
+/**
+ * Answers a request: of the world, or of the Worker itself, which asks for turns.
+ *
+ * A Worker without a queue asks itself by signed requests. Each carries out its turns, and is answered when their steps
+ * are recorded. Whoever sent it waits. At the root of such a chain is an alarm, a cron trigger, or what `waitUntil`
+ * holds, which is cut 30 s after the answer. If the root is cut, so is every request below it, with its steps. So each
+ * request is told until when it may begin steps, which is well before that. The next tick does what is left then. One
+ * step alone may still take longer than what is left, more than 10 s. It is given up amid its body, and is carried out
+ * again when its lease is over.
+ */
+import { LayoverError } from "../../core/errors.ts";
+import { besideApiKeys } from "../../http/access.ts";
+import { readTurns, turnsPath } from "../../http/internal.ts";
+import { answering } from "../../http/prefix.ts";
+import { problem, shownError, statusOf } from "../../http/problem.ts";
+import { createSite } from "../../http/site.ts";
+import type { Deployed } from "./deployed.ts";
+import type { ExecutionContext } from "./options.ts";
+
+/** How long after the answer steps are begun. `waitUntil` is cut 30 s after the answer. */
+const afterAnswerMs = 20_000;
+
+export async function onRequest<Env>(
+  deployed: Deployed<Env>,
+  request: Request,
+  env: Env,
+  context: ExecutionContext,
+): Promise<Response> {
+  const { prefix, report } = deployed;
+  try {
+    const isInternal = request.method === "POST" && new URL(request.url).pathname === `${prefix}${turnsPath}`;
+    return isInternal ? await carryOut(deployed, request, env) : await answer(deployed, request, env, context);
+  } catch (error) {
+    const shown = shownError(error);
+    if (statusOf(shown) >= 500) report(error, answering(request));
+    return problem(shown);
+  }
+}
+
+/** Carries out the turns that the Worker has asked itself for. */
+async function carryOut<Env>(deployed: Deployed<Env>, request: Request, env: Env): Promise<Response> {
+  const { namespace, isolateOf, begin } = deployed;
+  const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
+  if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
+  const requestId = request.headers.get("cf-ray") ?? undefined;
+  const { engine, settle } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
+  const isClaimed = await engine.carryOut(turns);
+  await settle();
+  // Why not was reported, to the operator.
+  if (!isClaimed) return problem(notCarriedOut("database_unavailable", "the turns could not be claimed"));
+  return new Response(null, { status: 204 });
+}
+
+/** Answers whoever calls from outside. */
+async function answer<Env>(
+  deployed: Deployed<Env>,
+  request: Request,
+  env: Env,
+  context: ExecutionContext,
+): Promise<Response> {
+  const { options, namespace, prefix, report, isolateOf, begin } = deployed;
+  const { workflows, cors, authenticate } = options;
+  const { secrets, remembered } = isolateOf(env);
+  let answeredAt: number | undefined;
+  const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
+  const { client, environment, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
+  const terms = { secrets, namespace, environment };
+  const site = createSite({
+    ...terms,
+    contracts: workflows.map(({ contract }) => contract),
+    remembered,
+    prefix,
+    cors,
+    client,
+    authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
+    onError: (error) => report(error, answering(request)),
+  });
+  try {
+    return await site.fetch(request);
+  } finally {
+    answeredAt = Date.now();
+    context.waitUntil(settle());
+  }
+}
+
+/** Both are 503: whoever asked is not to take the turns for tried. */
+function notCarriedOut(code: "too_late" | "database_unavailable", message: string): LayoverError {
+  return new LayoverError(code, message, { hint: "The next tick goes on with the runs." });
+}

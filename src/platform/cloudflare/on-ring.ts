@@ -1,0 +1,46 @@
+/** Ticks when an alarm rings, and looks after the alarms when the cron trigger fires. */
+import { codeOf, ringsWith, type Ticked, tickAll } from "./alarm/layover-alarm.ts";
+import { watch } from "./alarm/watch.ts";
+import { afterRingMs, type Deployed } from "./deployed.ts";
+
+/** Has the Durable Objects of this script tick for this Worker, too, when they ring. */
+export function tickWhenRung<Env extends object>(deployed: Deployed<Env>): void {
+  const { carries, report, isolateOf } = deployed;
+  // A Durable Object has the bindings of its script, which are this Worker's.
+  ringsWith({
+    tick: async (bindings) => {
+      try {
+        return await tickOnce(deployed, bindings as Env);
+      } catch (error) {
+        report(error, "ticking");
+        throw error;
+      }
+    },
+    codeOf: (bindings) => ({ id: isolateOf(bindings as Env).deployment.id, carries }),
+  });
+}
+
+/** Does what the cron trigger is for. */
+export async function onCron<Env extends object>(deployed: Deployed<Env>, env: Env): Promise<void> {
+  const { sweepMs, tell, report, alarmsOf } = deployed;
+  try {
+    const shards = alarmsOf(env);
+    if (shards === undefined) await tickOnce(deployed, env);
+    else await watch({ shards, code: codeOf(env), sweepMs, tick: () => tickAll(env), tell });
+  } catch (error) {
+    report(error, "ticking");
+    throw error; // so that Cloudflare counts it as failed
+  }
+}
+
+async function tickOnce<Env>({ begin }: Deployed<Env>, env: Env): Promise<Ticked> {
+  const until = Date.now() + afterRingMs;
+  const { tick, settle } = begin(env, { until: () => until });
+  try {
+    const { due } = await tick();
+    return { due, isWhole: await settle() };
+  } catch (error) {
+    await settle();
+    throw error;
+  }
+}

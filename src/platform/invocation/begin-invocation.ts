@@ -1,0 +1,102 @@
+/**
+ * Makes what one invocation works with: an engine, a client and a dispatcher of its own. On a platform where invocations
+ * share nothing, such as Cloudflare, nothing of it outlives the invocation. It knows no platform: see host.ts.
+ */
+import { Client } from "../../client/over-postgres/client.ts";
+import type { TurnRef } from "../../core/ports.ts";
+import { Engine } from "../../engine/engine.ts";
+import type { TickAnswer } from "../../engine/scheduler/tick.ts";
+import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
+import { Calls } from "../../postgres/calls.ts";
+import type { Dispatcher, InvocationHost } from "./host.ts";
+import { InvocationEnd } from "./invocation-end.ts";
+import { lazyDatabase } from "./lazy-database.ts";
+
+export interface InvocationOptions {
+  /** The instant after which no step is begun and nothing is dispatched, in epoch milliseconds of the host's clock. */
+  readonly until: () => number;
+  /** How many turns the invocation is asked to carry out. Default: 1. */
+  readonly turns?: number;
+  /** Whether the platform delivers these turns. Then the invocation may also carry out what follows from them. */
+  readonly isDelivery?: boolean;
+  /** The platform's id of the invocation. */
+  readonly requestId?: string | undefined;
+}
+
+export interface HostedInvocation {
+  readonly engine: Engine;
+  readonly client: Client;
+  readonly dispatcher: Dispatcher;
+  /** Turns of a version that is not carried here. */
+  readonly elsewhere: ReadonlySet<TurnRef>;
+  readonly tick: () => Promise<TickAnswer>;
+  /**
+   * Waits for everything that the invocation has dispatched, ends the connection to the database, and notes a first
+   * tick. Answers whether everything that was dispatched was taken.
+   */
+  readonly settle: () => Promise<boolean>;
+}
+
+export function beginInvocation(host: InvocationHost, options: InvocationOptions): HostedInvocation {
+  const { namespace, environment, secrets, alarm, clock, report } = host;
+  const { until, turns = 1, isDelivery = false } = options;
+  const { maxSteps, budgetMs } = host.invocation;
+  const onError = (error: unknown) => report(error, "dispatching");
+  const closesAt = Math.min(Date.now() + budgetMs, until());
+  const database = lazyDatabase(host.database);
+  const isBeat = alarm === undefined;
+  const calls = new Calls({ query: database, namespace, alarm: alarm ?? (async () => {}), isBeat, clock, report });
+  const end = new InvocationEnd({ host, calls, database });
+  const dispatcher = host.dispatcherOf({
+    here: {
+      carryOut: (refs, most) => engineOf(most).carryOut(refs),
+      steps: isDelivery && maxSteps > 1 ? maxSteps : 0,
+      isOpen: () => Date.now() < closesAt,
+    },
+    until,
+    onRefused: (refs) => end.noteRefused(refs),
+    onError,
+  });
+  const { dispatch } = dispatcher;
+  const sealCallback = callbackSealer(host);
+  const elsewhere = new Set<TurnRef>();
+  const engineOf = engines(host, options, { calls, dispatch, sealCallback, onElsewhere: (ref) => elsewhere.add(ref) });
+  const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
+  // What each finish leans on is armed beside the claim, so that no finish waits for it.
+  if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
+  const tick = async (): Promise<TickAnswer> => {
+    const limits = host.mostOfTick && { most: host.mostOfTick };
+    const ticking = () => engine.tick({ onMoved: (moves) => end.noteMoved(moves), ...limits });
+    const answer = await dispatcher.together(ticking);
+    end.noteTick(answer);
+    // There may be more than one tick dispatches: an alarm is to ring for the rest.
+    if (limits !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + 60_000]);
+    return answer;
+  };
+  const client = new Client({
+    calls,
+    dispatch,
+    wake: async () => void (await tick()),
+    openCallback: callbackOpener({ secrets, namespace, environment }),
+    sealCallback,
+    onError,
+  });
+  return { engine, client, dispatcher, elsewhere, tick, settle: () => end.settle(dispatcher) };
+}
+
+type Parts = Pick<ConstructorParameters<typeof Engine>[0], "calls" | "dispatch" | "sealCallback" | "onElsewhere">;
+
+/** Makes engines of one invocation, each of which carries out so many steps of a run. */
+function engines(host: InvocationHost, { until, requestId }: InvocationOptions, parts: Parts) {
+  const { environment, deployment } = host;
+  return (maxSteps: number): Engine =>
+    new Engine({
+      ...host.engine,
+      environment,
+      deployment,
+      ...parts,
+      invocation: { maxSteps, budgetMs: Math.min(host.invocation.budgetMs, until() - Date.now()) },
+      resendMs: Math.max(0, until() - Date.now()),
+      requestId: () => requestId,
+    });
+}

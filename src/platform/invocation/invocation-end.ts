@@ -1,0 +1,80 @@
+/** What an invocation does before it ends, so that nothing it has begun is lost. */
+import type { TurnRef } from "../../core/ports.ts";
+import { lookAgain, type TickAnswer } from "../../engine/scheduler/tick.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import type { Move, NoteCall } from "../../postgres/wire.ts";
+import type { Dispatcher, InvocationHost } from "./host.ts";
+
+export interface InvocationEndOptions {
+  readonly host: InvocationHost;
+  readonly calls: Calls;
+  readonly database: { readonly end: () => Promise<void> };
+}
+
+export class InvocationEnd {
+  readonly #options: InvocationEndOptions;
+  /** Ids of the runs of which a turn was dispatched that nobody took. */
+  readonly #refused = new Set<string>();
+  /** What ticks have moved on before they dispatched it. */
+  readonly #moved: (readonly Move[])[] = [];
+  #toNote: NoteCall | undefined;
+
+  constructor(options: InvocationEndOptions) {
+    this.#options = options;
+  }
+
+  noteRefused(turns: readonly TurnRef[]): void {
+    for (const { runId } of turns) this.#refused.add(runId);
+  }
+
+  noteMoved(moves: readonly Move[]): void {
+    this.#moved.push(moves);
+  }
+
+  /**
+   * Keeps in mind that a tick was the first one of a deployment. New code is to try blocked runs again, and a blocked
+   * run has no due instant. So the first tick looks at all runs, and the database notes that it did. It notes this only
+   * once the platform has taken everything that the tick has dispatched. If a dispatch is refused or lost, or the tick
+   * is cut off before, the next tick looks again.
+   */
+  noteTick({ isNew, triedThrough }: TickAnswer): void {
+    if (!isNew && triedThrough === undefined) return;
+    const { environment, deployment } = this.#options.host;
+    const named = { environment, deploymentName: deployment.name, deployment: deployment.id };
+    this.#toNote = { ...named, note: "looked", triedThrough };
+  }
+
+  /** Ends the invocation. Answers whether everything that was dispatched was taken. */
+  async settle(dispatcher: Dispatcher): Promise<boolean> {
+    const { host, calls } = this.#options;
+    // Whoever waits for other invocations has no connection open meanwhile.
+    if (!host.isDispatchedHere) await this.#leave();
+    await dispatcher.settled();
+    for (const moves of this.#moved) {
+      const again = moves.filter(({ runId }) => this.#refused.has(runId));
+      await lookAgain(calls, again).catch((error: unknown) => host.report(error, "dispatching"));
+    }
+    await this.#leave();
+    if (this.#toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;
+    return await this.#note(this.#toNote);
+  }
+
+  async #note(call: NoteCall): Promise<boolean> {
+    const { host, calls } = this.#options;
+    try {
+      await calls.noteDeployment(call);
+      host.onFirstTick?.();
+      return true;
+    } catch (error) {
+      host.report(error, "noting the deployment");
+      return false;
+    } finally {
+      await this.#leave();
+    }
+  }
+
+  async #leave(): Promise<void> {
+    const { host, database } = this.#options;
+    await database.end().catch((error: unknown) => host.report(error, "leaving the database"));
+  }
+}
