@@ -6,7 +6,7 @@ export const ofFinishes: readonly Explanation[] = [
     why: "Costs time only: a column that must not be null, or a check of the table, refuses the row, and the set is done again item by item.",
     mutants: [
       "finish_branches: not found → false",
-      "finish_branches: coalesce((t.turn->>'bytes')::integer, 0) → coalesce((t.turn->>'bytes')::integer)",
+      "finish_branches: coalesce((u.turn->>'bytes')::integer, 0) → coalesce((u.turn->>'bytes')::integer)",
       "finish_branches: i.count > 0 → true",
       "finish_branches: i.count > 0 ), → i.count >= 0 ),",
       "finish_branches: token = null, → nothing",

@@ -45,19 +45,19 @@ export const explained: readonly Explanation[] = [
   {
     why: "Costs time only: the set is asked, and leaves out or refuses under the lock what is not plain. A branch is never taken for a run: its run has pending rows.",
     mutants: [
-      "in_stretches: t.turn ? 'path' → false",
-      "in_stretches: t.turn ? 'path' → true",
-      "in_stretches: t.turn ? 'record' and not t.turn ?| '{attempt,blocked}' → false",
-      "in_stretches: t.turn->'alone' = 'false' → false",
-      "in_stretches: t.turn ? 'next' → true",
-      "in_stretches: t.turn ? 'next' → false",
-      "in_stretches: case when t.turn ? 'next' then s.token = (t.turn->>'token')::uuid and s.last_position = (t.turn->... → false",
-      "in_stretches: s.token = (t.turn->>'token')::uuid → true",
-      "in_stretches: s.last_position = (t.turn->>'position')::integer → true",
-      "in_stretches: t.turn->>'next' not in ('parked', 'blocked') → true",
-      "in_stretches: s.status = 'parked' → true",
-      "in_stretches: s.turn = (t.turn->>'turn')::integer → true",
-      "in_stretches: s.ready_at <= v_now → true",
+      "in_stretches: i.turn ? 'path' → false",
+      "in_stretches: i.turn ? 'path' → true",
+      "in_stretches: i.turn ? 'record' and not i.turn ?| '{attempt,blocked}' → false",
+      "in_stretches: i.turn->'alone' = 'false' → false",
+      "in_stretches: i.turn ? 'next' → true",
+      "in_stretches: i.turn ? 'next' → false",
+      "in_stretches: case when i.turn ? 'next' then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->... → false",
+      "in_stretches: t.token = (i.turn->>'token')::uuid → true",
+      "in_stretches: t.last_position = (i.turn->>'position')::integer → true",
+      "in_stretches: i.turn->>'next' not in ('parked', 'blocked') → true",
+      "in_stretches: t.status = 'parked' → true",
+      "in_stretches: t.turn = (i.turn->>'turn')::integer → true",
+      "in_stretches: t.ready_at <= v_now → true",
     ],
   },
   {
@@ -81,10 +81,10 @@ export const explained: readonly Explanation[] = [
   {
     why: "Costs time only: what is read where there is nothing is null as well.",
     mutants: [
-      "claim_branch: b.demanded_after > coalesce(v_have, 0) → true",
-      "claim_branch: b.demanded_after > coalesce(v_have → b.demanded_after >= coalesce(v_have",
-      "claim_branches: q.demanded_after > coalesce(i.have, 0) → true",
-      "claim_branches: q.demanded_after > coalesce(i → q.demanded_after >= coalesce(i",
+      "claim_branch: branch.demanded_after > coalesce(v_have, 0) → true",
+      "claim_branch: branch.demanded_after > coalesce(v_have → branch.demanded_after >= coalesce(v_have",
+      "claim_branches: b.demanded_after > coalesce(i.have, 0) → true",
+      "claim_branches: b.demanded_after > coalesce(i → b.demanded_after >= coalesce(i",
       "describe_claimed: s.last_position > coalesce(v_have, 0) → true",
       "describe_claimed: s.last_position > coalesce(v_have → s.last_position >= coalesce(v_have",
       "defer_run: f ? 'demands' → true",
@@ -102,14 +102,14 @@ export const explained: readonly Explanation[] = [
     why: "Locks more than it needs, in the one order all the same.",
     mutants: [
       "claim_branch: t.namespace = p->>'namespace' → true",
-      "claim_branches: q.kind = 'branch' → true",
-      "claim_turns: t.turn ? 'path' → true",
+      "claim_branches: b.kind = 'branch' → true",
+      "claim_turns: i.turn ? 'path' → true",
       "claim_turns: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
       "claim_turns: b.is_released → true",
       "claim_turns: b.run_id = (v_turn->>'runId')::uuid → true",
       "claim_turns: not v_turn ? 'path' → true",
       "claim_turns: v_turn->>'runId' = any (v_branching) → true",
-      "finish_turns: t.turn ? 'path' → true",
+      "finish_turns: i.turn ? 'path' → true",
       "read_pending: b.is_released → true (2)",
     ],
   },
@@ -134,7 +134,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "What has a token was ready when it was claimed.",
-    mutants: ["claim_branch: b.token is null → true"],
+    mutants: ["claim_branch: branch.token is null → true"],
   },
   {
     why: "What is recorded has no instant at which it is ready.",
@@ -183,7 +183,7 @@ export const explained: readonly Explanation[] = [
   {
     why: "Only a bound for the index: no run that the other condition lets through is younger.",
     mutants: [
-      "prune_runs: s.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 m... → true",
+      "prune_runs: t.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 m... → true",
     ],
   },
   {

@@ -9,7 +9,7 @@ declare
   v_now   timestamptz;
   v_wear  text;
   v_have  integer;
-  b       record;
+  branch  record;
   s       record;
 begin
   if not layover.is_our_environment(p) then
@@ -19,12 +19,12 @@ begin
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
   -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
-  select q.turn, q.token, q.leased_until, q.ready_at, q.is_queued, q.is_released, q.claims, q.beginnings, q.attempts,
-      q.demanded_after, layover.group_size(q.lost, q.spared, q.token is not null) as group_size
-    into b
-    from layover.pending q
-   where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer and q.kind = 'branch'
-     and q.position is null
+  select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.claims, b.beginnings, b.attempts,
+      b.demanded_after, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
+    into branch
+    from layover.pending b
+   where b.run_id = v_run and b.path = c->>'path' and b.occurrence = (c->>'occurrence')::integer and b.kind = 'branch'
+     and b.position is null
      for update;
   if not found then
     return json_build_object('outcome', 'superseded');
@@ -41,56 +41,56 @@ begin
     return json_build_object('outcome', 'unknown');
   elsif s.status in ('completed', 'failed', 'cancelled') then
     return json_build_object('outcome', 'over', 'status', s.status);
-  elsif b.turn <> (c->>'turn')::integer then
-    return json_build_object('outcome', 'stale', 'turn', b.turn);
-  elsif b.token is distinct from v_token then
-    if b.leased_until > v_now then
-      return json_build_object('outcome', 'busy', 'until', layover.to_ms(b.leased_until));
+  elsif branch.turn <> (c->>'turn')::integer then
+    return json_build_object('outcome', 'stale', 'turn', branch.turn);
+  elsif branch.token is distinct from v_token then
+    if branch.leased_until > v_now then
+      return json_build_object('outcome', 'busy', 'until', layover.to_ms(branch.leased_until));
     elsif s.paused_at is not null then
       return json_build_object('outcome', 'paused');
     elsif s.blocked is not null then
       return json_build_object('outcome', 'blocked');
-    elsif b.is_released or s.is_cancelling then
+    elsif branch.is_released or s.is_cancelling then
       return json_build_object('outcome', 'superseded');
     elsif not s.is_here or (s.refused_by is not null
       and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
     then
       return json_build_object('outcome', 'not_here');
-    elsif b.is_queued then
+    elsif branch.is_queued then
       return json_build_object('outcome', 'not_ready', 'readyAt', null);
-    elsif b.token is null and b.ready_at > v_now then
-      return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(b.ready_at));
-    elsif layover.is_group_too_large(p, c, b.group_size) then
-      return json_build_object('outcome', 'alone', 'groupSize', b.group_size);
+    elsif branch.token is null and branch.ready_at > v_now then
+      return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(branch.ready_at));
+    elsif layover.is_group_too_large(p, c, branch.group_size) then
+      return json_build_object('outcome', 'alone', 'groupSize', branch.group_size);
     end if;
-    v_wear := case when b.group_size = 1 then layover.describe_wear(p, b.claims, b.beginnings,
+    v_wear := case when branch.group_size = 1 then layover.describe_wear(p, branch.claims, branch.beginnings,
       format('%s#%s', c->>'path', c->>'occurrence')) end;
     if v_wear is not null then
-      update layover.pending q
-         set beginnings = least(q.beginnings, (p->>'maxBeginnings')::integer - 1),
-             lost = q.lost + (q.token is not null)::integer, spared = case when q.lost = 0 then 0 else q.spared end,
-             lost_token = coalesce(q.token, q.lost_token)
-       where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer;
+      update layover.pending b
+         set beginnings = least(b.beginnings, (p->>'maxBeginnings')::integer - 1),
+             lost = b.lost + (b.token is not null)::integer, spared = case when b.lost = 0 then 0 else b.spared end,
+             lost_token = coalesce(b.token, b.lost_token)
+       where b.run_id = v_run and b.path = c->>'path' and b.occurrence = (c->>'occurrence')::integer;
       return case when layover.set_back_branch(v_run, c->>'path', (c->>'occurrence')::integer, v_wear, null) is null
         then json_build_object('outcome', 'blocked')
         else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- as another turn
     end if;
-    update layover.pending q
+    update layover.pending b
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
-           lost = q.lost + (q.token is not null)::integer, spared = case when q.lost = 0 then 0 else q.spared end,
-           lost_token = coalesce(q.token, q.lost_token),
-           claims = q.claims + coalesce(b.group_size = 1, false)::integer, dispatches = 0
-     where q.run_id = v_run and q.path = c->>'path' and q.occurrence = (c->>'occurrence')::integer
-     returning q.claims, q.leased_until into b.claims, b.leased_until;
+           lost = b.lost + (b.token is not null)::integer, spared = case when b.lost = 0 then 0 else b.spared end,
+           lost_token = coalesce(b.token, b.lost_token),
+           claims = b.claims + coalesce(branch.group_size = 1, false)::integer, dispatches = 0
+     where b.run_id = v_run and b.path = c->>'path' and b.occurrence = (c->>'occurrence')::integer
+     returning b.claims, b.leased_until into branch.claims, branch.leased_until;
   end if;
   v_have := case when (c->'have'->>'epoch')::integer = s.epoch
-    and (c->'have'->>'position')::integer <= b.demanded_after then (c->'have'->>'position')::integer end;
-  return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', b.turn,
-    'have', v_have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
+    and (c->'have'->>'position')::integer <= branch.demanded_after then (c->'have'->>'position')::integer end;
+  return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', branch.turn,
+    'have', v_have, 'position', branch.demanded_after, 'handedPosition', s.handed_position,
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
-    'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'attempts', b.attempts,
-    'records', case when b.demanded_after > coalesce(v_have, 0)
-      then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), b.demanded_after,
+    'leasedUntil', layover.to_ms(branch.leased_until), 'claims', branch.claims, 'beginnings', branch.beginnings, 'attempts', branch.attempts,
+    'records', case when branch.demanded_after > coalesce(v_have, 0)
+      then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), branch.demanded_after,
         layover.page_budget(s.history_bytes, s.last_position, (p->>'budgetBytes')::bigint)) end,
     'run', case when v_have is null then layover.read_run(v_run) end);
 end $$;

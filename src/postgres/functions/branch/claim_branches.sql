@@ -13,10 +13,10 @@ begin
     return;
   end if;
   perform from unnest(turns) with ordinality as i (turn, number) cross join lateral (
-    select from layover.pending q
-     where q.run_id = v_run and q.path = i.turn->>'path' and q.occurrence = (i.turn->>'occurrence')::integer
-       and q.kind = 'branch' and q.position is null
-       for update) as q;
+    select from layover.pending b
+     where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
+       and b.kind = 'branch' and b.position is null
+       for update) as b;
   v_now := layover.now();
   select t.epoch, t.last_record_at, t.handed_position, t.timeout_at,
       layover.page_budget(t.history_bytes, t.last_position, (p->>'budgetBytes')::bigint) as budget
@@ -29,25 +29,25 @@ begin
   end if;
   return query
     with item as materialized (
-      select q.ctid, i.number, (i.turn->>'token')::uuid as token,
+      select b.ctid, i.number, (i.turn->>'token')::uuid as token,
           case when (i.turn->'have'->>'epoch')::integer = s.epoch
-            and (i.turn->'have'->>'position')::integer <= q.demanded_after
+            and (i.turn->'have'->>'position')::integer <= b.demanded_after
             then (i.turn->'have'->>'position')::integer end as have
         from unnest(turns) with ordinality as i (turn, number) cross join lateral (
           select b.ctid, b.demanded_after from layover.pending b
            where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
              and b.kind = 'branch' and b.position is null and b.turn = (i.turn->>'turn')::integer and b.token is null
              and b.lost < 2 and not b.is_queued and not b.is_released and b.ready_at <= v_now
-           limit 1) as q
+           limit 1) as b
     )
-    update layover.pending q
+    update layover.pending b
        set token = i.token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond', dispatches = 0
-      from item i where q.ctid = i.ctid
+      from item i where b.ctid = i.ctid
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
-       'turn', q.turn, 'have', i.have, 'position', q.demanded_after, 'handedPosition', s.handed_position,
+       'turn', b.turn, 'have', i.have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
        'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
-       'leasedUntil', layover.to_ms(q.leased_until), 'claims', q.claims, 'beginnings', q.beginnings, 'attempts', q.attempts,
-       'records', case when q.demanded_after > coalesce(i.have, 0)
-         then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), q.demanded_after, s.budget) end,
+       'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'attempts', b.attempts,
+       'records', case when b.demanded_after > coalesce(i.have, 0)
+         then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), b.demanded_after, s.budget) end,
        'run', case when i.have is null then layover.read_run(v_run) end);
 end $$;

@@ -18,7 +18,7 @@ declare
   v_next    json;
   v_answer  json;
   s         record;
-  b         record;
+  branch    record;
 begin
   select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.due_at, t.paused_at, t.blocked,
       t.timeout_at, t.cancelled_position
@@ -27,21 +27,21 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
-  select q.token, q.finished_token, q.finished_answer, q.map, q.is_counted, q.is_released, q.position
-    into b from layover.pending q
-   where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence for update;
+  select b.token, b.finished_token, b.finished_answer, b.map, b.is_counted, b.is_released, b.position
+    into branch from layover.pending b
+   where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence for update;
   if not found then
     return json_build_object('outcome', 'superseded');
-  elsif b.finished_token = v_token then
-    return b.finished_answer::json;
-  elsif b.token is distinct from v_token then
+  elsif branch.finished_token = v_token then
+    return branch.finished_answer::json;
+  elsif branch.token is distinct from v_token then
     perform layover.spare_loss(v_run, v_path, v_occurrence, v_token);
     return json_build_object('outcome', 'superseded');
   end if;
   v_now := layover.now();
   if f ? 'setback' then
-    update layover.pending q set beginnings = 0, lost = 0
-     where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+    update layover.pending b set beginnings = 0, lost = 0
+     where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence;
     return json_build_object('outcome', 'finished', 'turn', (f->>'turn')::integer + 1, 'isBlocked',
       layover.set_back_branch(v_run, v_path, v_occurrence, f->>'setback', f->'armed') is null);
   elsif f ? 'blocked' then
@@ -49,8 +49,8 @@ begin
     if v_is_left and s.paused_at is null then
       update layover.run_state t set due_at = least(t.due_at, layover.pick_due(f->'armed', v_now)) where t.run_id = v_run;
     end if;
-    update layover.pending q set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0
-     where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+    update layover.pending b set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0
+     where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence;
     return json_build_object('outcome', 'finished', 'turn', f->'turn', 'isReady', v_is_left and s.paused_at is null);
   end if;
 
@@ -70,21 +70,21 @@ begin
         layover.from_ms((f->'record'->>'beganAt')::bigint));
   end if;
 
-  if b.map is null then
+  if branch.map is null then
     v_continues := v_is_over;
   else
     update layover.map m
-       set counted = m.counted - (b.is_counted and not v_is_soon)::integer,
+       set counted = m.counted - (branch.is_counted and not v_is_soon)::integer,
            slots = m.slots + v_is_over::integer
-     where m.run_id = v_run and m.path = b.map
+     where m.run_id = v_run and m.path = branch.map
      returning m.counted, m.fails_fast and v_is_over and (f->'record'->>'isFailure')::boolean
        into v_left, v_continues;
     if v_is_over then
-      v_next := layover.ready_queued(v_run, b.map, 'epoch');
+      v_next := layover.ready_queued(v_run, branch.map, 'epoch');
     end if;
-    v_continues := v_continues or (v_left = 0 and (v_is_over or b.is_counted));
+    v_continues := v_continues or (v_left = 0 and (v_is_over or branch.is_counted));
   end if;
-  v_continues := coalesce(v_continues, false) and not b.is_released;
+  v_continues := coalesce(v_continues, false) and not branch.is_released;
 
   update layover.run_state t
      set last_position = t.last_position + v_is_over::integer,
@@ -96,18 +96,18 @@ begin
    where t.run_id = v_run;
 
   v_is_last := s.timeout_at <= v_now and s.cancelled_position is null and not exists (
-    select from layover.pending q where q.run_id = v_run and q.leased_until > v_now and q.token <> v_token);
+    select from layover.pending b where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token);
   v_answer := json_build_object('outcome', 'finished',
     'continues', case when s.status = 'parked' and s.paused_at is null and s.blocked is null
       and (v_is_last or (v_continues and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,
     'turn', (f->>'turn')::integer + 1, 'branches', v_next);
-  update layover.pending q
-     set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = q.turn + 1,
+  update layover.pending b
+     set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = b.turn + 1,
          position = case when v_is_over then s.last_position + 1 end,
-         attempts = q.attempts + (not v_is_over)::integer,
-         is_counted = q.is_counted and v_is_soon,
+         attempts = b.attempts + (not v_is_over)::integer,
+         is_counted = b.is_counted and v_is_soon,
          ready_at = layover.ready_after((f->'attempt'->>'retryInMs')::bigint, v_now), -- null: it is over
          finished_token = v_token, finished_answer = v_answer::text
-   where q.run_id = v_run and q.path = v_path and q.occurrence = v_occurrence;
+   where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence;
   return v_answer;
 end $$;

@@ -18,9 +18,9 @@ begin
     return;
   end if;
   perform from unnest(turns) with ordinality as i (turn, number) cross join lateral (
-    select from layover.pending q
-     where q.run_id = v_run and q.path = i.turn->>'path' and q.occurrence = (i.turn->>'occurrence')::integer
-       for update) as q;
+    select from layover.pending b
+     where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
+       for update) as b;
   v_now := layover.now();
   return query
     with item as materialized (
@@ -30,10 +30,10 @@ begin
           count(*) filter (where q.is_counted) over (partition by q.map order by i.number) as counted,
           max((i.record->>'at')::bigint) over (order by i.number) as at
         from (
-          select t.number, (t.turn->>'token')::uuid as token, t.turn->'armed' as armed, t.turn->'record' as record,
-              coalesce((t.turn->>'bytes')::integer, 0) as bytes, t.turn->>'path' as path,
-              (t.turn->>'occurrence')::integer as occurrence
-            from unnest(turns) with ordinality as t (turn, number)
+          select u.number, (u.turn->>'token')::uuid as token, u.turn->'armed' as armed, u.turn->'record' as record,
+              coalesce((u.turn->>'bytes')::integer, 0) as bytes, u.turn->>'path' as path,
+              (u.turn->>'occurrence')::integer as occurrence
+            from unnest(turns) with ordinality as u (turn, number)
         ) as i
         cross join lateral (
           select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released, b.leased_until from layover.pending b
@@ -50,19 +50,19 @@ begin
       select i.map, count(*)::integer as count, max(i.counted)::integer as counted
         from item i where i.map is not null group by i.map
     ), queued as materialized (
-      select q.ctid, q.path, q.occurrence, q.turn, m.map, row_number() over (partition by m.map order by q.ordinal) as place
-        from map m cross join lateral (
+      select q.ctid, q.path, q.occurrence, q.turn, n.map, row_number() over (partition by n.map order by q.ordinal) as place
+        from map n cross join lateral (
           select b.ctid, b.path, b.occurrence, b.ordinal, b.turn from layover.pending b
-           where b.run_id = v_run and b.map = m.map and b.is_queued order by b.ordinal limit m.count) as q
+           where b.run_id = v_run and b.map = n.map and b.is_queued order by b.ordinal limit n.count) as q
     ), readied as (
       update layover.pending b set is_queued = false, ready_at = 'epoch'
         from queued q where b.ctid = q.ctid
     ), left_over as (
-      update layover.map t
-         set counted = t.counted - m.counted,
-             slots = t.slots + m.count - (select count(*) from queued q where q.map = m.map)::integer
-        from map m where t.run_id = v_run and t.path = m.map
-       returning t.path, t.counted + m.counted as counted, t.fails_fast
+      update layover.map m
+         set counted = m.counted - n.counted,
+             slots = m.slots + n.count - (select count(*) from queued q where q.map = n.map)::integer
+        from map n where m.run_id = v_run and m.path = n.map
+       returning m.path, m.counted + n.counted as counted, m.fails_fast
     ), going_on as materialized (
       select min(i.number) as number from item i left join left_over l on l.path = i.map
        where not i.is_released
@@ -72,8 +72,8 @@ begin
       select case when count(*) > 0 then coalesce(max(i.number) filter (where i.leased_until > v_now), 1) end as number
         from item i
        where s.timeout_at <= v_now and s.cancelled_position is null and not exists (
-         select from layover.pending q where q.run_id = v_run and q.leased_until > v_now
-            and not exists (select from item j where j.ctid = q.ctid))
+         select from layover.pending b where b.run_id = v_run and b.leased_until > v_now
+            and not exists (select from item j where j.ctid = b.ctid))
     ), moved as (
       update layover.run_state t
          set last_position = t.last_position + i.count, history_bytes = t.history_bytes + i.bytes,

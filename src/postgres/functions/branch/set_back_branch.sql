@@ -11,23 +11,23 @@ declare
   v_until timestamptz;
   v_need  timestamptz;
   v_left  integer;
-  b       record;
+  branch  record;
 begin
-  select q.turn, q.map, q.is_counted into b from layover.pending q
-   where q.run_id = run and q.path = set_back_branch.path and q.occurrence = set_back_branch.occurrence;
-  v_until := layover.note_setback(run, path, occurrence, b.turn, why);
-  update layover.pending q
-     set token = null, leased_until = null, turn = q.turn + 1, claims = 0,
-         beginnings = case when v_until is null then 0 else q.beginnings end,
-         lost = case when v_until is null then 0 else q.lost end,
-         ready_at = coalesce(v_until, q.ready_at), is_counted = q.is_counted and v_until is null
-   where q.run_id = run and q.path = set_back_branch.path and q.occurrence = set_back_branch.occurrence;
+  select b.turn, b.map, b.is_counted into branch from layover.pending b
+   where b.run_id = run and b.path = set_back_branch.path and b.occurrence = set_back_branch.occurrence;
+  v_until := layover.note_setback(run, path, occurrence, branch.turn, why);
+  update layover.pending b
+     set token = null, leased_until = null, turn = b.turn + 1, claims = 0,
+         beginnings = case when v_until is null then 0 else b.beginnings end,
+         lost = case when v_until is null then 0 else b.lost end,
+         ready_at = coalesce(v_until, b.ready_at), is_counted = b.is_counted and v_until is null
+   where b.run_id = run and b.path = set_back_branch.path and b.occurrence = set_back_branch.occurrence;
   if v_until is null then
     update layover.run_state t set blocked = why, due_at = null where t.run_id = run and t.ended_at is null;
     return null;
   end if;
-  if b.is_counted then
-    update layover.map m set counted = m.counted - 1 where m.run_id = run and m.path = b.map
+  if branch.is_counted then
+    update layover.map m set counted = m.counted - 1 where m.run_id = run and m.path = branch.map
      returning m.counted into v_left;
   end if;
   v_need := case when v_left = 0 then v_now else v_until end;

@@ -5,33 +5,33 @@ language plpgsql volatile as $$
 begin
   return (
     select json_build_object('runId', r.id, 'workflow', r.workflow, 'version', r.version, 'id', r.user_id,
-        'status', layover.run_status(s), 'customStatus', s.custom_status, 'epoch', s.epoch, 'turn', s.turn,
+        'status', layover.run_status(t), 'customStatus', t.custom_status, 'epoch', t.epoch, 'turn', t.turn,
         'input', case when v.left_out ? 'input' then null else r.input end,
-        'result', case when v.left_out ? 'result' then null else s.result end,
-        'error', case when v.left_out ? 'error' then null else s.error end,
-        'leftOut', v.left_out, 'blocked', s.blocked,
-        'refusedBy', case when s.ended_at is null then (
+        'result', case when v.left_out ? 'result' then null else t.result end,
+        'error', case when v.left_out ? 'error' then null else t.error end,
+        'leftOut', v.left_out, 'blocked', t.blocked,
+        'refusedBy', case when t.ended_at is null then (
           select json_agg(json_build_object('deployment', f.key, 'at', f.value->'at', 'why', f.value->'why')
               order by (f.value->>'at')::bigint, f.key)
-            from jsonb_each(s.refused_by) as f) end,
-        'setback', case when s.ended_at is null and s.blocked is null then layover.describe_setback(s) end,
-        'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(s.ended_at),
-        'readyAt', layover.show_ready_at(case when s.ended_at is null then least(s.ready_at, (
+            from jsonb_each(t.refused_by) as f) end,
+        'setback', case when t.ended_at is null and t.blocked is null then layover.describe_setback(t) end,
+        'createdAt', layover.to_ms(r.created_at), 'endedAt', layover.to_ms(t.ended_at),
+        'readyAt', layover.show_ready_at(case when t.ended_at is null then least(t.ready_at, (
           select min(b.ready_at) from layover.pending b
-           where s.has_pending and b.run_id = r.id and b.kind = 'branch' and b.position is null and b.token is null
-             and not b.is_queued and not b.is_released)) end), 'dueAt', layover.to_ms(s.due_at),
-        'leasedUntil', layover.to_ms(s.leased_until), 'timeoutAt', layover.to_ms(s.timeout_at),
-        'records', s.last_position, 'lost', s.lost, 'closed', s.closed,
+           where t.has_pending and b.run_id = r.id and b.kind = 'branch' and b.position is null and b.token is null
+             and not b.is_queued and not b.is_released)) end), 'dueAt', layover.to_ms(t.due_at),
+        'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
+        'records', t.last_position, 'lost', t.lost, 'closed', t.closed,
         'untaken', case when longest_value is null then (select json_object_agg(m.name, m.count order by m.name) from (
           select g.name, count(*) from layover.signal g where g.run_id = r.id and g.position is null group by g.name) as m) end,
-        'tags', coalesce((select json_object_agg(t.name, t.value order by t.name) from layover.tag t
-          where t.run_id = r.id), '{}'))
-      from layover.run r join layover.run_state s on s.run_id = r.id
+        'tags', coalesce((select json_object_agg(l.name, l.value order by l.name) from layover.tag l
+          where l.run_id = r.id), '{}'))
+      from layover.run r join layover.run_state t on t.run_id = r.id
       cross join lateral (
         select coalesce(jsonb_agg(w.name), '[]') as left_out
           from (values ('input', octet_length(r.input), longest_input),
-            ('result', octet_length(s.result), longest_value),
-            ('error', octet_length(s.error), longest_value)) as w (name, length, longest)
+            ('result', octet_length(t.result), longest_value),
+            ('error', octet_length(t.error), longest_value)) as w (name, length, longest)
          where w.length > w.longest
       ) as v
      where r.id = run

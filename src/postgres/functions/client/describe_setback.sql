@@ -4,12 +4,12 @@ create or replace function layover.describe_setback(s layover.run_state) returns
 language plpgsql volatile as $$
 begin
   return (
-    select json_build_object('reason', b.reason, 'path', nullif(b.path, ''), 'tries', b.tries,
-        'since', layover.to_ms(b.since), 'until', layover.to_ms(b.until))
-      from layover.setback b
-     where b.run_id = s.run_id and (b.path = '' and b.turn = s.turn or exists (
-       select from layover.pending q
-        where q.run_id = b.run_id and q.path = b.path and q.occurrence = b.occurrence and q.turn = b.turn
-          and q.kind = 'branch' and q.position is null and not q.is_released))
-     order by b.path <> '', b.until, b.path, b.occurrence limit 1);
+    select json_build_object('reason', w.reason, 'path', nullif(w.path, ''), 'tries', w.tries,
+        'since', layover.to_ms(w.since), 'until', layover.to_ms(w.until))
+      from layover.setback w
+     where w.run_id = s.run_id and (w.path = '' and w.turn = s.turn or exists (
+       select from layover.pending b
+        where b.run_id = w.run_id and b.path = w.path and b.occurrence = w.occurrence and b.turn = w.turn
+          and b.kind = 'branch' and b.position is null and not b.is_released))
+     order by w.path <> '', w.until, w.path, w.occurrence limit 1);
 end $$;

@@ -7,7 +7,7 @@ begin
      where r.namespace = coalesce(p->>'namespace', 'default')
        and (not p ? 'workflow' or r.workflow = p->>'workflow')
        and case when p ? 'runId' then r.id = (p->>'runId')::uuid
-           else r.id = (select u.id from layover.run u where u.namespace = coalesce(p->>'namespace', 'default')
-             and u.workflow = p->>'workflow' and u.user_id = p->>'id') end
+           else r.id = (select o.id from layover.run o where o.namespace = coalesce(p->>'namespace', 'default')
+             and o.workflow = p->>'workflow' and o.user_id = p->>'id') end
   );
 end $$;

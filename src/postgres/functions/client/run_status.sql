@@ -11,7 +11,7 @@ begin
       when s.status = 'running' then 'running'
       when s.ready_at <= layover.now() then 'queued'
       when p.is_running then 'running'
-      when exists (select from layover.setback b where b.run_id = s.run_id and b.path = '' and b.turn = s.turn)
+      when exists (select from layover.setback w where w.run_id = s.run_id and w.path = '' and w.turn = s.turn)
         then 'retrying'
       when p.is_queued then 'queued'
       when p.is_retrying then 'retrying'

@@ -6,8 +6,8 @@ declare
 begin
   update layover.pending b set is_queued = false, ready_at = ready_queued.ready_at
    where (b.run_id, b.path, b.occurrence) = (
-     select q.run_id, q.path, q.occurrence from layover.pending q
-      where q.run_id = run and q.map = ready_queued.map and q.is_queued order by q.ordinal limit 1)
+     select o.run_id, o.path, o.occurrence from layover.pending o
+      where o.run_id = run and o.map = ready_queued.map and o.is_queued order by o.ordinal limit 1)
    returning json_build_array(json_build_object('path', b.path, 'occurrence', b.occurrence, 'turn', b.turn))
      into v_next;
   if v_next is not null then

@@ -2,6 +2,6 @@
 -- pending rows.
 create or replace function layover.in_lock_order(turns jsonb) returns table (turn jsonb, place bigint)
 language sql immutable as $$
-  select t.turn, t.place from jsonb_array_elements(turns) with ordinality as t (turn, place)
-   order by (t.turn->>'runId')::uuid, t.turn->>'path' nulls first, (t.turn->>'occurrence')::integer, t.place
+  select i.turn, i.place from jsonb_array_elements(turns) with ordinality as i (turn, place)
+   order by (i.turn->>'runId')::uuid, i.turn->>'path' nulls first, (i.turn->>'occurrence')::integer, i.place
 $$;

@@ -19,20 +19,20 @@ begin
   select array_agg(o.turn), array_agg(o.place), array_agg(o.set), array_agg(o.key)
     into v_items, v_places, v_sets, v_keys
     from (
-      select t.turn, t.place, case
+      select i.turn, i.place, case
           when not are_sets then null
-          when t.turn ? 'path' then case when t.turn ? 'record' and not t.turn ?| '{attempt,blocked}'
-            or t.turn->'alone' = 'false' then t.turn->>'runId' end
-          else (select case when case when t.turn ? 'next'
-                then s.token = (t.turn->>'token')::uuid and s.last_position = (t.turn->>'position')::integer
-                  and layover.goes_on(s, v_now) and t.turn->>'next' not in ('parked', 'blocked')
-                  and not t.turn ?| '{attempt,demands,released,closes,announces}'
-                  and t.turn->'records' @> '[{"kind": "callback"}]' is not true
-                else s.status = 'parked' and s.turn = (t.turn->>'turn')::integer and s.ready_at <= v_now
-                  and s.lost < 2 and not s.has_pending and layover.may_run(s, v_now) end then 'runs' end
-              from layover.run_state s where s.run_id = (t.turn->>'runId')::uuid)
-          end as set, concat_ws('#', t.turn->>'runId', t.turn->>'path', t.turn->>'occurrence') as key
-        from layover.in_lock_order(turns) as t
+          when i.turn ? 'path' then case when i.turn ? 'record' and not i.turn ?| '{attempt,blocked}'
+            or i.turn->'alone' = 'false' then i.turn->>'runId' end
+          else (select case when case when i.turn ? 'next'
+                then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->>'position')::integer
+                  and layover.goes_on(t, v_now) and i.turn->>'next' not in ('parked', 'blocked')
+                  and not i.turn ?| '{attempt,demands,released,closes,announces}'
+                  and i.turn->'records' @> '[{"kind": "callback"}]' is not true
+                else t.status = 'parked' and t.turn = (i.turn->>'turn')::integer and t.ready_at <= v_now
+                  and t.lost < 2 and not t.has_pending and layover.may_run(t, v_now) end then 'runs' end
+              from layover.run_state t where t.run_id = (i.turn->>'runId')::uuid)
+          end as set, concat_ws('#', i.turn->>'runId', i.turn->>'path', i.turn->>'occurrence') as key
+        from layover.in_lock_order(turns) as i
     ) as o;
   while v_first <= cardinality(v_items) loop
     v_last := v_first;

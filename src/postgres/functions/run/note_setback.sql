@@ -14,10 +14,10 @@ declare
   v_tries integer;
   v_wait  interval;
 begin
-  select b.since, b.until, b.tries into v_since, v_until, v_tries
-    from layover.setback b
-   where b.run_id = run and b.path = note_setback.path and b.occurrence = note_setback.occurrence
-     and b.turn = note_setback.turn;
+  select w.since, w.until, w.tries into v_since, v_until, v_tries
+    from layover.setback w
+   where w.run_id = run and w.path = note_setback.path and w.occurrence = note_setback.occurrence
+     and w.turn = note_setback.turn;
   v_since := coalesce(v_since, v_now);
   if v_until is null or v_until <= v_now then
     v_tries := coalesce(v_tries, 0) + 1;
@@ -26,8 +26,8 @@ begin
     v_until := date_trunc('minute', v_until + interval '59.999999 seconds');
   end if;
   if v_until is null then
-    delete from layover.setback b
-     where b.run_id = run and b.path = note_setback.path and b.occurrence = note_setback.occurrence;
+    delete from layover.setback w
+     where w.run_id = run and w.path = note_setback.path and w.occurrence = note_setback.occurrence;
     return null;
   end if;
   insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)

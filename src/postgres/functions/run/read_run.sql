@@ -5,6 +5,6 @@ begin
   return (select json_build_object('workflow', r.workflow, 'version', r.version, 'userId', r.user_id, 'input', r.input,
       'isInputParsed', r.is_input_parsed, 'createdAt', layover.to_ms(r.created_at), 'traceparent', r.traceparent,
       'parentRunId', r.parent_run_id,
-      'tags', (select json_object_agg(t.name, t.value) from layover.tag t where t.run_id = r.id))
+      'tags', (select json_object_agg(l.name, l.value) from layover.tag l where l.run_id = r.id))
     from layover.run r where r.id = $1);
 end $$;

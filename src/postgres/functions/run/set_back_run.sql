@@ -9,7 +9,7 @@ declare
   v_answer json;
 begin
   if got_on then
-    delete from layover.setback b where b.run_id = run and b.path = '';
+    delete from layover.setback w where w.run_id = run and w.path = '';
   end if;
   select layover.note_setback(run, '', 1, t.turn - 1, why) into v_until
     from layover.run_state t where t.run_id = run;

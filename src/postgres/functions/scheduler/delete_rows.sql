@@ -3,13 +3,13 @@ create or replace function layover.delete_rows(run uuid) returns void
 language plpgsql volatile as $$
 begin
   delete from layover.run_state t where t.run_id = run;
-  delete from layover.pending t where t.run_id = run;
-  delete from layover.map t where t.run_id = run;
-  delete from layover.signal t where t.run_id = run;
-  delete from layover.callback t where t.run_id = run;
-  delete from layover.attempt t where t.run_id = run;
-  delete from layover.setback t where t.run_id = run;
-  delete from layover.record t where t.run_id = run;
-  delete from layover.tag t where t.run_id = run;
-  delete from layover.run t where t.id = run;
+  delete from layover.pending b where b.run_id = run;
+  delete from layover.map m where m.run_id = run;
+  delete from layover.signal g where g.run_id = run;
+  delete from layover.callback k where k.run_id = run;
+  delete from layover.attempt a where a.run_id = run;
+  delete from layover.setback w where w.run_id = run;
+  delete from layover.record h where h.run_id = run;
+  delete from layover.tag l where l.run_id = run;
+  delete from layover.run r where r.id = run;
 end $$;

@@ -8,7 +8,7 @@ declare
   v_until timestamptz;
   v_waits boolean;
   s      record;
-  k      record;
+  known  record;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
@@ -19,12 +19,12 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
-  select c.outcome, c.value, c.sent into k from layover.callback c
-   where c.run_id = v_run and c.epoch = (p->>'epoch')::integer and c.path = p->>'path'
-     and c.occurrence = (p->>'occurrence')::integer;
+  select k.outcome, k.value, k.sent into known from layover.callback k
+   where k.run_id = v_run and k.epoch = (p->>'epoch')::integer and k.path = p->>'path'
+     and k.occurrence = (p->>'occurrence')::integer;
   if found then
-    return json_build_object('outcome', case when k.outcome = 'expired' then 'expired'
-      when k.outcome = p->>'outcome' and layover.is_same(k.value, k.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
+    return json_build_object('outcome', case when known.outcome = 'expired' then 'expired'
+      when known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
   elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer
       or s.cancelled_position is not null then -- and will wait for nobody any more
     return json_build_object('outcome', 'over');

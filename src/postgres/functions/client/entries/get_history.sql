@@ -8,7 +8,7 @@ language sql volatile as $$
         select json_agg(json_build_object('position', h.position, 'kind', h.kind, 'path', h.path,
             'occurrence', h.occurrence, 'attempts', h.attempts, 'isFailure', h.is_failure, 'value', h.value,
             'beganAt', layover.to_ms(h.began_at), 'recordedAt', layover.to_ms(h.recorded_at)) order by h.position)
-          from layover.record h where h.run_id = f.run and h.epoch = s.epoch
+          from layover.record h where h.run_id = f.run and h.epoch = t.epoch
             and h.position > coalesce((p->>'after')::integer, 0)
             and h.position <= coalesce((p->>'after')::integer, 0) + coalesce((p->>'limit')::integer, 10000)), '[]'),
       'attempts', coalesce((
@@ -16,11 +16,11 @@ language sql volatile as $$
             'beganAt', layover.to_ms(a.began_at), 'endedAt', layover.to_ms(a.ended_at), 'error', a.error,
             'requestId', a.request_id) order by a.began_at, a.path, a.occurrence, a.number)
           from (
-            select b.*, sum(octet_length(b.error)) over (order by b.began_at desc, b.path desc, b.occurrence desc,
-                b.number desc rows unbounded preceding) as bytes
-              from layover.attempt b where b.run_id = f.run and b.epoch = s.epoch
+            select a.*, sum(octet_length(a.error)) over (order by a.began_at desc, a.path desc, a.occurrence desc,
+                a.number desc rows unbounded preceding) as bytes
+              from layover.attempt a where a.run_id = f.run and a.epoch = t.epoch
           ) as a where a.bytes <= 2000000), '[]'),
-      'attemptCount', (select count(*) from layover.attempt a where a.run_id = f.run and a.epoch = s.epoch),
+      'attemptCount', (select count(*) from layover.attempt a where a.run_id = f.run and a.epoch = t.epoch),
       'pending', coalesce((
         select json_agg(json_build_object('kind', b.kind, 'path', b.path, 'occurrence', b.occurrence,
             'signal', b.signal, 'until', layover.to_ms(b.until), 'readyAt', layover.show_ready_at(b.ready_at),
@@ -28,6 +28,6 @@ language sql volatile as $$
             'isQueued', b.is_queued)
             order by b.ordinal, b.path)
           from layover.pending b where b.run_id = f.run and b.position is null), '[]'))
-      from layover.find_run(p) as f (run) join layover.run_state s on s.run_id = f.run),
+      from layover.find_run(p) as f (run) join layover.run_state t on t.run_id = f.run),
     json_build_object('outcome', 'unknown'))
 $$;

@@ -24,20 +24,20 @@ begin
   if p ? 'keyId' then
     perform layover.check_key(p);
   end if;
-  select t.name, t.value into v_tag from jsonb_each_text(v_tags) as t (name, value) limit 1;
+  select l.name, l.value into v_tag from jsonb_each_text(v_tags) as l (name, value) limit 1;
   if v_tag.name is not null then
-    open c for select t.run_id from layover.tag t
-     where t.namespace = v_namespace and t.name = v_tag.name and t.value = v_tag.value and t.run_id < v_before
-     order by t.run_id desc;
+    open c for select l.run_id from layover.tag l
+     where l.namespace = v_namespace and l.name = v_tag.name and l.value = v_tag.value and l.run_id < v_before
+     order by l.run_id desc;
   elsif v_status = 'blocked' then
-    open c for select s.run_id from layover.run_state s
-     where s.namespace = v_namespace and s.blocked is not null and s.run_id < v_before order by s.run_id desc;
+    open c for select t.run_id from layover.run_state t
+     where t.namespace = v_namespace and t.blocked is not null and t.run_id < v_before order by t.run_id desc;
   elsif v_status in ('failed', 'cancelled') then
-    open c for select s.run_id from layover.run_state s
-     where s.namespace = v_namespace and s.error is not null and s.run_id < v_before order by s.run_id desc;
+    open c for select t.run_id from layover.run_state t
+     where t.namespace = v_namespace and t.error is not null and t.run_id < v_before order by t.run_id desc;
   elsif v_status <> 'completed' then
-    open c for select s.run_id from layover.run_state s
-     where s.namespace = v_namespace and s.ended_at is null and s.run_id < v_before order by s.run_id desc;
+    open c for select t.run_id from layover.run_state t
+     where t.namespace = v_namespace and t.ended_at is null and t.run_id < v_before order by t.run_id desc;
   elsif v_workflow is not null then
     open c for select r.id from layover.run r
      where r.namespace = v_namespace and r.workflow = v_workflow and r.id < v_before order by r.id desc;
@@ -49,12 +49,12 @@ begin
     exit when v_run is null;
     v_left := v_left - 1;
     select r.namespace = v_namespace and (v_workflow is null or r.workflow = v_workflow)
-        and layover.has_status(s, v_status) and not exists (
+        and layover.has_status(t, v_status) and not exists (
           select from jsonb_each_text(v_tags) as q (name, value)
-           where not exists (select from layover.tag u
-             where u.run_id = r.id and u.name = q.name and u.value = q.value))
+           where not exists (select from layover.tag l
+             where l.run_id = r.id and l.name = q.name and l.value = q.value))
       into v_matches
-      from layover.run r join layover.run_state s on s.run_id = r.id where r.id = v_run;
+      from layover.run r join layover.run_state t on t.run_id = r.id where r.id = v_run;
     if v_matches then
       v_found := v_found || v_run;
     end if;

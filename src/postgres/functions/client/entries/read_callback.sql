@@ -4,15 +4,15 @@ language sql volatile as $$
   select coalesce((
     select json_build_object('outcome', case
         when k.outcome is not null then k.outcome
-        when s.ended_at is not null or s.epoch <> (p->>'epoch')::integer then 'over'
+        when t.ended_at is not null or t.epoch <> (p->>'epoch')::integer then 'over'
         when b.until < layover.now() then 'expired'
         else 'open' end,
       'until', layover.to_ms(b.until))
-      from layover.run_state s
-      left join layover.callback k on k.run_id = s.run_id and k.epoch = (p->>'epoch')::integer
+      from layover.run_state t
+      left join layover.callback k on k.run_id = t.run_id and k.epoch = (p->>'epoch')::integer
         and k.path = p->>'path' and k.occurrence = (p->>'occurrence')::integer
-      left join layover.pending b on b.run_id = s.run_id and b.path = p->>'path'
+      left join layover.pending b on b.run_id = t.run_id and b.path = p->>'path'
         and b.occurrence = (p->>'occurrence')::integer and b.kind = 'callback'
-     where s.run_id = (p->>'runId')::uuid and s.namespace = p->>'namespace'),
+     where t.run_id = (p->>'runId')::uuid and t.namespace = p->>'namespace'),
     json_build_object('outcome', 'unknown'))
 $$;

@@ -58,7 +58,7 @@ begin
     values (v_run, v_namespace, 'parked', v_timeout, v_now,
       case when v_ready > v_now then v_ready else 'epoch' end, layover.pick_due(p->'armed', v_ready));
   insert into layover.tag (run_id, namespace, name, value)
-    select v_run, v_namespace, t.name, t.value from jsonb_each_text(coalesce(p->'tags', '{}')) as t (name, value);
+    select v_run, v_namespace, l.name, l.value from jsonb_each_text(coalesce(p->'tags', '{}')) as l (name, value);
   if layover.is_wrongly_armed(p) then
     perform layover.refuse_wrongly_armed(p);
   end if;

@@ -3,8 +3,8 @@
 create or replace function layover.check_key(p jsonb) returns json
 language plpgsql volatile as $$
 begin
-  if exists (select from layover.api_key k where k.namespace = coalesce(p->>'namespace', 'default')
-    and k.id = (p->>'keyId')::uuid and k.revoked_at is not null)
+  if exists (select from layover.api_key y where y.namespace = coalesce(p->>'namespace', 'default')
+    and y.id = (p->>'keyId')::uuid and y.revoked_at is not null)
   then
     raise exception 'the API key % was revoked', p->>'keyId' using errcode = 'LO005';
   end if;

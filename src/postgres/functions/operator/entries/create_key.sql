@@ -7,8 +7,8 @@ declare
 begin
   -- Of two at once with one name the second one waits here, and finds the first one's row.
   perform pg_catalog.pg_advisory_xact_lock(7812089, pg_catalog.hashtext('key ' || (p->>'namespace') || ' ' || (p->>'name')));
-  if exists (select from layover.api_key k where k.namespace = p->>'namespace' and k.name = p->>'name'
-    and k.id <> (p->>'keyId')::uuid and k.revoked_at is null and (k.expires_at is null or k.expires_at > v_now))
+  if exists (select from layover.api_key y where y.namespace = p->>'namespace' and y.name = p->>'name'
+    and y.id <> (p->>'keyId')::uuid and y.revoked_at is null and (y.expires_at is null or y.expires_at > v_now))
   then
     return json_build_object('outcome', 'taken', 'now', layover.to_ms(v_now));
   end if;

@@ -11,8 +11,8 @@ declare
 begin
   return (
     with due as materialized (
-      select s.run_id, s.due_at, s.last_record_at, s.handed_position, s.has_pending, s.refused_by,
-          greatest(s.lost, b.lost) as claims, greatest(s.dispatches, b.dispatches) as dispatches
+      select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.refused_by,
+          greatest(t.lost, b.lost) as claims, greatest(t.dispatches, b.dispatches) as dispatches
         from (
           select t.run_id, t.due_at, t.last_record_at, t.handed_position, t.has_pending, t.lost, t.dispatches,
               case when t.status = 'parked' and t.ready_at <= v_now and exists (
@@ -21,17 +21,17 @@ begin
             from layover.run_state t
            where t.namespace = v_namespace and t.due_at <= v_now + interval '6 hours'
            order by t.due_at limit 10000
-        ) as s
+        ) as t
         left join lateral (
-          select max(q.lost) as lost, max(q.dispatches) as dispatches
-            from layover.pending q
-           where s.has_pending and q.run_id = s.run_id and q.kind = 'branch' and q.position is null
+          select max(b.lost) as lost, max(b.dispatches) as dispatches
+            from layover.pending b
+           where t.has_pending and b.run_id = t.run_id and b.kind = 'branch' and b.position is null
         ) as b on true
     ), set_back as materialized (
       select d.run_id, b.setback
-        from (select d.run_id from due d where d.run_id in (select b.run_id from layover.setback b) offset 0) as d
-        join layover.run_state s on s.run_id = d.run_id
-        cross join lateral (select layover.describe_setback(s) as setback) as b
+        from (select d.run_id from due d where d.run_id in (select w.run_id from layover.setback w) offset 0) as d
+        join layover.run_state t on t.run_id = d.run_id
+        cross join lateral (select layover.describe_setback(t) as setback) as b
        where b.setback is not null
     ), kept as (
       select d.run_id, d.due_at, k.kept_by, case when k.kept_by = 'refused' then f.why end as reason,
@@ -53,10 +53,10 @@ begin
           (b.setback->>'tries')::integer
         from set_back b
       union all
-      (select s.run_id, null, 'blocked', s.blocked,
-          (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(s.refused_by) as e (key)), null, null
-        from layover.run_state s where s.namespace = v_namespace and s.blocked is not null
-       order by s.run_id limit 1000)
+      (select t.run_id, null, 'blocked', t.blocked,
+          (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(t.refused_by) as e (key)), null, null
+        from layover.run_state t where t.namespace = v_namespace and t.blocked is not null
+       order by t.run_id limit 1000)
     ), groups as (
       select k.kept_by, r.workflow, r.version, k.reason, k.refused_by, count(*) as runs, min(k.due_at) as since,
           max(k.dispatches) as dispatches, max(k.claims) as claims,
@@ -84,7 +84,7 @@ begin
       'isCut', (select count(*) = 10000 from due),
       'lastTurnAt', layover.to_ms(greatest(
         (select max(d.last_record_at) from due d where d.handed_position >= 0),
-        (select max(s.ended_at) from layover.run_state s where s.namespace = v_namespace))),
+        (select max(t.ended_at) from layover.run_state t where t.namespace = v_namespace))),
       'troubles', (
         select coalesce(json_agg(json_build_object('keptBy', g.kept_by, 'workflow', g.workflow, 'version', g.version,
             'reason', g.reason, 'refusedBy', g.refused_by, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,

@@ -9,21 +9,21 @@ declare
   v_revoked json;
 begin
   if p ? 'keyId' then
-    select k.namespace into v_made_in from layover.api_key k
-     where k.id = (p->>'keyId')::uuid and k.name is not null;
+    select y.namespace into v_made_in from layover.api_key y
+     where y.id = (p->>'keyId')::uuid and y.name is not null;
     if v_made_in <> p->>'namespace' then
       return json_build_object('outcome', 'elsewhere', 'madeIn', v_made_in, 'keys', '[]'::json, 'now', layover.to_ms(v_now));
     end if;
-    insert into layover.api_key as k (namespace, id, revoked_at)
+    insert into layover.api_key as y (namespace, id, revoked_at)
       values (p->>'namespace', (p->>'keyId')::uuid, v_now)
-      on conflict (namespace, id) do update set revoked_at = coalesce(k.revoked_at, excluded.revoked_at);
-    select json_agg(json_build_object('keyId', k.id, 'name', k.name)) into v_revoked
-      from layover.api_key k where k.namespace = p->>'namespace' and k.id = (p->>'keyId')::uuid;
+      on conflict (namespace, id) do update set revoked_at = coalesce(y.revoked_at, excluded.revoked_at);
+    select json_agg(json_build_object('keyId', y.id, 'name', y.name)) into v_revoked
+      from layover.api_key y where y.namespace = p->>'namespace' and y.id = (p->>'keyId')::uuid;
   else
     with revoked as (
-      update layover.api_key k set revoked_at = v_now
-       where k.namespace = p->>'namespace' and k.name = p->>'name' and k.revoked_at is null
-       returning k.id, k.name
+      update layover.api_key y set revoked_at = v_now
+       where y.namespace = p->>'namespace' and y.name = p->>'name' and y.revoked_at is null
+       returning y.id, y.name
     )
     select json_agg(json_build_object('keyId', r.id, 'name', r.name) order by r.id) into v_revoked from revoked r;
   end if;

@@ -28,18 +28,18 @@ begin
         p := jsonb_set(p, '{turns}', jsonb_path_query_array(p, format('$.turns[0 to %s]', v_fitting - 1)::jsonpath));
       end if;
     end if;
-    v_branching := array(select t.turn->>'runId' from jsonb_array_elements(p->'turns') as t (turn) where t.turn ? 'path');
+    v_branching := array(select i.turn->>'runId' from jsonb_array_elements(p->'turns') as i (turn) where i.turn ? 'path');
     for v_try in 1 .. 2 loop
       begin
         v_answers := '{}';
         for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
           if v_part.set = 'runs' then
-            for v_item in select t.place, t.answer from layover.claim_runs(p, v_part.items) as t loop
+            for v_item in select i.place, i.answer from layover.claim_runs(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;
             end loop;
             continue; -- all of them are answered
           elsif v_part.set is not null then
-            for v_item in select t.place, t.answer from layover.claim_branches(p, v_part.items) as t loop
+            for v_item in select i.place, i.answer from layover.claim_branches(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;
             end loop;
           end if;

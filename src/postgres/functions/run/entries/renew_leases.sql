@@ -13,7 +13,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.refuse_isolation();
   end if;
-  for v_item in select t.turn, t.place from layover.in_lock_order(p->'turns') as t loop
+  for v_item in select i.turn, i.place from layover.in_lock_order(p->'turns') as i loop
     v_until := null;
     if v_item.turn ? 'path' then
       update layover.pending b

@@ -63,34 +63,34 @@ begin
       'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs
     from (
-      select s.run_id, s.turn, s.due_at, s.dispatches, s.status,
-          s.refused_by is not null and layover.has_refused(s.refused_by, s.namespace, p->>'deployment') as is_refused,
-          s.leased_until, s.ready_at,
-          layover.group_size(s.lost, s.spared, s.token is not null) as group_size,
-          coalesce(s.leased_until <= v_now, s.ready_at <= v_now or s.blocked is not null, false) as is_ready,
-          case when s.timeout_at > v_now then s.timeout_at end as timeout_at
+      select t.run_id, t.turn, t.due_at, t.dispatches, t.status,
+          t.refused_by is not null and layover.has_refused(t.refused_by, t.namespace, p->>'deployment') as is_refused,
+          t.leased_until, t.ready_at,
+          layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
+          coalesce(t.leased_until <= v_now, t.ready_at <= v_now or t.blocked is not null, false) as is_ready,
+          case when t.timeout_at > v_now then t.timeout_at end as timeout_at
         from (
-          (select s.run_id, s.due_at
-             from layover.run_state s join layover.run r on r.id = s.run_id
-            where v_is_new and s.namespace = p->>'namespace' and s.blocked is not null
-              and s.paused_at is null and layover.is_carried_here(p, r.workflow, r.version)
-              and (v_tried is null or s.run_id > v_tried)
-              and (v_after_run is null or v_after is not null or s.run_id > v_after_run)
-            order by s.run_id limit v_limit)
+          (select t.run_id, t.due_at
+             from layover.run_state t join layover.run r on r.id = t.run_id
+            where v_is_new and t.namespace = p->>'namespace' and t.blocked is not null
+              and t.paused_at is null and layover.is_carried_here(p, r.workflow, r.version)
+              and (v_tried is null or t.run_id > v_tried)
+              and (v_after_run is null or v_after is not null or t.run_id > v_after_run)
+            order by t.run_id limit v_limit)
           union all
-          (select s.run_id, s.due_at
-             from layover.run_state s join layover.run r on r.id = s.run_id
+          (select t.run_id, t.due_at
+             from layover.run_state t join layover.run r on r.id = t.run_id
             where (v_after_run is null or v_after is not null)
-              and s.namespace = p->>'namespace' and s.due_at <= v_until and (s.due_at, s.run_id) > (v_from, v_from_run)
+              and t.namespace = p->>'namespace' and t.due_at <= v_until and (t.due_at, t.run_id) > (v_from, v_from_run)
               and layover.is_carried_here(p, r.workflow, r.version)
-              and (not v_is_new or s.due_at <= v_soon or s.ready_at <= v_now
-                or (s.has_pending and exists (
-                  select from layover.pending b where b.run_id = s.run_id and b.kind = 'branch' and b.position is null
+              and (not v_is_new or t.due_at <= v_soon or t.ready_at <= v_now
+                or (t.has_pending and exists (
+                  select from layover.pending b where b.run_id = t.run_id and b.kind = 'branch' and b.position is null
                      and not b.is_queued and not b.is_released and coalesce(b.leased_until, b.ready_at) <= v_now)))
-            order by s.due_at, s.run_id limit v_limit)
+            order by t.due_at, t.run_id limit v_limit)
           order by due_at, run_id limit v_limit
         ) as l
-        join layover.run_state s on s.run_id = l.run_id
+        join layover.run_state t on t.run_id = l.run_id
     ) as d
     left join lateral (
       select min(case when not q.is_ready then q.at end) as next_at,
@@ -100,16 +100,16 @@ begin
           json_agg(json_build_object('path', q.path, 'occurrence', q.occurrence, 'turn', q.turn,
             'at', layover.to_ms(q.at)) order by q.ordinal) filter (where not q.is_ready and q.at <= v_soon) as later
         from (
-          select c.path, c.occurrence, c.ordinal, c.turn, c.dispatches, c.token is not null as is_unfinished,
-              layover.group_size(c.lost, c.spared, c.token is not null) as group_size,
-              coalesce(c.leased_until, c.ready_at) as at, coalesce(c.leased_until, c.ready_at) <= v_now as is_ready
-            from layover.pending c
-           where c.run_id = d.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
-             and not c.is_released
+          select b.path, b.occurrence, b.ordinal, b.turn, b.dispatches, b.token is not null as is_unfinished,
+              layover.group_size(b.lost, b.spared, b.token is not null) as group_size,
+              coalesce(b.leased_until, b.ready_at) as at, coalesce(b.leased_until, b.ready_at) <= v_now as is_ready
+            from layover.pending b
+           where b.run_id = d.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
+             and not b.is_released
         ) as q
     ) as b on true;
   return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'isUnnoted', v_is_unnoted,
     'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
-    select layover.to_ms(min(s.due_at)) from layover.run_state s
-     where s.namespace = p->>'namespace' and s.due_at > v_now));
+    select layover.to_ms(min(t.due_at)) from layover.run_state t
+     where t.namespace = p->>'namespace' and t.due_at > v_now));
 end $$;

@@ -24,10 +24,10 @@ begin
   end if;
   delete from layover.process c
    using (
-     select g.id from layover.process g
-      where g.namespace = p->>'namespace'
-        and g.id in (select e.id::uuid from jsonb_array_elements_text(p->'gone') as e (id))
-        and g.seen_at < v_now - (p->>'silentMs')::integer * interval '1 millisecond'
+     select o.id from layover.process o
+      where o.namespace = p->>'namespace'
+        and o.id in (select e.id::uuid from jsonb_array_elements_text(p->'gone') as e (id))
+        and o.seen_at < v_now - (p->>'silentMs')::integer * interval '1 millisecond'
       for update skip locked
    ) as s
    where c.namespace = p->>'namespace' and c.id = s.id;

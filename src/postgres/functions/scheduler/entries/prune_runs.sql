@@ -7,12 +7,12 @@ declare
   v_count integer := 0;
 begin
   for v_run in
-    select s.run_id from layover.run_state s
-     where s.namespace = p->>'namespace'
-       and s.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 millisecond'
-       and s.ended_at <= v_now - (case when s.status = 'failed' then p->>'keepFailedMs' else p->>'keepMs' end)::bigint
+    select t.run_id from layover.run_state t
+     where t.namespace = p->>'namespace'
+       and t.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 millisecond'
+       and t.ended_at <= v_now - (case when t.status = 'failed' then p->>'keepFailedMs' else p->>'keepMs' end)::bigint
          * interval '1 millisecond'
-     order by s.ended_at limit (p->>'limit')::integer for update skip locked
+     order by t.ended_at limit (p->>'limit')::integer for update skip locked
   loop
     perform layover.delete_rows(v_run);
     v_count := v_count + 1;

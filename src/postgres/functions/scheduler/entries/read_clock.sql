@@ -4,7 +4,7 @@
 create or replace function layover.read_clock() returns json
 language sql volatile as $$
   select json_build_object('now', layover.to_ms(layover.now()),
-    'migration', (select max(m.number) from layover.migration m),
-    'breaking', (select max(m.number) from layover.migration m where m.is_breaking),
+    'migration', (select max(n.number) from layover.migration n),
+    'breaking', (select max(n.number) from layover.migration n where n.is_breaking),
     'functions', (select f.version from layover.function_set f where f.checksum <> ''))
 $$;
