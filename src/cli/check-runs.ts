@@ -3,9 +3,10 @@
  * nothing.
  */
 import { defaultEnvironment } from "../core/names.ts";
+import { latestRingMs } from "../core/waking.ts";
 import type { Diagnosis, Trouble } from "../postgres/wire-verbs.ts";
 import type { Check } from "./check.ts";
-import { clockTime, fromNow, lasting, latestAlarmMs } from "./times.ts";
+import { clockTime, fromNow, lasting } from "./times.ts";
 
 export interface Here {
   readonly namespace: string;
@@ -149,7 +150,7 @@ const words: Readonly<Record<Trouble["keptBy"], (trouble: Trouble, diagnosis: Di
     const since = trouble.since ?? now;
     const late = `${subject(trouble)} overdue, since ${clockTime(new Date(since))} (${lasting(now - since)})`;
     const versionedName = nameOf(trouble);
-    if (lastTurnAt !== null && lastTurnAt > since + latestAlarmMs) {
+    if (lastTurnAt !== null && lastTurnAt > since + latestRingMs) {
       return {
         says: `${late}, while other runs go on: nobody carries out ${versionedName}.`,
         todo: `Deploy the code of ${versionedName}: a version stays registered until its last run is over.`,

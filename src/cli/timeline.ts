@@ -2,8 +2,9 @@
 import { styleText } from "node:util";
 import type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "../client/history-view.ts";
 import { isOver, type RunView } from "../client/run-view.ts";
+import { latestRingMs } from "../core/waking.ts";
 import { type Cell, plain, table } from "./screen.ts";
-import { clockTime, fromNow, lasting, latestAlarmMs, moment } from "./times.ts";
+import { clockTime, fromNow, lasting, moment } from "./times.ts";
 import { describeError, describeValue } from "./values.ts";
 
 interface Terms {
@@ -132,7 +133,7 @@ function turnLines(run: RunView, now: Date): readonly Line[] {
     return [{ mark: underWay, what: `turn ${turn}`, value: `${lease(leasedUntil, now)}${interruptions(run)}` }];
   }
   if (status !== "queued") return [];
-  const isOverdue = dueAt !== undefined && now.getTime() - dueAt.getTime() > latestAlarmMs;
+  const isOverdue = dueAt !== undefined && now.getTime() - dueAt.getTime() > latestRingMs;
   const looked =
     dueAt === undefined ? "" : `; the scheduler ${isOverdue ? "was to look" : "looks"} ${moment(dueAt, now)}`;
   const advice = isOverdue ? ": layover doctor finds out why it did not" : "";

@@ -1,9 +1,6 @@
 /** Times as people read them, in the zone of their machine. */
 import { formatDuration } from "../core/duration.ts";
 
-/** An alarm may ring so much later than what it was armed for. */
-export const latestAlarmMs = 120_000;
-
 /** "2026-11-20" */
 export function day(date: Date): string {
   return [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");

@@ -1,38 +1,191 @@
 /**
- * The motion minute. A run in motion is due at a whole minute, so that its turns, many in a minute, leave
- * `due_at` unchanged: no index is written, the update stays HOT. At least 60 s ahead, so that the
- * scheduler never looks at a run whose turn was only just dispatched.
+ * The rules of waking: when the scheduler looks at a run, and when an alarm rings for that. One rule stands above all
+ * others. It is called W in the simulation:
+ *
+ *   Each run that is not over, paused or blocked waits for nothing but signals, or has a due instant. For each due
+ *   instant an alarm is armed, and it rings at that instant or at most two minutes later.
+ *
+ * So no run is lost while nothing runs at all. Dispatches only make things fast. The words are in README.md beside this
+ * file. All instants are epoch milliseconds of the database's clock, unless a comment names another clock.
  */
 
-const minuteMs = 60_000;
+export const minuteMs = 60_000;
 
-/** The first whole minute at least 60 s after `nowMs`. Both in epoch milliseconds. */
-export function motionMinute(nowMs: number): number {
-  return Math.ceil(nowMs / minuteMs + 1) * minuteMs;
+/** How much later than its instant an alarm may ring. From then on a run counts as overdue. */
+export const latestRingMs = 2 * minuteMs;
+
+// ---- Calls: what is armed before a call is sent ----
+
+/** How long after it is sent a call may take effect. The instant at which that ends is the call's `notAfter`. */
+export const callMs = 20_000;
+
+/** The longest time that we expect between a call's `notAfter` and its COMMIT. */
+const commitMs = 30_000;
+
+/** How long arming an alarm may take. A Durable Object that hangs is tried several times within it. */
+export const armMs = 30_000;
+
+/**
+ * The instant until which a call may still commit. An alarm that rings before that may find nothing, and does not ring
+ * again. So a call counts only on alarms that ring later.
+ */
+export function latestCommit(notAfter: number): number {
+  return notAfter + commitMs;
 }
 
 /**
- * The distance from which a look need not be exact. Such a look comes a little early, and dispatches what it finds for
- * the deadline itself.
+ * Answers what is armed for a call that takes effect by `notAfter`. Postgres stores one of these instants as `due_at`,
+ * and never another one. They are the motion minute, and the due instants of all wake instants for which an alarm
+ * cannot ring too early. A shorter wait has the motion minute behind it, and is dispatched after the call.
+ *
+ * `isBeat`: a cron ticks at a pace of its own for ever. If one tick comes too early, another one follows. So every wake
+ * instant to come counts.
+ */
+export function instantsToArm(
+  wakeInstants: readonly number[],
+  { now, notAfter, isBeat }: { readonly now: number; readonly notAfter: number; readonly isBeat: boolean },
+): readonly number[] {
+  const after = isBeat ? now : latestCommit(notAfter);
+  const due = wakeInstants.filter((at) => at > after).map((at) => (isBeat ? at : dueFor(at, now)));
+  return [motionMinute(now), ...due];
+}
+
+// ---- Due instants ----
+
+/**
+ * The motion minute: the first whole minute that is at least 60 s ahead. A run in motion is due then. Its turns, many in
+ * a minute, leave `due_at` unchanged, so no index is written (HOT). And the scheduler never looks at a run whose turn
+ * was only just dispatched.
+ */
+export function motionMinute(now: number): number {
+  return Math.ceil(now / minuteMs + 1) * minuteMs;
+}
+
+/**
+ * The distance from which a due instant need not be exact. A look that comes a little early dispatches what it finds for
+ * the wake instant itself.
  */
 const farMs = 2 * minuteMs;
 
 /**
- * The instant at which the scheduler looks because of a deadline, in epoch milliseconds. It is early, never late. For a
- * far deadline it is the whole minute below, so that many deadlines share one look.
+ * The due instant that serves a wake instant. It is early, never late. For a far wake instant it is the whole minute
+ * below, so that many runs share one look.
  */
-export function lookFor(deadlineMs: number, nowMs: number): number {
-  return deadlineMs - nowMs > farMs ? Math.floor(deadlineMs / minuteMs) * minuteMs : deadlineMs;
+export function dueFor(wakeAt: number, now: number): number {
+  return wakeAt - now > farMs ? Math.floor(wakeAt / minuteMs) * minuteMs : wakeAt;
 }
 
 /**
- * The same for a run's timeout. Few runs live until their timeout, so it must cost next to nothing. The looks come
- * closer and closer to the timeout (some five looks for 30 days). Each look is at a whole multiple of about an eighth
- * of the distance, so that runs with different timeouts share looks.
+ * The due instant that serves a run's timeout. Few runs live until their timeout, so it must cost next to nothing. The
+ * looks come closer and closer to the timeout (some five looks for 30 days). Each look is at a whole multiple of about
+ * an eighth of the distance, so that runs with different timeouts share looks.
  */
-export function lookForTimeout(timeoutMs: number, nowMs: number): number {
-  const distanceMs = timeoutMs - nowMs;
-  if (distanceMs <= farMs) return timeoutMs;
+export function dueForTimeout(timeoutAt: number, now: number): number {
+  const distanceMs = timeoutAt - now;
+  if (distanceMs <= farMs) return timeoutAt;
   const gridMs = minuteMs * 2 ** Math.max(0, Math.floor(Math.log2(distanceMs / 8 / minuteMs)));
-  return Math.floor(timeoutMs / gridMs) * gridMs;
+  return Math.floor(timeoutAt / gridMs) * gridMs;
 }
+
+// ---- Short waits: dispatches for later ----
+
+/** The longest wait that is a delayed dispatch too, beside the alarm. */
+export const shortWaitMs = 2 * minuteMs;
+
+/**
+ * How far ahead a tick looks for the short waits of a process that may be dead. A run in motion is due within this: the
+ * motion minute is at most two minutes ahead, and the call that stores it takes effect within a minute.
+ */
+export const lookAheadMs = 3 * minuteMs;
+
+/** How much later than its instant a dispatch of such a look comes. Timers may fire a little early. */
+const timerSlackMs = 20;
+
+/** The delay of a dispatch that must not come before its instant. A claim that finds a lease still alive is refused. */
+export function delayUntil(at: number, now: number): number {
+  return at <= now ? 0 : at - now + timerSlackMs;
+}
+
+// ---- Backing off ----
+
+/** The longest pause between two looks at a turn that was dispatched and that nobody has claimed. */
+export const longestBackoffMs = 6 * 60 * minuteMs;
+
+/**
+ * How long after a dispatch the scheduler looks again, if the turn was dispatched so often before and never claimed. A
+ * turn that nobody can carry out must not keep the database awake.
+ */
+export function backoffMs(dispatches: number): number {
+  return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);
+}
+
+/** The number of dispatches from which a turn is reported as unclaimed. So many take some minutes. */
+export const unclaimedDispatches = 3;
+
+// ---- Ticks ----
+
+/** How long a tick may take for one page. After that it has failed. */
+export const tickMs = 60_000;
+
+/** How long after a tick that failed, or that left something, an alarm stands for the next one. */
+export const nextTickMs = 60_000;
+
+/**
+ * How near an alarm must be to count as rung. A tick arms such an instant anew, since the clock of the host that rings
+ * may be ahead.
+ */
+export const aboutToRingMs = 60_000;
+
+/** How long the scheduler waits after the database takes results again. In this time every lease is renewed. */
+export const settleMs = 3_000;
+
+/** The pause between two sweeps: ticks that nobody armed, in case an alarm was lost. */
+export const sweepMs = 6 * 60 * minuteMs;
+
+// ---- Alarms: when each kind of them rings ----
+
+/**
+ * Two clocks part by up to 100 millionths. An alarm that rings before the database's clock is there finds nothing due.
+ * So a timer rings later by as much, within the two minutes that it may be late.
+ */
+const drift = 1e-4;
+const longestDriftMs = 110_000;
+
+/** How long a timer waits for an instant that is `inMs` ahead. */
+export function timerMs(inMs: number): number {
+  return inMs + Math.min(inMs * drift, longestDriftMs);
+}
+
+/**
+ * How long after its minute a copy rings, in another process. If the first process is alive, it has moved on by then
+ * what was due, and the copy finds nothing.
+ */
+const copySlackMs = 5_000;
+
+/** The instant at which the copy of an alarm rings in another process. One copy serves all instants of a minute. */
+export function copyOfAlarm(at: number): number {
+  return Math.ceil(at / minuteMs) * minuteMs + copySlackMs;
+}
+
+/**
+ * How long after its beginning a minute of a Durable Object rings. The hosts' clocks and the database's differ by a
+ * little, and news of the time travels. So what is due when a minute begins seems to be due a little later, and that
+ * minute's tick has to find it.
+ */
+export const minuteSlackMs = 2_000;
+
+/** The number of the minute that rings for an instant: at the instant, or less than a minute after it. By the host's clock. */
+export function minuteOf(at: number): number {
+  return Math.ceil((at - minuteSlackMs) / minuteMs);
+}
+
+/** The instant at which a minute rings. By the host's clock. */
+export function minuteRingsAt(minute: number): number {
+  return minute * minuteMs + minuteSlackMs;
+}
+
+/**
+ * How long after its ring the tick of a minute may go on before somebody else ticks too. The cron trigger of the next
+ * whole minute then sees that an alarm was dropped. That is at most two minutes after the instants of the minute.
+ */
+export const overdueMs = 45_000;

@@ -1,6 +1,7 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
+import { nextTickMs, settleMs, tickMs } from "../core/waking.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { hostClock } from "../postgres/host-clock.ts";
 import { carryOut } from "./carry-out-turns.ts";
@@ -16,9 +17,6 @@ import { WarmRuns } from "./replay/warm-runs.ts";
 import { type TickAnswer, type TickOptions, tick } from "./scheduler/tick.ts";
 import { TimeLimit } from "./scheduler/time-limit.ts";
 import { Bodies } from "./turn/bodies.ts";
-
-/** How long a tick may take for one page. After that it has failed. */
-const tickMs = 60_000;
 
 /** How long a process that ends tries to give back its leases. */
 const giveBackMs = 5_000;
@@ -120,12 +118,12 @@ export class Engine {
     const { gate } = this.#context;
     while (!gate.isOpen) {
       await gate.pass();
-      if (!abortSignal.aborted) await pause(host, defaults.settleMs);
+      if (!abortSignal.aborted) await pause(host, settleMs);
     }
     try {
       return await tick(this.#context, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
     } catch (error) {
-      if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + 60_000]);
+      if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
       throw error;
     }
   }

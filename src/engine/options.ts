@@ -117,10 +117,6 @@ export const defaults = {
   maxClaims: 50,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,
-  /** How long the scheduler waits after the database takes results again. In this time every lease is renewed. */
-  settleMs: 3_000,
-  /** A wait shorter than this is a delayed dispatch too, beside the alarm. */
-  shortWaitMs: 120_000,
 } as const;
 
 /** @throws LayoverError `invalid_duration` */

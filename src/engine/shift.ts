@@ -177,10 +177,10 @@ export class Shift {
   }
 
   /** Hands in a finish, unless its lease was given back: then another process may have the turn. */
-  finish(lease: Lease, finish: Finish, deadlines: readonly number[]): ReturnType<Finishes["send"]> {
+  finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
     lease.isFinishSent = true;
-    return this.#finishes.send(finish, deadlines, (taken, answer) => this.#tellOf(lease, taken, answer));
+    return this.#finishes.send(finish, wakeInstants, (taken, answer) => this.#tellOf(lease, taken, answer));
   }
 
   #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {

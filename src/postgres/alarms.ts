@@ -5,14 +5,8 @@
 import { LayoverError } from "../core/errors.ts";
 import type { Alarm, HostClock } from "../core/ports.ts";
 import { within } from "../core/waits.ts";
-import { lookFor, motionMinute } from "../core/waking.ts";
+import { armMs, instantsToArm } from "../core/waking.ts";
 import type { DatabaseClock } from "./database-clock.ts";
-
-/** The longest time that we expect between a call's limit and its COMMIT. */
-const commitMs = 30_000;
-
-/** How long arming may take. A Durable Object that hangs is tried several times within it (see alarm-shards.ts). */
-const armMs = 30_000;
 
 interface Standing {
   /** When it rings, by the host's monotonic clock, since the database's clock may be set meanwhile. */
@@ -43,16 +37,9 @@ export class Alarms {
     this.#host = host;
   }
 
-  /**
-   * Arms what a call that takes effect by `notAfter` may rely on, and answers those instants. They are the motion
-   * minute, and the looks for deadlines that cannot ring before the call commits. A beat that rings too early is
-   * followed by another one, so with a beat every deadline to come counts.
-   */
-  armFor(notAfter: number, deadlines: readonly number[]): Promise<readonly number[]> {
-    const now = this.#clock.now();
-    const earliest = this.isBeat ? now : notAfter + commitMs;
-    const looks = deadlines.filter((at) => at > earliest).map((at) => (this.isBeat ? at : lookFor(at, now)));
-    return this.arm([motionMinute(now), ...looks]);
+  /** Arms what a call that takes effect by `notAfter` may rely on, and answers those instants. */
+  armFor(notAfter: number, wakeInstants: readonly number[]): Promise<readonly number[]> {
+    return this.arm(instantsToArm(wakeInstants, { now: this.#clock.now(), notAfter, isBeat: this.isBeat }));
   }
 
   /**

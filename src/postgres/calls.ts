@@ -7,6 +7,7 @@
  */
 import { type Alarm, type HostClock, type Query, QueryError } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
+import { callMs, latestCommit } from "../core/waking.ts";
 import { Alarms } from "./alarms.ts";
 import { consequenceOf } from "./consequence.ts";
 import { DatabaseClock } from "./database-clock.ts";
@@ -15,8 +16,6 @@ import { checkFit, type KnownSchema, otherFunctions } from "./schema-fit.ts";
 import type * as wire from "./wire.ts";
 import type * as verbs from "./wire-verbs.ts";
 
-/** How long a call may take until it takes effect. Alarms that serve it ring at least 30 s after that. */
-const callMs = 20_000;
 const tooLate = "LO002";
 /** The SQLSTATE of a call that relies on a process which is not listed any more. */
 const rearm = "LO011";
@@ -102,7 +101,7 @@ export class Calls {
     call: verbs.StartCall & { readonly commitWithinMs: number },
   ): Promise<verbs.StartAnswer> {
     const now = await this.now();
-    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), now + call.commitWithinMs + 30_000);
+    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
     const armed = await this.alarms.arm([readyAt]);
     const parameter = JSON.stringify({ ...this.#common, ...call, endpoint: this.endpoint, armed });
     return answerOf<verbs.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
@@ -117,14 +116,14 @@ export class Calls {
     return this.#call("read_page", call);
   }
 
-  /** `deadlines`: instants at which the scheduler may have to look at one of these runs. */
+  /** `wakeInstants`: instants for which the scheduler may have to look at one of these runs. */
   finishTurns(
     turns: readonly (Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">)[],
-    deadlines: readonly number[],
+    wakeInstants: readonly number[],
     claim?: Omit<wire.ClaimCall, "turns">,
   ): Promise<{ readonly now: number; readonly turns: readonly wire.FinishAnswer[] }> {
     return this.#armed(
-      () => deadlines,
+      () => wakeInstants,
       ({ armed, notAfter }) =>
         this.#send(
           "finish_turns",
@@ -251,20 +250,20 @@ export class Calls {
     });
   }
 
-  #armedCall<Answer>(name: string, call: object, deadlines: (now: number) => readonly number[]): Promise<Answer> {
-    return this.#armed(deadlines, (terms) =>
+  #armedCall<Answer>(name: string, call: object, wakeInstants: (now: number) => readonly number[]): Promise<Answer> {
+    return this.#armed(wakeInstants, (terms) =>
       this.#send(name, { ...call, ...terms, ...this.#rings(terms.armed) }, terms.notAfter),
     );
   }
 
   #armed<Answer>(
-    deadlines: (now: number) => readonly number[],
+    wakeInstants: (now: number) => readonly number[],
     send: (terms: { readonly armed: readonly number[]; readonly notAfter: number }) => Promise<Answer>,
   ): Promise<Answer> {
     return this.#again(async () => {
       const now = await this.now();
       const notAfter = now + callMs;
-      return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });
+      return send({ armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });
     });
   }
 

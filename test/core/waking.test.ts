@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lookFor, lookForTimeout, motionMinute } from "../../src/core/waking.ts";
+import { dueFor, dueForTimeout, motionMinute } from "../../src/core/waking.ts";
 
 const minute = 60_000;
 const instant = fc.integer({ min: 0, max: Date.UTC(2_200, 0, 1) });
@@ -49,7 +49,7 @@ describe("a look for a deadline", () => {
   it("comes at the deadline, where that is within two minutes", () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: 0, max: 2 * minute }), (now, ms) => {
-        expect([lookFor(now + ms, now), lookForTimeout(now + ms, now)]).toEqual([now + ms, now + ms]);
+        expect([dueFor(now + ms, now), dueForTimeout(now + ms, now)]).toEqual([now + ms, now + ms]);
       }),
     );
   });
@@ -58,7 +58,7 @@ describe("a look for a deadline", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
-        const at = lookFor(now + ms, now);
+        const at = dueFor(now + ms, now);
         expect(at % minute).toBe(0);
         expect(now + ms - at).toBeGreaterThanOrEqual(0);
         expect(now + ms - at).toBeLessThan(minute);
@@ -70,7 +70,7 @@ describe("a look for a deadline", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
-        const at = lookForTimeout(now + ms, now);
+        const at = dueForTimeout(now + ms, now);
         expect(at % minute).toBe(0);
         expect(now + ms - at).toBeGreaterThanOrEqual(0);
         expect(now + ms - at).toBeLessThan(Math.max(minute, ms / 8));
@@ -82,14 +82,14 @@ describe("a look for a deadline", () => {
     const began = Date.UTC(2_026, 0, 1, 12, 34, 56, 789);
     const timeout = began + 30 * 24 * 60 * minute;
     const looks: number[] = [];
-    for (let now = began; now < timeout; now = looks.at(-1) ?? timeout) looks.push(lookForTimeout(timeout, now));
+    for (let now = began; now < timeout; now = looks.at(-1) ?? timeout) looks.push(dueForTimeout(timeout, now));
     expect(looks.length).toBeLessThanOrEqual(6);
   });
 
   it("is shared by timeouts that differ: those of a whole day come to ten looks", () => {
     const began = Date.UTC(2_026, 0, 1);
     const starts = Array.from({ length: 24 * 60 }, (_, number) => began + number * minute);
-    const looks = new Set(starts.map((now) => lookForTimeout(now + 30 * 24 * 60 * minute, now)));
+    const looks = new Set(starts.map((now) => dueForTimeout(now + 30 * 24 * 60 * minute, now)));
     expect(looks.size).toBeLessThanOrEqual(10);
   });
 });

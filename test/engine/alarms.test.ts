@@ -103,18 +103,18 @@ describe("an alarm", () => {
     expect(armed).toEqual([[noon + minute], [noon + minute]]);
   });
 
-  test("for a call is the motion minute, and each deadline that cannot ring before the commit", async () => {
+  test("for a call is the motion minute, and each wake instant for which an alarm cannot ring before the commit", async () => {
     const { alarms, armed } = aProcess();
     const notAfter = noon + 20_000;
-    const deadlines = [noon + 1_000, notAfter + 30_000, notAfter + 30_001];
+    const wakeInstants = [noon + 1_000, notAfter + 30_000, notAfter + 30_001];
     const expected = [noon + minute, notAfter + 30_001];
-    expect(await alarms.armFor(notAfter, deadlines)).toEqual(expected);
+    expect(await alarms.armFor(notAfter, wakeInstants)).toEqual(expected);
     expect(armed).toEqual([expected]);
   });
 
-  test("that is a beat comes again: each deadline to come counts", async () => {
+  test("that is a beat comes again: each wake instant to come counts", async () => {
     const { alarms } = aProcess({ isBeat: true });
-    const deadlines = [noon, noon + 1, noon + 1_000];
-    expect(await alarms.armFor(noon + 20_000, deadlines)).toEqual([noon + minute, noon + 1, noon + 1_000]);
+    const wakeInstants = [noon, noon + 1, noon + 1_000];
+    expect(await alarms.armFor(noon + 20_000, wakeInstants)).toEqual([noon + minute, noon + 1, noon + 1_000]);
   });
 });

@@ -210,7 +210,7 @@ function claimAsUsual(script: Script, index: number): Holder | undefined {
 interface Finish {
   readonly holder: Holder;
   readonly turn: Omit<FinishRun, "armed"> | Omit<FinishBranch, "armed">;
-  readonly deadlines: readonly number[];
+  readonly wakeInstants: readonly number[];
   readonly isSpoilt: boolean;
 }
 
@@ -244,7 +244,7 @@ function send(script: Script, wanted: readonly Finish[], isElsewhere: boolean, i
   const terms = { namespace, environment: deployments.ours.endpoint, carries: carriedBy.all, turns: made.length };
   const armed = armedFor(
     world,
-    made.flatMap((one) => one.deadlines),
+    made.flatMap((one) => one.wakeInstants),
   );
   const turns = made.map(({ turn, isSpoilt }) => ({ isSpoilt, turn: { ...turn, armed } }));
   const p = {

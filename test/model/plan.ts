@@ -2,7 +2,7 @@
  * What is sent when a handler ends its turn, or the body of a branch: any that could exist, so long as it goes by what its
  * claim told it.
  */
-import { lookForTimeout } from "../../src/core/waking.ts";
+import { dueForTimeout } from "../../src/core/waking.ts";
 import type { FinishBranch, FinishRun, NewRecord } from "../../src/postgres/wire.ts";
 import { type CarriedOut, Handler } from "./handler.ts";
 import { findRun, freshToken } from "./rules.ts";
@@ -12,7 +12,7 @@ import { type BranchHolder, type Place, type Run, type RunHolder, soonMs, type W
 export interface Plan<Turn> {
   readonly turn: Turn;
   /** Instants at which the scheduler may have to look. */
-  readonly deadlines: readonly number[];
+  readonly wakeInstants: readonly number[];
 }
 
 export function planBranch(world: World, holder: BranchHolder, item: FinishItem): Plan<Omit<FinishBranch, "armed">> {
@@ -22,14 +22,14 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   const number = holder.attempts + 1;
   if (item.next === "block") {
     const blocked = "the code asks for something else";
-    return { turn: { ...finish, blocked, ...refuserIn(item) }, deadlines: [] };
+    return { turn: { ...finish, blocked, ...refuserIn(item) }, wakeInstants: [] };
   }
-  if (item.next === "set back") return { turn: { ...finish, setback: "it took too long" }, deadlines: [] };
+  if (item.next === "set back") return { turn: { ...finish, setback: "it took too long" }, wakeInstants: [] };
   const attempt = { number, beganAt: now, endedAt: now, error: "no luck" };
   const announces = announcedBy(findRun(world, runId, holder.namespace), item);
   if (item.step.startsWith("retry")) {
     const retryInMs = toRetryMs(item);
-    return { turn: { ...finish, ...announces, attempt: { ...attempt, retryInMs } }, deadlines: [now + retryInMs] };
+    return { turn: { ...finish, ...announces, attempt: { ...attempt, retryInMs } }, wakeInstants: [now + retryInMs] };
   }
   const isFailure = item.step === "failure";
   // Branches end side by side: one may report a time before that of a record ahead of it.
@@ -41,7 +41,7 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
     attempts: number,
   };
   const bytes = record.value.length;
-  return { turn: { ...finish, ...announces, ...(isFailure && { attempt }), record, bytes }, deadlines: [] };
+  return { turn: { ...finish, ...announces, ...(isFailure && { attempt }), record, bytes }, wakeInstants: [] };
 }
 
 /** The place of a callback that the run waits for, or that somebody answered. */
@@ -95,7 +95,7 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const waitsUntil = [...untils, ...retryAt];
   const { timeoutAt } = holder;
   const isTimeoutFirst = timeoutAt !== undefined && timeoutAt <= Math.min(...waitsUntil);
-  return { turn, deadlines: isTimeoutFirst ? [...waitsUntil, lookForTimeout(timeoutAt, world.now)] : waitsUntil };
+  return { turn, wakeInstants: isTimeoutFirst ? [...waitsUntil, dueForTimeout(timeoutAt, world.now)] : waitsUntil };
 }
 
 function bytesOf(records: readonly NewRecord[]): number {

@@ -1,5 +1,5 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
-import { lookFor, motionMinute } from "../../src/core/waking.ts";
+import { dueFor, motionMinute } from "../../src/core/waking.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
 import {
   callMs,
@@ -81,9 +81,9 @@ export function isAnswered(run: Run, row: Row): boolean {
 }
 
 /** What a caller has armed before it calls; so it is certain to ring, whatever becomes of the call. */
-export function armedFor(world: World, deadlines: readonly number[]): readonly number[] {
+export function armedFor(world: World, wakeInstants: readonly number[]): readonly number[] {
   const margin = world.now + callMs + commitMs;
-  const looks = deadlines.filter((at) => at > margin).map((at) => lookFor(at, world.now));
+  const looks = wakeInstants.filter((at) => at > margin).map((at) => dueFor(at, world.now));
   const armed = [...new Set([motionMinute(world.now), ...looks])];
   arm(world, armed);
   return armed;

@@ -16,6 +16,7 @@ interface Ordering {
 
 const calls = "src/postgres/calls.ts";
 const alarms = "src/postgres/alarms.ts";
+const waking = "src/core/waking.ts";
 const tick = "src/engine/scheduler/tick.ts";
 const dueRuns = "src/engine/scheduler/due-runs.ts";
 const invocation = "src/engine/carry-out-turns.ts";
@@ -29,26 +30,26 @@ export const orderings: readonly Ordering[] = [
     name: "a call does not wait until it is armed",
     file: calls,
     why: "A process that dies between its commit and its alarm leaves a run for which nothing rings.",
-    find: "return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
-    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...deadlines(now).filter((at) => at > notAfter + 30_000)];
-      void this.alarms.armFor(notAfter, deadlines(now)).catch(() => {});
+    find: "return send({ armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });",
+    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...wakeInstants(now).filter((at) => at > notAfter + 30_000)];
+      void this.alarms.armFor(notAfter, wakeInstants(now)).catch(() => {});
       return send({ armed, notAfter });`,
   },
   {
     name: "a call arms after its answer",
     file: calls,
     why: "The same, and the commit stands whatever becomes of the alarm.",
-    find: "return send({ armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
-    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...deadlines(now).filter((at) => at > notAfter + 30_000)];
+    find: "return send({ armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });",
+    replace: `const armed = [Math.ceil(now / 60_000 + 1) * 60_000, ...wakeInstants(now).filter((at) => at > notAfter + 30_000)];
       const answer = await send({ armed, notAfter });
-      await this.alarms.armFor(notAfter, deadlines(now));
+      await this.alarms.armFor(notAfter, wakeInstants(now));
       return answer;`,
   },
   {
-    name: "deadlines of a call are not armed",
+    name: "wake instants of a call are not armed",
     file: calls,
     why: "A wait's end would be looked at by the sweep, hours later.",
-    find: "armed: await this.alarms.armFor(notAfter, deadlines(now)), notAfter });",
+    find: "armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });",
     replace: "armed: await this.alarms.armFor(notAfter, []), notAfter });",
   },
   {
@@ -83,29 +84,29 @@ export const orderings: readonly Ordering[] = [
     name: "a start inside a transaction is armed for an instant before its commit",
     file: calls,
     why: "The alarm rings while nobody can see the run yet, and then never again.",
-    find: "now + call.commitWithinMs + 30_000);",
+    find: "latestCommit(now + call.commitWithinMs));",
     replace: "now);",
   },
   {
     name: "an alarm may ring before the commit that it serves",
-    file: alarms,
+    file: waking,
     why: "A commit that takes up to 30 s after the call's limit is then without an alarm.",
-    find: "const earliest = this.isBeat ? now : notAfter + commitMs;",
-    replace: "const earliest = now;",
+    find: "const after = isBeat ? now : latestCommit(notAfter);",
+    replace: "const after = now;",
   },
   {
     name: "the margin ends with the call's limit",
-    file: alarms,
+    file: waking,
     why: "The same: from there to COMMIT it may take 30 s.",
-    find: "const earliest = this.isBeat ? now : notAfter + commitMs;",
-    replace: "const earliest = this.isBeat ? now : notAfter;",
+    find: "return notAfter + commitMs;",
+    replace: "return notAfter;",
   },
   {
     name: "the motion minute is not armed",
-    file: alarms,
+    file: waking,
     why: "A run in motion whose dispatch is lost has nothing that rings for it.",
-    find: "return this.arm([motionMinute(now), ...looks]);",
-    replace: "return this.arm(looks);",
+    find: "return [motionMinute(now), ...due];",
+    replace: "return due;",
   },
   {
     name: "alarms are not waited for",
@@ -133,7 +134,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick that failed arms nothing",
     file: "src/engine/engine.ts",
     why: "The alarm that rang for it is used up: nothing rings for what is due.",
-    find: "if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + 60_000]);",
+    find: "if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + nextTickMs]);",
     replace: "",
   },
   {
@@ -189,7 +190,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick trusts alarms that are about to ring",
     file: tick,
     why: "Another process' clock may run ahead: they may have rung.",
-    find: "    calls.alarms.forgetWithin(60_000);\n",
+    find: "    calls.alarms.forgetWithin(aboutToRingMs);\n",
     replace: "",
   },
   {
@@ -235,23 +236,23 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a tick does not back off",
-    file: dueRuns,
+    file: waking,
     why: "What nobody can carry out keeps the database awake for ever.",
-    find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
-    replace: "return 60_000;",
+    find: "return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);",
+    replace: "return minuteMs;",
   },
   {
     name: "a tick backs off without end",
-    file: dueRuns,
+    file: waking,
     why: "What nobody could carry out for a day would not be tried again for weeks.",
-    find: "return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);",
-    replace: "return 60_000 * 2 ** dispatches;",
+    find: "return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);",
+    replace: "return minuteMs * 2 ** dispatches;",
   },
   {
     name: "a tick forgets the lease of a run that it does not dispatch",
     file: dueRuns,
     why: "A run at work is due at its lease's end; without that nobody finds out that its process died.",
-    find: "...(nextAt === null ? [] : [nextAt === timeoutAt ? lookForTimeout(nextAt, now) : lookFor(nextAt, now)]),",
+    find: "...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now) : dueFor(nextAt, now)]),",
     replace: "",
   },
   {
@@ -279,9 +280,9 @@ export const orderings: readonly Ordering[] = [
     name: "the next turn is dispatched before the finish is answered",
     file: carryOutRun,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "    const answer = await shift.finish(lease, { ...plan, runId: claim.runId,",
+    find: "    const answer = await shift.finish(lease, finish, wakeInstants);",
     replace: `    await shift.onward.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
-    const answer = await shift.finish(lease, { ...plan, runId: claim.runId,`,
+    const answer = await shift.finish(lease, finish, wakeInstants);`,
   },
   {
     name: "a loaded run is kept whose finish was deferred",
@@ -329,7 +330,7 @@ export const orderings: readonly Ordering[] = [
     name: "a short wait is not dispatched",
     file: onward,
     why: "It would last until the motion minute.",
-    find: "if (delayMs <= defaults.shortWaitMs) await this.send([ref], delayMs);",
+    find: "if (delayMs <= shortWaitMs) await this.send([ref], delayMs);",
     replace: "",
   },
   {
@@ -448,22 +449,22 @@ export const orderings: readonly Ordering[] = [
     name: "a plan does not arm the run's timeout",
     file: "src/engine/turn/run-turn.ts",
     why: "Nothing would ring at a timeout.",
-    find: "return [...instants, lookForTimeout(timeoutAt, this.#options.now())];",
+    find: "return [...instants, dueForTimeout(timeoutAt, this.#options.now())];",
     replace: "return instants;",
   },
   {
     name: "a plan does not arm the next attempt",
     file: "src/engine/turn/run-turn.ts",
     why: "A long wait between two attempts has only its alarm.",
-    find: "deadlines: this.#deadlines([this.#options.now() + retryInMs]) });",
-    replace: "deadlines: this.#deadlines([]) });",
+    find: "wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });",
+    replace: "wakeInstants: this.#wakeInstants([]) });",
   },
   {
     name: "a plan does not arm its waits",
     file: "src/engine/turn/run-turn.ts",
     why: "A sleep has only its alarm.",
-    find: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });",
-    replace: "...(demands.length > 0 && { demands }), deadlines: this.#deadlines([]) });",
+    find: "...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants(waits) });",
+    replace: "...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants([]) });",
   },
   {
     name: "a record may be older than the one ahead of it",
@@ -488,10 +489,10 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "the motion minute is the next whole one",
-    file: "src/core/waking.ts",
+    file: waking,
     why: "The scheduler would look at runs whose turn was only just dispatched.",
-    find: "return Math.ceil(nowMs / minuteMs + 1) * minuteMs;",
-    replace: "return Math.ceil(nowMs / minuteMs) * minuteMs;",
+    find: "return Math.ceil(now / minuteMs + 1) * minuteMs;",
+    replace: "return Math.ceil(now / minuteMs) * minuteMs;",
   },
 ];
 

@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
-import { type AlarmLook, Minutes, minuteOf, ringsAt } from "../../src/platform/cloudflare/alarm/minutes.ts";
+import { minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
+import { type AlarmLook, Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
-const beginning = ringsAt(29_000_000) - 30_000;
+const beginning = minuteRingsAt(29_000_000) - 30_000;
 const next = minuteOf(beginning);
 
 let now: number;
@@ -51,20 +52,20 @@ async function look(): Promise<AlarmLook> {
 
 test("an instant's minute rings at or after it, within 62 s", () => {
   for (let ms = 0; ms <= 120_000; ms += 250) {
-    const late = ringsAt(minuteOf(beginning + ms)) - (beginning + ms);
+    const late = minuteRingsAt(minuteOf(beginning + ms)) - (beginning + ms);
     expect(late).toBeGreaterThanOrEqual(0);
     expect(late).toBeLessThan(60_000);
   }
   const wholeMinute = next * 60_000;
-  expect(ringsAt(minuteOf(wholeMinute + 500)) - wholeMinute).toBe(2_000); // which a clock a little behind takes for it
+  expect(minuteRingsAt(minuteOf(wholeMinute + 500)) - wholeMinute).toBe(2_000); // which a clock a little behind takes for it
 });
 
 test("each armed minute rings once, the alarm standing for the earliest", async () => {
   await minutes.answer({ arm: [next + 5] });
   await minutes.answer({ arm: [next + 1, next + 9] });
-  expect(object.alarmAt).toBe(ringsAt(next + 1));
+  expect(object.alarmAt).toBe(minuteRingsAt(next + 1));
   for (let rings = 0; rings < 3; rings += 1) await untilAlarm();
-  expect(rung).toEqual([ringsAt(next + 1), ringsAt(next + 5), ringsAt(next + 9)]);
+  expect(rung).toEqual([minuteRingsAt(next + 1), minuteRingsAt(next + 5), minuteRingsAt(next + 9)]);
   expect([object.alarmAt, object.entries.size]).toEqual([null, 0]);
 });
 
@@ -87,7 +88,7 @@ test.each([-600_000, 600_000])("a sender whose clock is %d ms off gets the minut
 
 test("one whose clock is a little behind is rung for as much too early, and a minute later, as the tick asks", async () => {
   const offMs = -1_900;
-  const meant = ringsAt(next + 1) - offMs;
+  const meant = minuteRingsAt(next + 1) - offMs;
   const arm = async () => void (await minutes.answer({ arm: [minuteOf(meant + offMs)], sentAt: now + offMs }));
   await arm();
   tick = async () => {
@@ -103,9 +104,9 @@ test("one whose clock is a little behind is rung for as much too early, and a mi
 
 test("hundreds of minutes are armed at once, and a ring that comes late ends all that are over", async () => {
   await minutes.answer({ arm: Array.from({ length: 300 }, (_, index) => next + index) });
-  now = ringsAt(next + 280);
+  now = minuteRingsAt(next + 280);
   await untilAlarm();
-  expect([rung.length, object.entries.size, object.alarmAt]).toEqual([1, 19, ringsAt(next + 281)]);
+  expect([rung.length, object.entries.size, object.alarmAt]).toEqual([1, 19, minuteRingsAt(next + 281)]);
 });
 
 test("a minute that has begun to ring is armed as the next one, since its tick may have looked already", async () => {
@@ -115,7 +116,7 @@ test("a minute that has begun to ring is armed as the next one, since its tick m
     return true;
   };
   await untilAlarm();
-  expect(object.alarmAt).toBe(ringsAt(next + 1));
+  expect(object.alarmAt).toBe(minuteRingsAt(next + 1));
   tick = async () => true;
   await untilAlarm();
   expect(rung).toHaveLength(2);
@@ -125,7 +126,7 @@ test("a tick that ran other code than was noted is had again after 30 s, and its
   await minutes.answer({ arm: [next] });
   tick = async () => false;
   for (let fails = 0; fails < 10; fails += 1) await untilAlarm();
-  expect(object.alarmAt).toBe(ringsAt(next) + 10 * 30_000);
+  expect(object.alarmAt).toBe(minuteRingsAt(next) + 10 * 30_000);
   tick = async () => true;
   await untilAlarm();
   expect([rung.length, object.entries.size, object.alarmAt]).toEqual([11, 0, null]);
@@ -138,7 +139,7 @@ test("an object that nobody looks after gives a minute up, once ten minutes of t
   for (let rings = 0; rings < 20; rings += 1) await untilAlarm();
   tick = fails;
   for (let rings = 0; rings < 20; rings += 1) await untilAlarm();
-  expect(object.alarmAt).toBe(ringsAt(next) + 40 * 30_000);
+  expect(object.alarmAt).toBe(minuteRingsAt(next) + 40 * 30_000);
   tick = async () => false;
   await untilAlarm();
   expect([rung.length, object.entries.size, object.alarmAt]).toEqual([41, 0, null]);
@@ -163,7 +164,7 @@ test("a tick that throws, and a storage that fails, are reported, and the alarm 
 test("an object that is evicted amid a tick keeps the minute, and whoever looks sees that it is overdue", async () => {
   await minutes.answer({ arm: [next] });
   tick = () => new Promise(() => {});
-  now = ringsAt(next);
+  now = minuteRingsAt(next);
   object.alarmAt = null;
   void minutes.ring();
   await expect.poll(() => rung).toHaveLength(1);
@@ -176,7 +177,7 @@ test("an object that is evicted amid a tick keeps the minute, and whoever looks 
 
 test("an alarm that is dropped is overdue at the next whole minute, two minutes after its instants at most", async () => {
   await minutes.answer({ arm: [next] });
-  const earliest = ringsAt(next - 1) + 1;
+  const earliest = minuteRingsAt(next - 1) + 1;
   expect(minuteOf(earliest)).toBe(next);
   object.alarmAt = null;
   now = (next + 1) * 60_000;
@@ -187,12 +188,12 @@ test("an alarm that is dropped is overdue at the next whole minute, two minutes 
 test("a minute that somebody else has ticked for is over, and what was armed meanwhile is not", async () => {
   await minutes.answer({ arm: [next, next + 10] });
   object.alarmAt = null;
-  now = ringsAt(next) + 90_000;
+  now = minuteRingsAt(next) + 90_000;
   const { now: through } = await look();
   await minutes.answer({ arm: [next] }); // it counts as the next one to come
   await minutes.answer({ note: { through } });
   expect([...object.entries.keys()]).toHaveLength(2);
-  expect(object.alarmAt).toBe(ringsAt(minuteOf(now + 1)));
+  expect(object.alarmAt).toBe(minuteRingsAt(minuteOf(now + 1)));
   expect(await look()).toMatchObject({ isOverdue: false });
 });
 

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
 import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import { askAlarm } from "../../src/platform/cloudflare/alarm/layover-alarm.ts";
-import { Minutes, minuteOf, ringsAt } from "../../src/platform/cloudflare/alarm/minutes.ts";
+import { Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../src/platform/cloudflare/alarm/watch.ts";
 import { messageOf } from "../../src/platform/log/event-text.ts";
 import { PlayedObject } from "./minute-storage.ts";
@@ -18,7 +19,7 @@ let tick: () => Promise<{ due: number; isWhole: boolean }>;
 let armed: Set<number>;
 
 beforeEach(() => {
-  now = ringsAt(29_000_000) - 30_000;
+  now = minuteRingsAt(29_000_000) - 30_000;
   objects = [new PlayedObject(), new PlayedObject()];
   asked = 0;
   refusals = 0;
@@ -85,7 +86,7 @@ describe("arming", () => {
     await arm(60_000, 61_000);
     await arm(60_000);
     expect(asked).toBe(1);
-    now = ringsAt(minuteOf(now + 60_000)) - 15_001;
+    now = minuteRingsAt(minuteOf(now + 60_000)) - 15_001;
     await arm(10_000);
     expect(asked).toBe(1);
     now += 1;

@@ -21,7 +21,7 @@ type OnAnswer = (finish: Finish, answer: Taken) => void;
 
 interface Waiting {
   readonly finish: Finish;
-  readonly deadlines: readonly number[];
+  readonly wakeInstants: readonly number[];
   readonly onAnswer: OnAnswer;
   readonly resolve: (answer: Taken) => void;
   readonly reject: (error: unknown) => void;
@@ -57,9 +57,9 @@ export class Finishes {
    *
    * @throws the database's refusal, once nobody is to send the finish again
    */
-  async send(finish: Finish, deadlines: readonly number[], onAnswer: OnAnswer): Promise<Taken> {
+  async send(finish: Finish, wakeInstants: readonly number[], onAnswer: OnAnswer): Promise<Taken> {
     const answer = new Promise<Taken>((resolve, reject) => {
-      this.#waiting.push({ finish, deadlines, onAnswer, resolve, reject });
+      this.#waiting.push({ finish, wakeInstants, onAnswer, resolve, reject });
     });
     this.#atWork -= 1;
     this.#consider();
@@ -107,7 +107,7 @@ export class Finishes {
     try {
       const { turns } = await calls.finishTurns(
         sent.map(({ finish }) => finish),
-        sent.flatMap(({ deadlines }) => deadlines),
+        sent.flatMap(({ wakeInstants }) => wakeInstants),
         sent.some(({ finish }) => "claim" in finish) ? claim : undefined,
       );
       return sent.map(({ finish, onAnswer, resolve }, index) => {
@@ -152,13 +152,13 @@ export class Finishes {
  * Makes the lesser finishes to send. A run that goes on from one of them is replayed, because its handler's memory is
  * ahead of the history.
  */
-function lesserOf({ finish, deadlines, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
+function lesserOf({ finish, wakeInstants, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
   return lesserFinishes(finish, reason).map((lesser) => {
     const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;
     const told = (answer: Taken): Taken => {
       if (answer.outcome !== "finished" || !("next" in lesser || isBlocked)) return answer;
       return isBlocked ? { outcome: "superseded" } : { ...answer, outcome: "deferred" };
     };
-    return { finish: lesser, deadlines, onAnswer, resolve: (answer: Taken) => resolve(told(answer)), reject };
+    return { finish: lesser, wakeInstants, onAnswer, resolve: (answer: Taken) => resolve(told(answer)), reject };
   });
 }

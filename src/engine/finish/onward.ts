@@ -1,7 +1,8 @@
 /** Dispatches what follows from a turn: the next turn of its run, and branches that may be claimed. */
 import type { TurnRef } from "../../core/ports.ts";
+import { shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef, FinishAnswer } from "../../postgres/wire.ts";
-import { defaults, type EngineOptions } from "../options.ts";
+import type { EngineOptions } from "../options.ts";
 
 export class Onward {
   readonly #options: Pick<EngineOptions, "calls" | "dispatch">;
@@ -22,7 +23,7 @@ export class Onward {
   /** Dispatches a turn after a short wait. Only the alarm takes care of a long wait. */
   async later(ref: TurnRef, readyAt: number): Promise<void> {
     const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
-    if (delayMs <= defaults.shortWaitMs) await this.send([ref], delayMs);
+    if (delayMs <= shortWaitMs) await this.send([ref], delayMs);
   }
 
   /** Dispatches turns. Never rejects: if a dispatch is lost, the run's alarm still stands. */

@@ -1,13 +1,8 @@
 /** What a tick makes of a run that was listed: what to dispatch, and when to look again. */
 import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
-import { lookFor, lookForTimeout } from "../../core/waking.ts";
+import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef, DueAnswer, DueRun, Move } from "../../postgres/wire.ts";
-import { defaults } from "../options.ts";
-
-/** A run in motion is due within this. */
-export const longestMotionMs = 180_000;
-export const longestBackoffMs = 6 * 3_600_000;
 
 /** A turn to dispatch after so long. */
 export interface Wish {
@@ -39,11 +34,11 @@ export function look(run: DueRun, { now, earliest, isNew, coming }: Terms): Look
     ...branches.map((branch) => branch.dispatches),
   );
   const instants = [
-    ...(nextAt === null ? [] : [nextAt === timeoutAt ? lookForTimeout(nextAt, now) : lookFor(nextAt, now)]),
-    ...(isDispatched ? [lookFor(now + backoffMs(isNew ? 0 : dispatches), now)] : []),
+    ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now) : dueFor(nextAt, now)]),
+    ...(isDispatched ? [dueFor(now + backoffMs(isNew ? 0 : dispatches), now)] : []),
   ];
   const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
-  const isSoon = !isDispatched && nextAt !== null && nextAt - now <= defaults.shortWaitMs && !isUnfinished;
+  const isSoon = !isDispatched && nextAt !== null && nextAt - now <= shortWaitMs && !isUnfinished;
   const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
   return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs: [...ready, ...later] };
 }
@@ -69,22 +64,12 @@ export function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew }: Du
   return !isNew || !(isReady || branches !== null);
 }
 
-/** A timer may fire a little early, and a claim that finds a lease still alive is refused. */
-function delayFor(at: number, now: number): number {
-  return at <= now ? 0 : at - now + 20;
-}
-
 /** What may be claimed soon, to be dispatched for then. A lease that is alive then is renewed, and the claim refused. */
 export function comingOf({ runId, turn, isReady, ownAt, later }: DueRun, now: number): readonly Wish[] {
   const wishes = (later ?? []).map((branch) => ({
     ref: branchRef(runId, branch),
-    delayMs: delayFor(branch.at, now),
+    delayMs: delayUntil(branch.at, now),
   }));
-  const isSoon = !isReady && ownAt != null && ownAt - now <= longestMotionMs;
-  return isSoon ? [...wishes, { ref: { runId, turn }, delayMs: delayFor(ownAt, now) }] : wishes;
-}
-
-/** Only what was dispatched and never claimed is looked at less and less often. */
-function backoffMs(dispatches: number): number {
-  return Math.min(60_000 * 2 ** dispatches, longestBackoffMs);
+  const isSoon = !isReady && ownAt != null && ownAt - now <= lookAheadMs;
+  return isSoon ? [...wishes, { ref: { runId, turn }, delayMs: delayUntil(ownAt, now) }] : wishes;
 }

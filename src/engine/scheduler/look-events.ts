@@ -1,10 +1,8 @@
 /** What a tick sees of runs that nobody carries out. */
 import { placeName } from "../../core/replay/demand.ts";
+import { unclaimedDispatches } from "../../core/waking.ts";
 import type { DueRun } from "../../postgres/wire.ts";
 import type { LayoverEvent } from "../events.ts";
-
-/** The number of dispatches from which a run is reported as unclaimed. So many take some minutes. */
-const unclaimedDispatches = 3;
 
 /**
  * Makes the events of a run that is due. `now`: the database's time. Only the first look at an abandoned turn tells

@@ -4,23 +4,14 @@
  */
 import { groupSizeOf, groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
-import { motionMinute } from "../../core/waking.ts";
+import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 import type { DueCall, Move } from "../../postgres/wire.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";
-import {
-  comingOf,
-  isAhead,
-  type Look,
-  longestBackoffMs,
-  longestMotionMs,
-  look,
-  readyOf,
-  type Wish,
-} from "./due-runs.ts";
+import { comingOf, isAhead, type Look, look, readyOf, type Wish } from "./due-runs.ts";
 import { lookEvents } from "./look-events.ts";
 import { prune } from "./prune.ts";
 import type { TimeLimit } from "./time-limit.ts";
@@ -131,7 +122,7 @@ export async function tick(
   // What it has refused before it is to be asked for again: this process may run other code under the same id.
   if (wishes.isNew === true && named !== undefined) await say("deployed");
   for (;;) {
-    const withinMs = takesOver || looksAhead ? longestMotionMs : 0;
+    const withinMs = takesOver || looksAhead ? lookAheadMs : 0;
     const call: DueCall = {
       environment,
       versions,
@@ -150,7 +141,7 @@ export async function tick(
     if (page.isUnnoted === true) await say("deployed");
     else if (page.isStale === true) await say("seen");
     isNew = page.isNew;
-    calls.alarms.forgetWithin(60_000);
+    calls.alarms.forgetWithin(aboutToRingMs);
     const { nextDueAt } = page;
     if (nextDueAt !== null) await limit.wait(() => calls.alarms.arm([nextDueAt]));
     const soonAt = motionMinute(page.now);

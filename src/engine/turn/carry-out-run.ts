@@ -25,7 +25,7 @@ export async function carryOutRun(
     notePendingRows(loaded, claimed);
     loaded.handedPosition = claimed.handedPosition;
     loaded.bytes = Math.max(loaded.bytes, claimed.historyBytes);
-    const { deadlines, ...plan } = await new RunTurn({
+    const { wakeInstants, ...plan } = await new RunTurn({
       loaded,
       claimed,
       patience: shift.patience,
@@ -35,7 +35,8 @@ export async function carryOutRun(
     }).plan();
     const again = plan.next === "ready" && shift.maySpend(steps) ? shift.nextClaim(loaded, claim, plan) : undefined;
     const more = plan.next === "blocked" ? shift.refuser : again !== undefined && { claim: again };
-    const answer = await shift.finish(lease, { ...plan, runId: claim.runId, token: claim.token, ...more }, deadlines);
+    const finish = { ...plan, runId: claim.runId, token: claim.token, ...more };
+    const answer = await shift.finish(lease, finish, wakeInstants);
     if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
     if (
       answer.outcome === "finished" &&

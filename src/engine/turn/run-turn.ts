@@ -7,7 +7,7 @@ import { encode } from "../../core/codec/codec.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
-import { lookForTimeout } from "../../core/waking.ts";
+import { dueForTimeout } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
 import type { Mistake } from "../options.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
@@ -22,7 +22,7 @@ const none: ReadonlySet<string> = new Set();
 /** What a finish says, but for who says it. */
 export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
   /** Instants at which the scheduler may have to look. */
-  readonly deadlines: readonly number[];
+  readonly wakeInstants: readonly number[];
 }
 
 export interface RunTurnOptions {
@@ -98,7 +98,7 @@ export class RunTurn {
       this.#isStepDone = true;
       const retryInMs = await this.#carryOut(step);
       if (retryInMs !== undefined)
-        return this.#end("parked", { deadlines: this.#deadlines([this.#options.now() + retryInMs]) });
+        return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });
     }
   }
 
@@ -218,7 +218,7 @@ export class RunTurn {
     const { execution, rows } = this.#loaded;
     const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
     const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
-    return this.#end("parked", { ...(demands.length > 0 && { demands }), deadlines: this.#deadlines(waits) });
+    return this.#end("parked", { ...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants(waits) });
   }
 
   /**
@@ -232,11 +232,11 @@ export class RunTurn {
     return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
   }
 
-  /** The run's timeout is one only where nothing else has the run looked at before. */
-  #deadlines(instants: readonly number[]): readonly number[] {
+  /** Adds the run's timeout to the instants for which the run must be looked at, if none of them comes earlier. */
+  #wakeInstants(instants: readonly number[]): readonly number[] {
     const { timeoutAt = null } = this.#claimed;
     if (timeoutAt === null || timeoutAt > Math.min(...instants)) return instants;
-    return [...instants, lookForTimeout(timeoutAt, this.#options.now())];
+    return [...instants, dueForTimeout(timeoutAt, this.#options.now())];
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
@@ -245,7 +245,7 @@ export class RunTurn {
       position: this.#claimed.position,
       next,
       bytes: this.#bytes,
-      deadlines: [],
+      wakeInstants: [],
       ...(this.#records.length > 0 && { records: this.#records }),
       ...(this.#attempt !== undefined && { attempt: this.#attempt }),
       ...(released.length > 0 && { released }),

@@ -2,6 +2,7 @@
 import { toMilliseconds } from "../../core/duration.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { checkNamespace } from "../../core/names.ts";
+import { sweepMs as defaultSweepMs } from "../../core/waking.ts";
 import { type Report, reportTo, type Tell } from "../../engine/events.ts";
 import { checkLeaseMs, type EngineOptions } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
@@ -53,7 +54,7 @@ export function deployedOf<Env extends object>(options: CloudflareOptions<Env>):
   const report = reportTo(tell);
   const { versions } = new Registry(options.workflows);
   const namespace = checkNamespace(options.namespace ?? "default");
-  const { sweep = "6 hours" } = options;
+  const { sweep = defaultSweepMs } = options;
   const sweepMs = sweep === false ? undefined : toMilliseconds(sweep, { field: "sweep" });
   checkShards(options.alarmShards ?? 1);
   checkLeaseMs(options.leaseMs);

@@ -4,6 +4,7 @@
  */
 import { Client } from "../../client/over-postgres/client.ts";
 import type { TurnRef } from "../../core/ports.ts";
+import { nextTickMs } from "../../core/waking.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
@@ -70,7 +71,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
     const answer = await dispatcher.together(ticking);
     end.noteTick(answer);
     // There may be more than one tick dispatches: an alarm is to ring for the rest.
-    if (limits !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + 60_000]);
+    if (limits !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
     return answer;
   };
   const client = new Client({

@@ -2,6 +2,8 @@
  * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried again
  * where its handler is cut off or throws, and then dropped; its storage fails now and then.
  */
+
+import { minuteRingsAt } from "../../../src/core/waking.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import {
   type AlarmLook,
@@ -9,7 +11,6 @@ import {
   type Code,
   carriesAllOf,
   Minutes,
-  ringsAt,
 } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "../../platform/minute-storage.ts";
 import type { Ground } from "./outside.ts";
@@ -52,7 +53,7 @@ export class AlarmObject {
   get minutes(): readonly number[] {
     return [...this.#storage.entries.keys()]
       .filter((key) => key.startsWith("minute/"))
-      .map((key) => ringsAt(Number(key.slice("minute/".length))) - this.#offMs);
+      .map((key) => minuteRingsAt(Number(key.slice("minute/".length))) - this.#offMs);
   }
 
   /** Whether the first tick of a deployment was noted. */

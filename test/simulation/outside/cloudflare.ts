@@ -5,9 +5,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
 import { within } from "../../../src/core/waits.ts";
+import { minuteRingsAt } from "../../../src/core/waking.ts";
 import { lookAgain } from "../../../src/engine/scheduler/tick.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
-import { type AlarmMessage, ringsAt } from "../../../src/platform/cloudflare/alarm/minutes.ts";
+import { type AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
 import { deliver } from "../../../src/platform/cloudflare/queue/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
@@ -292,7 +293,7 @@ export class Cloudflare implements Outside {
 function describeMessage(message: AlarmMessage): string {
   if ("arm" in message)
     return `minutes ${message.arm
-      .map((minute) => ringsAt(minute))
+      .map((minute) => minuteRingsAt(minute))
       .map(timeInWords)
       .join(", ")}`;
   return "note" in message ? "a note" : "a look";

@@ -5,8 +5,9 @@
  * a minute about once. It forgets a minute somewhat before it rings: the object's clock may run ahead.
  */
 import type { Alarm, HostClock } from "../../../core/ports.ts";
+import { minuteOf, minuteRingsAt } from "../../../core/waking.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
-import { type AlarmLook, type AlarmMessage, type AlarmNote, minuteOf, ringsAt } from "./minutes.ts";
+import type { AlarmLook, AlarmMessage, AlarmNote } from "./minutes.ts";
 
 export interface AlarmShardsOptions {
   readonly ask: (shard: number, message: AlarmMessage) => Promise<AlarmLook | null>;
@@ -40,7 +41,7 @@ export class AlarmShards {
   readonly alarm: Alarm = async (instants) => {
     const { armed, shards } = this.#options;
     const now = this.#now();
-    for (const minute of armed) if (ringsAt(minute) <= now + aheadMs) armed.delete(minute);
+    for (const minute of armed) if (minuteRingsAt(minute) <= now + aheadMs) armed.delete(minute);
     if (armed.size > mostRemembered) armed.clear();
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
     const missing = [...minutes].filter((minute) => !armed.has(minute));

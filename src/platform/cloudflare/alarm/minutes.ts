@@ -8,6 +8,7 @@
  * The runtime tries an alarm whose handler throws six times more and then drops it, so {@link Minutes.ring} sets
  * another one instead. Should it be dropped nevertheless, whoever looks each minute sees what is overdue.
  */
+import { latestRingMs, minuteMs, minuteOf, minuteRingsAt, minuteSlackMs, overdueMs } from "../../../core/waking.ts";
 
 /** The storage of a SQLite-backed Durable Object, as much of it as is used. */
 export interface MinuteStorage {
@@ -72,22 +73,8 @@ export interface MinutesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const minuteMs = 60_000;
-
-/**
- * A minute rings so much after it began. The hosts' clocks and the database's differ by a little and news of the time
- * travels, so what is due when a minute begins seems to be due a little later; it is to be found by that minute's tick.
- */
-const slackMs = 2_000;
-
 /** How long after a failed tick the next one follows. */
 const againMs = 30_000;
-
-/**
- * A tick may take this long before somebody else does it, too. So the cron trigger of the next whole minute sees that an
- * alarm was dropped, at most two minutes after the instants that its minute stands for.
- */
-const overdueMs = 45_000;
 
 /**
  * By then whoever looks each minute has come. Where nobody does (the object is one of fewer since), a tick that ended well
@@ -95,24 +82,11 @@ const overdueMs = 45_000;
  */
 const abandonedMs = 10 * minuteMs;
 
-/** How far ahead whoever sweeps has nothing to expect: an instant's minute rings at most two minutes after it. */
-const quietMs = 120_000;
-
 /** The most deployments that share the traffic at a time. */
 const mostLive = 2;
 
 /** That one call of the storage takes. */
 const mostKeys = 128;
-
-/** The minute that rings at or after an instant, in epoch milliseconds of the host's clock; within 62 s of it. */
-export function minuteOf(at: number): number {
-  return Math.ceil((at - slackMs) / minuteMs);
-}
-
-/** When a minute rings. */
-export function ringsAt(minute: number): number {
-  return minute * minuteMs + slackMs;
-}
 
 export class Minutes {
   readonly #options: MinutesOptions;
@@ -149,7 +123,7 @@ export class Minutes {
    */
   #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
     const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
-    return Math.abs(offMs) <= slackMs ? arm : arm.map((minute) => minuteOf(ringsAt(minute) + offMs));
+    return Math.abs(offMs) <= minuteSlackMs ? arm : arm.map((minute) => minuteOf(minuteRingsAt(minute) + offMs));
   }
 
   /**
@@ -165,7 +139,7 @@ export class Minutes {
       const missing = keys.filter((key) => !known.has(key));
       if (missing.length > 0) await storage.put(Object.fromEntries(missing.map((key) => [key, 1])));
     }
-    if (wanted.length > 0) await this.#setAlarm(ringsAt(Math.min(...wanted)));
+    if (wanted.length > 0) await this.#setAlarm(minuteRingsAt(Math.min(...wanted)));
   }
 
   async #look(): Promise<AlarmLook> {
@@ -176,7 +150,7 @@ export class Minutes {
     return {
       now,
       isOverdue: first + overdueMs <= now,
-      isQuiet: first > now + quietMs,
+      isQuiet: first > now + latestRingMs,
       live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
     };
@@ -209,12 +183,12 @@ export class Minutes {
   /** When the earliest minute rings, or should have. */
   async #first(): Promise<number | undefined> {
     const [key] = (await this.#options.storage.list({ prefix, limit: 1 })).keys();
-    return key === undefined ? undefined : ringsAt(Number(key.slice(prefix.length)));
+    return key === undefined ? undefined : minuteRingsAt(Number(key.slice(prefix.length)));
   }
 
   /** The keys of what rings by this instant. */
   async #through(at: number): Promise<string[]> {
-    const after = Math.floor((at - slackMs) / minuteMs) + 1;
+    const after = Math.floor((at - minuteSlackMs) / minuteMs) + 1;
     return [...(await this.#options.storage.list({ prefix, end: keyOf(after) })).keys()];
   }
 

@@ -4,6 +4,7 @@
  * the database all work waits for a tick.
  */
 import { QueryError } from "../../../core/ports.ts";
+import { sweepMs } from "../../../core/waking.ts";
 import { type Report, reportTo, type Tell } from "../../../engine/events.ts";
 import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
 
@@ -24,7 +25,6 @@ export interface TickerOptions {
   readonly random?: (() => number) | undefined;
 }
 
-const sweepMs = 6 * 3_600_000;
 /** The pause after one failure. */
 const firstPauseMs = 1_000;
 /**

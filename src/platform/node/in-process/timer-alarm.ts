@@ -1,14 +1,8 @@
 /** Alarms as timers of this process. They are gone with it: a process that begins ticks once, which arms them anew. */
+import { timerMs } from "../../../core/waking.ts";
 
 /** `setTimeout` fires at once beyond 2^31 - 1 ms, so long waits go in days. */
 const longestTimerMs = 86_400_000;
-
-/**
- * Two clocks part by up to 100 millionths, and an alarm that rings before the database's clock is there finds nothing
- * due. So it rings later by as much, within the two minutes that it may be late.
- */
-const drift = 1e-4;
-const latestMs = 110_000;
 
 export class TimerAlarm {
   readonly #ring: () => void;
@@ -27,7 +21,7 @@ export class TimerAlarm {
     if (this.#isClosed) return;
     for (const { at, inMs } of instants) {
       clearTimeout(this.#timers.get(at));
-      this.#set(at, performance.now() + inMs + Math.min(inMs * drift, latestMs));
+      this.#set(at, performance.now() + timerMs(inMs));
     }
   };
 

@@ -2,6 +2,7 @@
  * The instants at which another process rings as well, in case this one is dead by then. Some were armed by this
  * process itself, some by others who have this process ring for them.
  */
+import { copyOfAlarm } from "../../../core/waking.ts";
 import type { Instant } from "../../../http/arm.ts";
 
 export interface Copy {
@@ -14,20 +15,12 @@ export interface Copy {
   placing: Promise<void> | undefined;
 }
 
-const minuteMs = 60_000;
-
-/**
- * How long after the minute the other process rings. If the first one is alive, it has moved on what was due by then,
- * and the other one finds nothing.
- */
-const lateMs = 5_000;
-
 /** The largest difference at which two distances count as the same. */
 const sameMs = 1_000;
 
 /** Makes the copy of an instant, at the end of its minute. So one copy serves many runs. */
 export function copyOf({ at, inMs }: Instant): Instant {
-  const copyAt = Math.ceil(at / minuteMs) * minuteMs + lateMs;
+  const copyAt = copyOfAlarm(at);
   return { at: copyAt, inMs: inMs + copyAt - at };
 }
 
