@@ -1,7 +1,7 @@
 /** A connection to the database that DATABASE_URL names, for the length of one command. */
 import type { Client, ClientConfig } from "pg";
 import { type Query, QueryError } from "../core/ports.ts";
-import { Calls } from "../postgres/calls.ts";
+import { type Calls, makeCalls } from "../postgres/calls.ts";
 import { decode } from "../postgres/endpoint.ts";
 import { pg } from "../postgres/pg.ts";
 import { connectFailure } from "./connect-failure.ts";
@@ -33,7 +33,7 @@ export async function withDatabase<Result>(
   try {
     const query = pg(client, { prepare: false, ...(endpoint !== undefined && { endpoint }) });
     // It only reads and writes what concerns no run under way, so it arms nothing.
-    const calls = new Calls({ query, namespace, alarm: async () => {} });
+    const calls = makeCalls({ query, namespace, alarm: async () => {} });
     return await work({ client, query, calls });
   } catch (error) {
     throw error instanceof QueryError ? queryFailure(error, url) : error;

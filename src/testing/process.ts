@@ -8,7 +8,7 @@ import type { Workflow } from "../core/contract/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/options.ts";
-import { Calls } from "../postgres/calls.ts";
+import { type Calls, makeCalls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
 import type { StubUse } from "./stub-use.ts";
 import { type Body, withStubs } from "./stubs.ts";
@@ -72,7 +72,7 @@ export class Process {
       this.#deliveries.push(...turns.map((turn) => ({ turn, at })));
     };
     const { alarm, dispatch, timers: host } = this;
-    this.calls = new Calls({ query: Object.assign(query, { endpoint: database.endpoint }), namespace, alarm, host });
+    this.calls = makeCalls({ query: Object.assign(query, { endpoint: database.endpoint }), namespace, alarm, host });
     this.#engine = new Engine({
       calls: this.calls,
       dispatch,

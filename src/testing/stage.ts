@@ -9,7 +9,7 @@ import type { Query } from "../core/ports.ts";
 import type { LogEntry } from "../engine/options.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Secrets } from "../http/secrets.ts";
-import { Calls } from "../postgres/calls.ts";
+import { makeCalls } from "../postgres/calls.ts";
 import { openTestDatabase, type TestDatabase } from "./database.ts";
 import { TestKitError } from "./kit-error.ts";
 import { Process } from "./process.ts";
@@ -227,7 +227,7 @@ export class Stage {
         this.#asked -= 1;
       }
     };
-    const calls = new Calls({
+    const calls = makeCalls({
       query: Object.assign(query, { endpoint: this.#database.endpoint }),
       namespace: this.#namespace,
       alarm: async (instants) => (await this.#aliveProcess()).alarm(instants),

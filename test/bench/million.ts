@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
 import { Pool } from "pg";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import type { PostgresVersion } from "../postgres/binaries.ts";
@@ -87,7 +87,7 @@ async function timeAmongAMillion(serverUrl: string): Promise<readonly EntryTime[
 
 async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
   const alarm = async (): Promise<void> => {};
-  const calls = new Calls({ query: pg(pool), namespace: "default", alarm });
+  const calls = makeCalls({ query: pg(pool), namespace: "default", alarm });
   const [environment, endpoint, versions] = ["default", calls.endpoint, { flow: [1] }];
   const terms = { environment, endpoint, versions, leaseMs: 60_000, maxClaims: 50, maxBeginnings: 5 };
   await calls.adoptEnvironment(environment);

@@ -4,7 +4,7 @@ import { encode } from "../../src/core/codec/codec.ts";
 import type { Alarm, Dispatch, HostClock, Query, TurnRef } from "../../src/core/ports.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import type { ClaimedRun, NewDemand } from "../../src/postgres/wire.ts";
 
 export const namespace = "test";
@@ -50,7 +50,7 @@ export function aClient(query: Query, { wrapQuery = (same) => same, ...options }
   const wake = async () => {
     wakes.count += 1;
   };
-  const calls = new Calls({ query: counting, namespace, alarm, host: options.host });
+  const calls = makeCalls({ query: counting, namespace, alarm, host: options.host });
   const openCallback = callbackOpener({ secrets, namespace });
   return {
     client: new Client({ calls, dispatch, wake, openCallback, sealCallback, ...options }),

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase({ perTest: true });
@@ -11,7 +11,7 @@ const turns = [{ runId: "01900000-0000-7000-8000-000000000000", turn: 1 }];
 
 function engineOn(query: Query, errors: unknown[]): Engine {
   return new Engine({
-    calls: new Calls({ query, namespace: "default", alarm: async () => {} }),
+    calls: makeCalls({ query, namespace: "default", alarm: async () => {} }),
     workflows: [],
     dispatch: async () => {},
     onError: (error) => void errors.push(error),

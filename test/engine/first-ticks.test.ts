@@ -5,7 +5,7 @@ import { workflow } from "../../src/core/contract/contract.ts";
 import type { Alarm, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { Deployment } from "../../src/engine/options.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const idle = workflow({ name: "idle", version: 1 }).handler(async () => {});
@@ -17,7 +17,7 @@ describe("a deployment's first tick", () => {
   function anEngine(deployment?: Deployment) {
     const armed: number[] = [];
     const alarm: Alarm = async (instants) => void armed.push(...instants.map(({ inMs }) => inMs));
-    const calls = new Calls({ query: database.query, namespace: "default", alarm, isBeat: true });
+    const calls = makeCalls({ query: database.query, namespace: "default", alarm, isBeat: true });
     const dispatched: string[] = [];
     const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns.map(({ runId }) => runId));
     return { calls, armed, dispatched, engine: new Engine({ calls, dispatch, workflows: [idle], deployment }) };

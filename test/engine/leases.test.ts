@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Gate } from "../../src/engine/claim/gate.ts";
 import { type Lease, Leases } from "../../src/engine/claim/leases.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { Timers } from "./timers.ts";
 
@@ -23,7 +23,7 @@ function aHolder() {
     return [{ answer: { now: time, turns: [{ outcome: await renewal.promise }] } }];
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
-  const calls = new Calls({ query, namespace: "default", alarm: async () => {}, host: timers });
+  const calls = makeCalls({ query, namespace: "default", alarm: async () => {}, host: timers });
   const gate = new Gate();
   const onError = (error: unknown) => void errors.push(error);
   const lost: Lease[] = [];

@@ -20,7 +20,7 @@ import { within } from "../../src/core/waits.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
 import type { TickAnswer, TickOptions } from "../../src/engine/scheduler/tick.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { Timers } from "./timers.ts";
 
 export type Port = "query" | "dispatch" | "alarm";
@@ -130,7 +130,7 @@ export class Process {
       ask: (port, what, outside) => this.#pass(port, what, outside),
       carryOut: (turns) => this.carryOut(turns),
     });
-    this.calls = new Calls({
+    this.calls = makeCalls({
       query: Object.assign(ported, { endpoint: query.endpoint }),
       namespace,
       alarm,

@@ -4,7 +4,7 @@ import type { Workflow } from "layover";
 import { decode } from "../../src/core/codec/codec.ts";
 import { loadRun } from "../../src/engine/replay/loaded-run.ts";
 import { describeEnd } from "../../src/engine/turn/ending.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";
 import { seal } from "./process.ts";
 import type { World } from "./world.ts";
@@ -29,7 +29,7 @@ export async function endings(world: World, workflow: Workflow, runId: string): 
   const [stored] = rows;
   if (stored === undefined) throw new Error(`there is no run ${runId}`);
   const { run, records, epoch, status, value } = stored;
-  const calls = new Calls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
+  const calls = makeCalls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
   const options = { calls, dispatch: async () => {}, workflows: [workflow], sealCallback: seal };
   const loaded = await loadRun(options, workflow, { runId, epoch, handedPosition: Number.POSITIVE_INFINITY, run });
   await loaded.replay(records ?? [], async () => {});

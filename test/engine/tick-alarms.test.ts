@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import { type Dispatch, type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
@@ -53,7 +53,7 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], 
   };
   const query: Query = Object.assign(answer, { endpoint: "here" });
   const host = { monotonic: () => monotonic, after: () => () => {} };
-  const calls = new Calls({
+  const calls = makeCalls({
     query,
     namespace: "default",
     alarm: async (instants) => {

@@ -8,7 +8,7 @@ import { workflow } from "../../src/core/contract/contract.ts";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { lookAgain } from "../../src/engine/scheduler/tick.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import type { Move } from "../../src/postgres/wire.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -47,7 +47,7 @@ function begin({ isBeat = false } = {}): void {
     statements += 1;
     return database.query(...call);
   };
-  calls = new Calls({
+  calls = makeCalls({
     query: Object.assign(query, { endpoint: database.query.endpoint }),
     namespace: "default",
     alarm: async (instants) => {

@@ -19,7 +19,7 @@ import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
 import type { LogEntry } from "../../src/engine/options.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 import { beginningsIn } from "./beginnings.ts";
@@ -106,7 +106,7 @@ export class World {
     });
     this.#watch = new Watch(database.pool, this.namespace);
     this.#reader = new Client({
-      calls: new Calls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
+      calls: makeCalls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
       dispatch: async () => {},
       wake: async () => {},
     });

@@ -14,7 +14,8 @@ interface Ordering {
   readonly replace: string;
 }
 
-const calls = "src/postgres/calls.ts";
+const calls = "src/postgres/calls/call-sender.ts";
+const clientCalls = "src/postgres/calls/client-calls.ts";
 const alarms = "src/postgres/alarms.ts";
 const waking = "src/core/waking.ts";
 const tick = "src/engine/scheduler/tick.ts";
@@ -82,7 +83,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a start inside a transaction is armed for an instant before its commit",
-    file: calls,
+    file: clientCalls,
     why: "The alarm rings while nobody can see the run yet, and then never again.",
     find: "latestCommit(now + call.commitWithinMs));",
     replace: "now);",

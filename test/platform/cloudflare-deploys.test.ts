@@ -6,7 +6,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import { carriesAllOf, Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../src/platform/cloudflare/alarm/watch.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
@@ -34,7 +34,7 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
       ask: async (shard, message) => (await minutes[shard]?.answer(message)) ?? null,
     });
   const code = (deployment: keyof typeof deployments) => {
-    const calls = new Calls({ query: database.query, namespace: "default", alarm: shards().alarm, host });
+    const calls = makeCalls({ query: database.query, namespace: "default", alarm: shards().alarm, host });
     const dispatch = async (turns: readonly { readonly runId: string }[]) =>
       void dispatched.push(...turns.map(({ runId }) => runId));
     const workflows = deployments[deployment];

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import type { ArmMessage, Peer } from "../../src/http/arm.ts";
 import { Neighbours } from "../../src/platform/node/neighbours/neighbours.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { Timers } from "../engine/timers.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -63,7 +63,7 @@ class Member {
       onError: () => {},
       host: this.timers,
     });
-    this.calls = new Calls({
+    this.calls = makeCalls({
       query: Object.assign(async (...call: Parameters<Query>) => await this.#ask(...call), { endpoint: "db/main" }),
       namespace,
       alarm: this.neighbours.arm,

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { Pool } from "pg";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { QueryError } from "../../src/core/ports.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { aHastyHost } from "../client/a-client.ts";
 import { testDatabase } from "./database.ts";
@@ -164,7 +164,7 @@ describe.each(Object.entries(kinds))("%s", (_, kind) => {
     onTestFinished(() => pool.end());
     const query = pg(pool);
     const pid = async () => Number((await query("select pg_backend_pid() as pid"))[0]?.["pid"]);
-    const calls = new Calls({ query, namespace: "test", alarm: async () => {}, host: aHastyHost() });
+    const calls = makeCalls({ query, namespace: "test", alarm: async () => {}, host: aHastyHost() });
     const arranged = { calls, runId: randomUUID(), token: randomUUID(), pid };
     await calls.startRun({ runId: arranged.runId, workflow: "flow", version: 1, encodedInput: "01" });
     if (kind.isClaimed) await claim(arranged);

@@ -1,6 +1,6 @@
 /** What the doctor is told of a namespace: which runs do not get on, by what keeps them, and whose database this is. */
 import { describe, expect, test } from "vitest";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import { aFanOut, aMap, aRun, aRunAtWork, aStart, minute, noon, Run, second, terms } from "../races/runs.ts";
 import { stageOn } from "../races/stage.ts";
 import { describeEachPostgres } from "./database.ts";
@@ -12,7 +12,7 @@ describeEachPostgres(
   (database) => {
     const stage = stageOn(database);
     const diagnose = async (namespace = "default") =>
-      await new Calls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
+      await makeCalls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
     const set = (run: Run, assignments: string) =>
       stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
     const setBranch = (run: Run, path: string, assignments: string) =>

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { checkSchema, migrate } from "../../src/postgres/migrate.ts";
 import { readSchema } from "../../src/postgres/sql-files.ts";
 import { aSchema } from "./a-schema.ts";
 import { describeEachPostgres, type TestDatabase, testDatabase } from "./database.ts";
 
 function callsOn(database: TestDatabase, namespace: string): Calls {
-  return new Calls({ query: database.query, namespace, alarm: async () => {} });
+  return makeCalls({ query: database.query, namespace, alarm: async () => {} });
 }
 
 describeEachPostgres("API keys in the database", (database) => {

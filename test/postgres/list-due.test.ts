@@ -3,7 +3,7 @@ import { v7 } from "uuid";
 import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import type { Query } from "../../src/core/ports.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
 import type { NoteCall } from "../../src/postgres/wire.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 
@@ -80,7 +80,7 @@ describeEachPostgres("among many runs that are over", (database) => {
   });
 
   test("pages follow each other, blocked runs last", async () => {
-    const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
+    const calls = makeCalls({ query: database.query, namespace: "default", alarm: async () => {} });
     const seen: string[] = [];
     let after: { readonly dueAt: number | null; readonly runId: string } | undefined;
     for (let page = 0; page < 5; page += 1) {
@@ -98,7 +98,7 @@ describe("a deployment", () => {
   const database = testDatabase({ perTest: true });
 
   async function aDatabase() {
-    const calls = new Calls({ query: database.query, namespace: "default", alarm: async () => {} });
+    const calls = makeCalls({ query: database.query, namespace: "default", alarm: async () => {} });
     await calls.adoptEnvironment("production");
     const clock = await database.turnClock();
     await clock.set(Date.now());
@@ -240,7 +240,7 @@ describe("a deployment", () => {
     const elsewhere = Object.assign(async (...call: Parameters<Query>) => await database.query(...call), {
       endpoint: "elsewhere",
     });
-    const copy = new Calls({ query: elsewhere, namespace: "default", alarm: async () => {} });
+    const copy = makeCalls({ query: elsewhere, namespace: "default", alarm: async () => {} });
     expect(await copy.listDue({ environment: "production", versions, limit: 9 })).toMatchObject({ isOurs: false });
     for (const what of ["deployed", "looked"] as const) await note("one", what, { environment: "staging" });
     expect(await isNew("one")).toBe(true);

@@ -5,7 +5,7 @@ import { Client } from "../../src/client/over-postgres/client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Dispatch, Query } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { type NeonOptions, neon } from "../../src/postgres/neon.ts";
 import { aHastyHost } from "../client/a-client.ts";
 import { describeEachPostgres, postgresUrl, testDatabase } from "./database.ts";
@@ -254,7 +254,7 @@ describeEachPostgres(
 
     beforeEach(async () => {
       endpoint = await openNeonEndpoint(database.url);
-      calls = new Calls({
+      calls = makeCalls({
         query: over(endpoint),
         namespace: "test",
         alarm: async () => {},

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type HostClock, type Query, QueryError } from "../../src/core/ports.ts";
-import { Calls } from "../../src/postgres/calls.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 
 test.each<[string, (calls: Calls) => Promise<unknown>]>([
   ["that asks for the time", (calls) => calls.now()],
@@ -23,7 +23,7 @@ test.each<[string, (calls: Calls) => Promise<unknown>]>([
     throw new QueryError("Postgres did not answer within 15000 ms.", { isRolledBack: false });
   };
   const query: Query = Object.assign(silent, { endpoint: "db/main" });
-  const calls = new Calls({ query, namespace: "test", alarm: async () => {}, host });
+  const calls = makeCalls({ query, namespace: "test", alarm: async () => {}, host });
   await expect(make(calls)).rejects.toThrow("did not answer");
   expect(sent).toBe(2);
 });

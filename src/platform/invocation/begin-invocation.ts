@@ -8,7 +8,7 @@ import { nextTickMs } from "../../core/waking.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
-import { Calls } from "../../postgres/calls.ts";
+import { makeCalls } from "../../postgres/calls.ts";
 import type { Dispatcher, InvocationHost } from "./host.ts";
 import { InvocationEnd } from "./invocation-end.ts";
 import { lazyDatabase } from "./lazy-database.ts";
@@ -46,7 +46,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
   const closesAt = Math.min(Date.now() + budgetMs, until());
   const database = lazyDatabase(host.database);
   const isBeat = alarm === undefined;
-  const calls = new Calls({ query: database, namespace, alarm: alarm ?? (async () => {}), isBeat, clock, report });
+  const calls = makeCalls({ query: database, namespace, alarm: alarm ?? (async () => {}), isBeat, clock, report });
   const end = new InvocationEnd({ host, calls, database });
   const dispatcher = host.dispatcherOf({
     here: {

@@ -24,7 +24,7 @@ import { defaults, type EngineOptions } from "../../../engine/options.ts";
 import { Registry } from "../../../engine/registry.ts";
 import { callbackOpener, callbackSealer } from "../../../http/callback-token.ts";
 import type { Secrets } from "../../../http/secrets.ts";
-import { Calls } from "../../../postgres/calls.ts";
+import { type Calls, makeCalls } from "../../../postgres/calls.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
 import { callDoor } from "../neighbours/door.ts";
 import { Neighbours } from "../neighbours/neighbours.ts";
@@ -145,7 +145,7 @@ export function prepareInProcess(given: InProcessOptions & { readonly door?: str
   const report = reportTo(tell);
   const alarm = new TimerAlarm(() => ticker.ring());
   const neighbours = withNeighbours();
-  const calls = new Calls({
+  const calls = makeCalls({
     query: database,
     namespace,
     alarm: neighbours?.arm ?? alarm.arm,

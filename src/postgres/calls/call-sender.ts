@@ -1,0 +1,160 @@
+/**
+ * Sends calls. What every call that moves a run has in common is here, once: it is armed before it is sent (so that no
+ * commit is without an alarm), it names the instant after which it must not take effect, and it is sent again when
+ * nobody knows what became of it (every function is repeatable).
+ */
+import { type Alarm, type HostClock, type Query, QueryError } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
+import { callMs } from "../../core/waking.ts";
+import { Alarms } from "../alarms.ts";
+import { consequenceOf } from "../consequence.ts";
+import { DatabaseClock } from "../database-clock.ts";
+import { hostClock } from "../host-clock.ts";
+import { checkFit, type KnownSchema, otherFunctions } from "../schema-fit.ts";
+
+const tooLate = "LO002";
+/** The SQLSTATE of a call that relies on a process which is not listed any more. */
+const rearm = "LO011";
+const lastTry = 3;
+/** How often a call is sent under one limit: 50, 200, 800 and 3,200 ms apart. */
+const lastSend = 5;
+
+export interface CallsOptions {
+  readonly query: Query;
+  readonly namespace: string;
+  readonly alarm: Alarm;
+  /** Whether the alarm rings at a pace of its own for ever, as a cron does, whatever is armed. Default: no. */
+  readonly isBeat?: boolean | undefined;
+  readonly host?: HostClock | undefined;
+  /** What is known of the database's time already. Default: nothing, so the first call asks. */
+  readonly clock?: DatabaseClock | undefined;
+  /** Is told once if the database has functions of another release. */
+  readonly report?: ((error: unknown, doing: string) => void) | undefined;
+  /** The processes in which alarms ring. It is given where alarms are timers, which are gone with their process. */
+  readonly ringers?: Ringers | undefined;
+}
+
+/** The processes in which an alarm rings. */
+export interface Ringers {
+  /** Ids of the processes in which these instants ring. */
+  of(instants: readonly number[]): readonly string[];
+  /** Lists this process anew, and arms all alarms in listed processes. It is called when a process is not listed. */
+  rearm(): Promise<void>;
+}
+
+export class CallSender {
+  readonly clock: DatabaseClock;
+  readonly alarms: Alarms;
+  readonly #options: CallsOptions;
+  readonly #query: Query;
+  readonly #host: HostClock;
+  /** The fields of every call. */
+  readonly common: { readonly namespace: string; readonly keyId?: string };
+
+  constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
+    const { query, namespace, alarm, isBeat, host = hostClock, clock = new DatabaseClock(host) } = options;
+    this.#options = options;
+    this.#query = query;
+    this.#host = host;
+    this.common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
+    this.clock = clock;
+    this.alarms = caller?.alarms ?? new Alarms({ alarm, clock, host, isBeat });
+  }
+
+  get endpoint(): string {
+    return this.#query.endpoint;
+  }
+
+  /** Makes the sender of the holder of this API key. Once the key is revoked, each of its calls is refused (LO005). */
+  by(keyId: string): CallSender {
+    return new CallSender({ ...this.#options, clock: this.clock }, { keyId, alarms: this.alarms });
+  }
+
+  /** Answers the database's time, and asks for it if no answer has told it yet. */
+  async now(): Promise<number> {
+    if (!this.clock.isKnown) await this.send("read_clock", undefined, Number.POSITIVE_INFINITY);
+    return this.clock.now();
+  }
+
+  /** `armed`: the instants that the call relies on. */
+  async call<Answer>(name: string, call: object, armed: readonly number[] = []): Promise<Answer> {
+    return this.#again(async () => {
+      const notAfter = (await this.now()) + callMs;
+      return this.send<Answer>(name, { ...call, ...this.rings(armed), notAfter }, notAfter);
+    });
+  }
+
+  armedCall<Answer>(name: string, call: object, wakeInstants: (now: number) => readonly number[]): Promise<Answer> {
+    return this.armed(wakeInstants, (terms) =>
+      this.send(name, { ...call, ...terms, ...this.rings(terms.armed) }, terms.notAfter),
+    );
+  }
+
+  armed<Answer>(
+    wakeInstants: (now: number) => readonly number[],
+    send: (terms: { readonly armed: readonly number[]; readonly notAfter: number }) => Promise<Answer>,
+  ): Promise<Answer> {
+    return this.#again(async () => {
+      const now = await this.now();
+      const notAfter = now + callMs;
+      return send({ armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });
+    });
+  }
+
+  rings(armed: readonly number[]): { readonly rings?: readonly string[] } {
+    const { ringers } = this.#options;
+    return ringers === undefined || armed.length === 0 ? {} : { rings: ringers.of(armed) };
+  }
+
+  /**
+   * Sends a call again, newly armed, if it came too late or relied on a process that is gone. Such a call took no
+   * effect.
+   */
+  async #again<Answer>(attempt: () => Promise<Answer>): Promise<Answer> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const state = error instanceof QueryError ? error.sqlState : undefined;
+        if (tries === lastTry || (state !== tooLate && state !== rearm)) throw error;
+        if (state === rearm) await this.#options.ringers?.rearm();
+        else await this.send("read_clock", undefined, Number.POSITIVE_INFINITY);
+      }
+    }
+  }
+
+  /** Checks that this code fits the database. @throws LayoverError `wrong_schema` */
+  #checkFit(schema: KnownSchema): void {
+    checkFit(schema);
+    const other = this.clock.isKnown ? undefined : otherFunctions(schema);
+    if (other !== undefined) this.#options.report?.(other, "asking the database what it is");
+  }
+
+  async send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
+    const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
+    const parameters = call === undefined ? [] : [JSON.stringify({ ...this.common, ...call })];
+    const begun = this.#host.monotonic();
+    for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
+      const sentAt = this.#host.monotonic();
+      try {
+        const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
+        // If this throws, the time stays unknown, so the next call asks again.
+        if (name === "read_clock") this.#checkFit(answer);
+        const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
+        if (isStep) await this.alarms.rearm().catch(() => {}); // an alarm that failed is forgotten, and armed when it is needed
+        return answer;
+      } catch (error) {
+        const again = error instanceof QueryError ? consequenceOf(error).again : "never";
+        const isOver = this.#host.monotonic() + pauseMs > begun + callMs;
+        if (again === "never" || tries === lastSend || isOver) throw error;
+        if (this.clock.isKnown && this.clock.now() + pauseMs > notAfter) throw error;
+        if (again === "later") await pause(this.#host, pauseMs);
+      }
+    }
+  }
+}
+
+/** The one place that trusts the shape of an answer: it is what our own function of that name returns. */
+export function answerOf<Answer>(rows: readonly Readonly<Record<string, unknown>>[]): Answer {
+  return rows[0]?.["answer"] as Answer;
+}

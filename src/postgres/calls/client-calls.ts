@@ -1,0 +1,63 @@
+/** The calls behind a client's verbs. One method for each SQL function. */
+import type { Query } from "../../core/ports.ts";
+import { latestCommit } from "../../core/waking.ts";
+import type * as wire from "../wire.ts";
+import type * as verbs from "../wire-verbs.ts";
+import { answerOf, type CallSender } from "./call-sender.ts";
+
+export type ClientCalls = ReturnType<typeof clientCalls>;
+
+export function clientCalls(sender: CallSender) {
+  return {
+    /** Checks the API key, for a verb that sends no statement of its own. */
+    async checkKey(): Promise<void> {
+      if (sender.common.keyId !== undefined) await sender.call("check_key", {});
+    },
+
+    startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
+      // The run's timeout is armed by the turn that parks the run for longer.
+      return sender.armedCall("start_run", { ...call, endpoint: sender.endpoint }, (now) => [
+        call.startAt ?? now + (call.delayMs ?? 0),
+      ]);
+    },
+
+    /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
+    async startRunIn(
+      transaction: Query,
+      call: verbs.StartCall & { readonly commitWithinMs: number },
+    ): Promise<verbs.StartAnswer> {
+      const now = await sender.now();
+      const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
+      const armed = await sender.alarms.arm([readyAt]);
+      const parameter = JSON.stringify({ ...sender.common, ...call, endpoint: sender.endpoint, armed });
+      return answerOf<verbs.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
+    },
+
+    sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {
+      return sender.armedCall("send_signal", { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
+      return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<verbs.CallbackState> {
+      return sender.call("read_callback", call);
+    },
+
+    /** `longestInput`: in bytes; a longer one is left out. */
+    getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
+      return sender.call("get_run", key);
+    },
+
+    listRuns(call: verbs.ListCall): Promise<verbs.ListAnswer> {
+      return sender.call("list_runs", call);
+    },
+
+    getHistory(
+      call: verbs.RunKey & { readonly after?: number; readonly limit?: number },
+    ): Promise<verbs.WireHistory | verbs.Unknown> {
+      return sender.call("get_history", call);
+    },
+  };
+}

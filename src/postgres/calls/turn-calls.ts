@@ -1,0 +1,58 @@
+/** The calls of a turn, from its claim to its finish. One method for each SQL function. */
+
+import type * as wire from "../wire.ts";
+import type { CallSender } from "./call-sender.ts";
+
+export type TurnCalls = ReturnType<typeof turnCalls>;
+
+export function turnCalls(sender: CallSender) {
+  return {
+    claimTurns(call: wire.ClaimCall): Promise<wire.ClaimAnswer> {
+      return sender.call("claim_turns", call);
+    },
+
+    /** Reads further records of a claimed run, whose claim answered only the first ones. */
+    readPage(call: wire.PageCall): Promise<wire.PageAnswer> {
+      return sender.call("read_page", call);
+    },
+
+    /** `wakeInstants`: instants for which the scheduler may have to look at one of these runs. */
+    finishTurns(
+      turns: readonly (Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">)[],
+      wakeInstants: readonly number[],
+      claim?: Omit<wire.ClaimCall, "turns">,
+    ): Promise<{ readonly now: number; readonly turns: readonly wire.FinishAnswer[] }> {
+      return sender.armed(
+        () => wakeInstants,
+        ({ armed, notAfter }) =>
+          sender.send(
+            "finish_turns",
+            { ...claim, notAfter, ...sender.rings(armed), turns: turns.map((turn) => ({ ...turn, armed })) },
+            notAfter,
+          ),
+      );
+    },
+
+    renewLeases(call: { readonly leaseMs: number; readonly turns: readonly wire.RenewTurn[] }): Promise<{
+      readonly now: number;
+      readonly turns: readonly wire.RenewAnswer[];
+    }> {
+      return sender.call("renew_leases", call);
+    },
+
+    /**
+     * Gives back leases when a process ends, so that others need not wait until they are over. Only turns whose finish
+     * was never sent may be given back.
+     */
+    returnLeases(turns: readonly wire.ReturnTurn[]): Promise<{
+      readonly now: number;
+      readonly turns: readonly wire.ReturnAnswer[];
+    }> {
+      return sender.call("return_leases", { turns });
+    },
+
+    voidLeases(): Promise<{ readonly outcome: "voided" }> {
+      return sender.call("void_leases", {});
+    },
+  };
+}
