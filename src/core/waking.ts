@@ -146,10 +146,11 @@ export const sweepMs = 6 * 60 * minuteMs;
 
 /**
  * Two clocks part by up to 100 millionths. An alarm that rings before the database's clock is there finds nothing due.
- * So a timer rings later by as much, within the two minutes that it may be late.
+ * So a timer rings later by as much, but by no more than this. Its copy in another process begins up to 65 s later, and
+ * rings within the two minutes as well. A timer that rings too early nevertheless is armed anew by its tick.
  */
 const drift = 1e-4;
-const longestDriftMs = 110_000;
+const longestDriftMs = 50_000;
 
 /** How long a timer waits for an instant that is `inMs` ahead. */
 export function timerMs(inMs: number): number {

@@ -1,11 +1,83 @@
+/**
+ * The rules of waking, read from top to bottom: what is armed before a call, which of that becomes the due instant, when
+ * each kind of alarm rings for it, and what happens if nobody comes. Together they are W (see src/core/waking.ts).
+ */
+import { globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { dueFor, dueForTimeout, motionMinute } from "../../src/core/waking.ts";
+import {
+  backoffMs,
+  callMs,
+  copyOfAlarm,
+  delayUntil,
+  dueFor,
+  dueForTimeout,
+  instantsToArm,
+  latestCommit,
+  latestRingMs,
+  longestBackoffMs,
+  lookAheadMs,
+  minuteOf,
+  minuteRingsAt,
+  motionMinute,
+  overdueMs,
+  shortWaitMs,
+  timerMs,
+  unclaimedDispatches,
+} from "../../src/core/waking.ts";
 
 const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const tenYears = 3_653 * day;
+const noon = Date.UTC(2_026, 10, 20, 12);
 const instant = fc.integer({ min: 0, max: Date.UTC(2_200, 0, 1) });
+const distance = fc.integer({ min: 1, max: tenYears });
 
-describe("motionMinute", () => {
+describe("a call that moves a run", () => {
+  const aCall = (now: number) => ({ now, notAfter: now + callMs, isBeat: false });
+
+  it("arms the motion minute, even if the run waits for nothing", () => {
+    expect(instantsToArm([], aCall(noon))).toEqual([noon + minute]);
+  });
+
+  it("arms for a wait that ends after the latest instant at which the call may commit", () => {
+    const { notAfter, ...rest } = aCall(noon);
+    const wakeInstants = [noon + 1_000, latestCommit(notAfter), latestCommit(notAfter) + 1];
+    expect(instantsToArm(wakeInstants, { notAfter, ...rest })).toEqual([noon + minute, latestCommit(notAfter) + 1]);
+  });
+
+  it("counts on no alarm that could ring before it commits", () => {
+    fc.assert(
+      fc.property(instant, fc.array(distance), (now, distances) => {
+        const call = aCall(now);
+        const wakeInstants = distances.map((ms) => now + ms);
+        for (const at of instantsToArm(wakeInstants, call)) expect(at).toBeGreaterThan(latestCommit(call.notAfter));
+      }),
+    );
+  });
+
+  it("has an instant armed at or before the end of each wait that is too long for a dispatch", () => {
+    fc.assert(
+      fc.property(instant, distance, (now, ms) => {
+        fc.pre(ms > shortWaitMs);
+        expect(Math.min(...instantsToArm([now + ms], aCall(now)))).toBeLessThanOrEqual(now + ms);
+      }),
+    );
+  });
+
+  it("has the motion minute behind a shorter wait: if its dispatch is lost, the run is looked at soon", () => {
+    expect(motionMinute(noon + 1) - (noon + 1)).toBeLessThan(latestRingMs);
+  });
+
+  it("arms for each wait that is to come, where a cron ticks anyway", () => {
+    const wakeInstants = [noon, noon + 1, noon + 1_000];
+    const call = { ...aCall(noon), isBeat: true };
+    expect(instantsToArm(wakeInstants, call)).toEqual([noon + minute, noon + 1, noon + 1_000]);
+  });
+});
+
+describe("the motion minute", () => {
   it("is one minute after a whole minute", () => {
     expect(motionMinute(0)).toBe(minute);
     expect(motionMinute(Date.UTC(2_026, 10, 20, 10, 0))).toBe(Date.UTC(2_026, 10, 20, 10, 1));
@@ -43,10 +115,8 @@ describe("motionMinute", () => {
   });
 });
 
-describe("a look for a deadline", () => {
-  const distance = fc.integer({ min: 1, max: 3_653 * 24 * 60 * minute });
-
-  it("comes at the deadline, where that is within two minutes", () => {
+describe("the due instant of a wait", () => {
+  it("is the end of the wait, if that is within two minutes", () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: 0, max: 2 * minute }), (now, ms) => {
         expect([dueFor(now + ms, now), dueForTimeout(now + ms, now)]).toEqual([now + ms, now + ms]);
@@ -54,7 +124,7 @@ describe("a look for a deadline", () => {
     );
   });
 
-  it("comes at the whole minute below a far one", () => {
+  it("is the whole minute below the end of a longer wait", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
@@ -66,7 +136,7 @@ describe("a look for a deadline", () => {
     );
   });
 
-  it("comes an eighth of the distance before a timeout at most, and later than a minute from now", () => {
+  it("comes before a run's timeout, by an eighth of the distance at most", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
@@ -86,10 +156,90 @@ describe("a look for a deadline", () => {
     expect(looks.length).toBeLessThanOrEqual(6);
   });
 
-  it("is shared by timeouts that differ: those of a whole day come to ten looks", () => {
+  it("is shared by timeouts that differ: those of a whole day come to ten instants", () => {
     const began = Date.UTC(2_026, 0, 1);
     const starts = Array.from({ length: 24 * 60 }, (_, number) => began + number * minute);
     const looks = new Set(starts.map((now) => dueForTimeout(now + 30 * 24 * 60 * minute, now)));
     expect(looks.size).toBeLessThanOrEqual(10);
+  });
+});
+
+describe("a tick that looks ahead", () => {
+  it("sees everything that a dead process may have dispatched for later, and each run in motion", () => {
+    expect(lookAheadMs).toBeGreaterThan(shortWaitMs);
+    fc.assert(
+      fc.property(instant, (now) => {
+        expect(motionMinute(now) - now).toBeLessThan(lookAheadMs);
+      }),
+    );
+  });
+
+  it("dispatches no turn before its instant, although timers fire a little early", () => {
+    expect(delayUntil(noon + 1_000, noon)).toBe(1_020);
+  });
+
+  it("dispatches at once what is ready", () => {
+    expect([delayUntil(noon, noon), delayUntil(noon - 1, noon)]).toEqual([0, 0]);
+  });
+});
+
+describe("an alarm rings at its instant or at most two minutes later", () => {
+  /** By a host's clock that is exact. */
+  const ringsWithin = (ringsAt: (at: number) => number) => {
+    fc.assert(
+      fc.property(distance, (ms) => {
+        const at = noon + ms;
+        expect(ringsAt(at)).toBeGreaterThanOrEqual(at);
+        expect(ringsAt(at)).toBeLessThanOrEqual(at + latestRingMs);
+      }),
+    );
+  };
+
+  it("as a timer of a process", () => {
+    ringsWithin((at) => noon + timerMs(at - noon));
+  });
+
+  it("as the copy of a timer, in another process that outlives the first one", () => {
+    ringsWithin((at) => noon + timerMs(copyOfAlarm(at) - noon));
+  });
+
+  it("as a minute of a Durable Object", () => {
+    ringsWithin((at) => minuteRingsAt(minuteOf(at)));
+  });
+
+  it("as a minute that the Durable Object has dropped: the next cron trigger that sees it overdue ticks", () => {
+    ringsWithin((at) => Math.ceil((minuteRingsAt(minuteOf(at)) + overdueMs) / minute) * minute);
+  });
+
+  it("and not early, if the database's clock is slower by 50 millionths, up to ten days ahead", () => {
+    expect(timerMs(day)).toBeGreaterThan(day * 1.000_05);
+    expect(timerMs(10 * day)).toBeGreaterThan(10 * day * 1.000_05);
+  });
+});
+
+describe("a turn that nobody claims", () => {
+  it("is looked at again a minute after its first dispatch, then after 2, 4 and 8 minutes", () => {
+    expect([0, 1, 2, 3].map((dispatches) => backoffMs(dispatches) / minute)).toEqual([1, 2, 4, 8]);
+  });
+
+  it("is looked at every six hours at the least, however often it was dispatched", () => {
+    expect([9, 100].map((dispatches) => backoffMs(dispatches))).toEqual([6 * hour, 6 * hour]);
+  });
+});
+
+describe("layover doctor", () => {
+  const [path = ""] = globSync("src/postgres/functions/**/diagnose.sql");
+  const diagnose = readFileSync(path, "utf8");
+
+  it("calls a run overdue when its alarm can no longer ring", () => {
+    expect(diagnose).toContain(`d.due_at < v_now - interval '${latestRingMs / minute} minutes' then 'overdue'`);
+  });
+
+  it("calls a turn unclaimed when the engine does", () => {
+    expect(diagnose).toContain(`d.dispatches > ${unclaimedDispatches - 1} then 'unclaimed'`);
+  });
+
+  it("looks as far ahead as the longest pause between two looks at such a turn", () => {
+    expect(diagnose).toContain(`t.due_at <= v_now + interval '${longestBackoffMs / hour} hours'`);
   });
 });
