@@ -9,11 +9,15 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-const rulesOfStates = readFileSync(new URL("rules-of-states.sql", import.meta.url), "utf8");
+const [rulesOfStates, violations] = ["rules-of-states.sql", "violations.sql"].map((file) =>
+  readFileSync(new URL(file, import.meta.url), "utf8"),
+);
+/** What the tests add to layover's own. */
+const additions = `${rulesOfStates}\n${violations}`;
 
 /**
  * A database in which layover is installed and nothing has happened. About 20 ms, on every version. It refuses a row that
- * breaks one of {@link rulesOfStates}.
+ * breaks one of rules-of-states.sql, and has `layover_test.violations`.
  */
 export async function freshDatabase(serverUrl: string): Promise<FreshDatabase> {
   return await createDatabase(serverUrl, await template(serverUrl));
@@ -35,7 +39,7 @@ function template(serverUrl: string): Promise<string> {
 
 async function makeTemplate(serverUrl: string): Promise<string> {
   const name = `layover_template_${createHash("sha256")
-    .update(migrationSql() + rulesOfStates)
+    .update(migrationSql() + additions)
     .digest("hex")
     .slice(0, 16)}`;
   const server = new Client(serverUrl);
@@ -50,7 +54,7 @@ async function makeTemplate(serverUrl: string): Promise<string> {
       await client.connect();
       try {
         await migrate(client);
-        await client.query(rulesOfStates);
+        await client.query(additions);
       } finally {
         await client.end();
       }

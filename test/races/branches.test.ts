@@ -6,7 +6,9 @@ import { type Session, stageOn } from "./stage.ts";
 describeEachPostgres(
   "a branch",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, {
+      breaks: ["what is not over, paused or blocked and needs to be looked at has a due instant"],
+    });
     const record = (run: Run, path: string) => (session: Session) => run.finishBranch(session, path, { token: path });
     const fail = (run: Run, path: string) => (session: Session) =>
       run.finishBranch(session, path, { token: path, isFailure: true });

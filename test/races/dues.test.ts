@@ -23,7 +23,7 @@ const armed = [soon, noon + 3 * minute, noon + 2 * hour];
 describeEachPostgres(
   "the scheduler looks",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, { breaks: ["a parked run of which a sleep, a wait or a retry is over is ready"] });
     const set = (run: Run, assignments: string) =>
       stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = $1`, [run.id]);
     const ready = (run: Run) => set(run, "ready_at = layover.now(), due_at = layover.now() + interval '2 hours'");

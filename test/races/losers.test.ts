@@ -7,7 +7,9 @@ import { stageOn } from "./stage.ts";
 describeEachPostgres(
   "after a race",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, {
+      breaks: ["what is not over, paused or blocked and needs to be looked at has a due instant"],
+    });
     const callOf = async (name: "claim_turns" | "finish_turns", more: object, ...turns: object[]) =>
       (await stage.onlooker.call(name, { ...terms, ...more, turns })).turns;
 

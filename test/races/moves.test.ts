@@ -9,7 +9,7 @@ const hour = 60 * minute;
 describeEachPostgres(
   "the scheduler moves a run",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });
     const move = (run: Run, more: object = {}, call: object = {}) => {
       const one = { runId: run.id, seenDueAt: soon, dueAt: noon + hour, isDispatched: true, branches: [], ...more };
       return stage.onlooker.call("move_due", { moves: [one], ...call });

@@ -19,7 +19,12 @@ import { stageOn } from "./stage.ts";
 describeEachPostgres(
   "the end of a turn",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, {
+      breaks: [
+        "a signal is taken once, by a record of its kind with its payload",
+        "what is not over, paused or blocked and needs to be looked at has a due instant",
+      ],
+    });
     const makeReady = (run: Run) =>
       stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
     const goOn = async (run: Run, turn: number, token: string) => {

@@ -6,7 +6,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
-import { afterEach, beforeEach } from "vitest";
+import { afterEach, beforeEach, expect } from "vitest";
+import { z } from "zod";
 import type * as wire from "../../src/postgres/wire.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import type { Clock } from "../postgres/clock.ts";
@@ -126,6 +127,12 @@ export class Session {
   }
 }
 
+export interface StageOptions {
+  readonly isInRealTime?: boolean;
+  /** Rules of violations.sql that rows break which the suite makes by hand. Default: none. */
+  readonly breaks?: readonly string[];
+}
+
 interface Collision<First, Second> {
   readonly first: (session: Session) => Promise<First>;
   readonly second: (session: Session) => Promise<Second>;
@@ -213,6 +220,15 @@ export class Stage {
     this.#onlooker = await this.session("onlooker");
   }
 
+  /** What no row may be, whatever happened: the rules that some break. */
+  async violations(): Promise<readonly string[]> {
+    const runs = "array(select s.run_id from layover.run_state s)";
+    const [row] = await this.look(
+      `select layover_test.violations(${runs}, layover.now() + interval '2 minutes') as rules`,
+    );
+    return z.array(z.string()).parse(row?.["rules"]);
+  }
+
   close(): void {
     // Not awaited: a session that a failed test left at work would be waited for. Dropping the database cuts it off.
     for (const client of this.#open) void client.end().catch(() => {});
@@ -222,10 +238,19 @@ export class Stage {
   }
 }
 
-/** Call it in a suite that has a database for each test. */
-export function stageOn(database: TestDatabase, options: { readonly isInRealTime?: boolean } = {}): Stage {
+/** Call it in a suite that has a database for each test. After each test no row may break a rule. */
+export function stageOn(database: TestDatabase, options: StageOptions = {}): Stage {
+  const { breaks = [] } = options;
   const stage = new Stage(database);
   beforeEach(async () => await stage.open(options));
-  afterEach(() => stage.close());
+  afterEach(async ({ task }) => {
+    try {
+      if (task.result?.state === "fail") return;
+      const rules = await stage.violations();
+      expect(rules.filter((rule) => !breaks.includes(rule))).toEqual([]);
+    } finally {
+      stage.close();
+    }
+  });
   return stage;
 }

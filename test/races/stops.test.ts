@@ -16,7 +16,7 @@ const flags = [
 describeEachPostgres(
   "the stop of a run",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, { breaks: ["a parked run is ready at its timeout"] });
 
     describe.each(flags)("that is %s, against the claim of a branch", (_, change, refusal) => {
       const aRunWithBranches = () => aParkedRun(stage, branches(["a", "b"]));

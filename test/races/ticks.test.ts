@@ -25,7 +25,7 @@ const next = soon + minute;
 describeEachPostgres(
   "the tick",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });
     const list = async (session: Session = stage.onlooker): Promise<readonly DueRun[]> =>
       (await session.call("list_due", { versions: terms.versions, limit: 100 })).runs;
     const move = (run: Run, change: Partial<Move>) => async (session: Session) => {
