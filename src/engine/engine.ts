@@ -7,6 +7,7 @@ import { hostClock } from "../postgres/host-clock.ts";
 import { carryOut } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
 import { HistoryBudget } from "./claim/history-budget.ts";
+import { closing } from "./closing.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { reportTo } from "./events.ts";
 import { KeptFinishes } from "./finish/kept-finishes.ts";
@@ -63,7 +64,7 @@ export class Engine {
     this.#context.isClosing = true;
     this.#context.gate.remove();
     this.#context.historyBudget.remove();
-    this.#closing.abort(new Error("this process is closing"));
+    this.#closing.abort(closing());
   }
 
   /**
@@ -110,7 +111,7 @@ export class Engine {
    * waits for the results and renewals of this process. A lease that is only late because the database was away is then
    * not taken for lost.
    *
-   * @throws LayoverError `no_answer`, if it gets no further within a minute
+   * @throws LayoverError `no_answer`, if it gets no further within a minute; `closing`, if this process is about to end
    */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
     const { calls, host = hostClock } = this.#context.options;

@@ -73,6 +73,17 @@ function withheld(name: string): { query: Query; asked: Promise<void>; release: 
 }
 
 describe("a process that closes", () => {
+  test("refuses a tick that it cannot do any more, with a code", async () => {
+    const { query, asked, release } = withheld("list_due");
+    const process = await aProcess({ namespace: aNamespace(), database: query });
+    await asked; // its own first tick
+    const woken = process.client.wake();
+    const closed = process.close();
+    await expect(woken).rejects.toMatchObject({ code: "closing" });
+    release();
+    await closed;
+  });
+
   test("lets a step end within the grace, and records it", async () => {
     const { workflow, hasBegun, end, seen } = heldWorkflow();
     const namespace = aNamespace();

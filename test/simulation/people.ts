@@ -28,7 +28,7 @@ type Answered<Answer> = { readonly answer: Answer } | { readonly refused: string
 
 const againMs = 1_000;
 /** What another try may cure. */
-const passing = new Set(["database_unavailable", "too_late", "internal", "unreachable", "no_answer"]);
+const passing = new Set(["database_unavailable", "too_late", "internal", "unreachable", "no_answer", "closing"]);
 
 export class People implements Source {
   readonly #options: PeopleOptions;

@@ -3,8 +3,10 @@
  * ticks unasked (a sweep), in case an alarm was lost. After a failed tick it tries again soon, since after an outage of
  * the database all work waits for a tick.
  */
+
 import { QueryError } from "../../../core/ports.ts";
 import { sweepMs } from "../../../core/waking.ts";
+import { closing } from "../../../engine/closing.ts";
 import { type Report, reportTo, type Tell } from "../../../engine/events.ts";
 import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
 
@@ -107,7 +109,7 @@ export class Ticker {
   }
 
   async #tick(): Promise<TickAnswer> {
-    if (this.#isClosed) return { isOurs: true, due: 0, dispatched: 0, isNew: false };
+    if (this.#isClosed) throw closing();
     const which = { isNew: this.#isNew, looksAhead: this.#looksAhead };
     this.#looksAhead = false;
     try {
@@ -147,7 +149,7 @@ export class Ticker {
       if (due > 0 && !isAwaited && this.#rings === ringsBefore)
         this.#options.tell({ kind: "sweep_found", due, message: unarmed(due) });
     } catch (error) {
-      this.#report(error, "sweeping");
+      if (!this.#isClosed) this.#report(error, "sweeping");
     }
   }
 }
