@@ -8,7 +8,7 @@ import { within } from "../../../src/core/waits.ts";
 import { minuteRingsAt } from "../../../src/core/waking.ts";
 import { lookAgain } from "../../../src/engine/scheduler/tick.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
-import { type AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
+import type { AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
 import { deliver } from "../../../src/platform/cloudflare/queue/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
