@@ -1,11 +1,8 @@
 /** layover itself, as a process of Node's hosts it, on a pool of connections. */
 import { Pool } from "pg";
 import { v7 as ascendingId } from "uuid";
-import {
-  type InProcess,
-  type InProcessOptions,
-  startInProcess,
-} from "../../src/platform/node/in-process/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import type { InProcess, InProcessOptions } from "../../src/platform/node/in-process/options.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import type { Body, Contender, FanningEngine, SignalledEngine, WakingEngine } from "./contender.ts";

@@ -4,7 +4,8 @@ import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, type Scope } from "../../src/http/api-key.ts";
 import { createApp } from "../../src/http/app.ts";
-import { type InProcess, startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import type { InProcess } from "../../src/platform/node/in-process/options.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 

@@ -3,11 +3,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { type Query, QueryError } from "../../src/core/ports.ts";
-import {
-  type InProcess,
-  type InProcessOptions,
-  startInProcess,
-} from "../../src/platform/node/in-process/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import type { InProcess, InProcessOptions } from "../../src/platform/node/in-process/options.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 

@@ -3,11 +3,8 @@ import { Pool } from "pg";
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
-import {
-  type InProcess,
-  type InProcessOptions,
-  startInProcess,
-} from "../../src/platform/node/in-process/in-process.ts";
+import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
+import type { InProcess, InProcessOptions } from "../../src/platform/node/in-process/options.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { copyRows } from "../postgres/copy-rows.ts";
 import { describeEachPostgres } from "../postgres/database.ts";

@@ -3,7 +3,7 @@ import { serve } from "./serve.ts";
 
 export type { Authenticate, Caller } from "../../http/access.ts";
 export type { CorsOptions } from "../../http/site.ts";
-export type { CloseOptions } from "./in-process/in-process.ts";
+export type { CloseOptions } from "./in-process/options.ts";
 export type { ProcessesOptions } from "./neighbours/door.ts";
 export type { NodeOptions, NodeServer } from "./options.ts";
 export { printEvent } from "./print.ts";

@@ -2,7 +2,7 @@
 import type { Client } from "../../client/over-postgres/client.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { CorsOptions } from "../../http/site.ts";
-import type { CloseOptions, InProcessOptions } from "./in-process/in-process.ts";
+import type { CloseOptions, InProcessOptions } from "./in-process/options.ts";
 import type { ProcessesOptions } from "./neighbours/door.ts";
 
 export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
