@@ -1,11 +1,12 @@
 /** Carries out the turns that the queue delivers. */
-import { afterRingMs, type Deployed } from "./deployed.ts";
+
 import type { MessageBatch } from "./options.ts";
 import { isOfDeadLetters, tellDeadLetters } from "./queue/dead-letters.ts";
 import { deliver, retryLater } from "./queue/queue-delivery.ts";
+import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 export async function onDelivery<Env>(
-  { onLog, report: onError, begin }: Deployed<Env>,
+  { onLog, report: onError, begin }: ServedWorker<Env>,
   { queue, messages }: MessageBatch,
   env: Env,
 ): Promise<void> {

@@ -14,22 +14,22 @@ import { readTurns, turnsPath } from "../../http/internal.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
-import type { Deployed } from "./deployed.ts";
 import type { ExecutionContext } from "./options.ts";
+import type { ServedWorker } from "./served-worker.ts";
 
 /** How long after the answer steps are begun. `waitUntil` is cut 30 s after the answer. */
 const afterAnswerMs = 20_000;
 
 export async function onRequest<Env>(
-  deployed: Deployed<Env>,
+  worker: ServedWorker<Env>,
   request: Request,
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { prefix, report } = deployed;
+  const { prefix, report } = worker;
   try {
     const isInternal = request.method === "POST" && new URL(request.url).pathname === `${prefix}${turnsPath}`;
-    return isInternal ? await carryOut(deployed, request, env) : await answer(deployed, request, env, context);
+    return isInternal ? await carryOut(worker, request, env) : await answer(worker, request, env, context);
   } catch (error) {
     const shown = shownError(error);
     if (statusOf(shown) >= 500) report(error, answering(request));
@@ -38,8 +38,8 @@ export async function onRequest<Env>(
 }
 
 /** Carries out the turns that the Worker has asked itself for. */
-async function carryOut<Env>(deployed: Deployed<Env>, request: Request, env: Env): Promise<Response> {
-  const { namespace, isolateOf, begin } = deployed;
+async function carryOut<Env>(worker: ServedWorker<Env>, request: Request, env: Env): Promise<Response> {
+  const { namespace, isolateOf, begin } = worker;
   const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
   if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
   const requestId = request.headers.get("cf-ray") ?? undefined;
@@ -53,12 +53,12 @@ async function carryOut<Env>(deployed: Deployed<Env>, request: Request, env: Env
 
 /** Answers whoever calls from outside. */
 async function answer<Env>(
-  deployed: Deployed<Env>,
+  worker: ServedWorker<Env>,
   request: Request,
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { options, namespace, prefix, report, isolateOf, begin } = deployed;
+  const { options, namespace, prefix, report, isolateOf, begin } = worker;
   const { workflows, cors, authenticate } = options;
   const { secrets, remembered } = isolateOf(env);
   let answeredAt: number | undefined;

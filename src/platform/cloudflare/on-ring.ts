@@ -1,16 +1,16 @@
 /** Ticks when an alarm rings, and looks after the alarms when the cron trigger fires. */
 import { codeOf, ringsWith, type Ticked, tickAll } from "./alarm/layover-alarm.ts";
 import { watch } from "./alarm/watch.ts";
-import { afterRingMs, type Deployed } from "./deployed.ts";
+import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 /** Has the Durable Objects of this script tick for this Worker, too, when they ring. */
-export function tickWhenRung<Env extends object>(deployed: Deployed<Env>): void {
-  const { carries, report, isolateOf } = deployed;
+export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): void {
+  const { carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.
   ringsWith({
     tick: async (bindings) => {
       try {
-        return await tickOnce(deployed, bindings as Env);
+        return await tickOnce(worker, bindings as Env);
       } catch (error) {
         report(error, "ticking");
         throw error;
@@ -21,11 +21,11 @@ export function tickWhenRung<Env extends object>(deployed: Deployed<Env>): void 
 }
 
 /** Does what the cron trigger is for. */
-export async function onCron<Env extends object>(deployed: Deployed<Env>, env: Env): Promise<void> {
-  const { sweepMs, tell, report, alarmsOf } = deployed;
+export async function onCron<Env extends object>(worker: ServedWorker<Env>, env: Env): Promise<void> {
+  const { sweepMs, tell, report, alarmsOf } = worker;
   try {
     const shards = alarmsOf(env);
-    if (shards === undefined) await tickOnce(deployed, env);
+    if (shards === undefined) await tickOnce(worker, env);
     else await watch({ shards, code: codeOf(env), sweepMs, tick: () => tickAll(env), tell });
   } catch (error) {
     report(error, "ticking");
@@ -33,7 +33,7 @@ export async function onCron<Env extends object>(deployed: Deployed<Env>, env: E
   }
 }
 
-async function tickOnce<Env>({ begin }: Deployed<Env>, env: Env): Promise<Ticked> {
+async function tickOnce<Env>({ begin }: ServedWorker<Env>, env: Env): Promise<Ticked> {
   const until = Date.now() + afterRingMs;
   const { tick, settle } = begin(env, { until: () => until });
   try {

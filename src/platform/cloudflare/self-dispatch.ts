@@ -130,7 +130,7 @@ export class SelfDispatch {
   /**
    * Splits turns into requests. A turn that may have ended its isolate goes in a request with its group. What is beyond
    * the limits is left out here, even if the scheduler has counted it as dispatched. The scheduler asks for no more
-   * than there is room for.
+   * than these requests can carry.
    */
   #split(turns: readonly TurnRef[]): readonly (readonly TurnRef[])[] {
     const { batch, mostBytes, mostRequests } = this.#options;
@@ -140,8 +140,8 @@ export class SelfDispatch {
       .slice(0, mostGroups);
     let together = turns.filter((turn) => !isSuspect(turn));
     const batches: TurnRef[][] = [];
-    for (let room = this.#requestsLeft - groups.length; room > 0 && together.length > 0; room -= 1) {
-      const size = Math.min(Math.max(batch, Math.ceil(together.length / room)), mostTurns);
+    for (let left = this.#requestsLeft - groups.length; left > 0 && together.length > 0; left -= 1) {
+      const size = Math.min(Math.max(batch, Math.ceil(together.length / left)), mostTurns);
       const next = together.slice(0, countWithin(mostBytes, together.slice(0, size)));
       batches.push(next);
       together = together.slice(next.length);

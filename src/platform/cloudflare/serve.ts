@@ -9,11 +9,12 @@
  *
  * A delivery, an alarm and a cron trigger have 15 minutes each, and begin nothing in the last two.
  */
-import { deployedOf } from "./deployed.ts";
+
 import { onDelivery } from "./on-delivery.ts";
 import { onRequest } from "./on-request.ts";
 import { onCron, tickWhenRung } from "./on-ring.ts";
 import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./options.ts";
+import { servedWorker } from "./served-worker.ts";
 
 /** A Worker's default export. Each function stands on its own: `app.mount("/layover", worker.fetch)`. */
 export interface CloudflareWorker<Env> {
@@ -32,11 +33,11 @@ export interface CloudflareWorker<Env> {
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
-  const deployed = deployedOf(options);
-  if (options.alarm !== undefined) tickWhenRung(deployed);
+  const worker = servedWorker(options);
+  if (options.alarm !== undefined) tickWhenRung(worker);
   return {
-    fetch: (request, env, context) => onRequest(deployed, request, env, context),
-    scheduled: (_controller, env) => onCron(deployed, env),
-    queue: (batch, env) => onDelivery(deployed, batch, env),
+    fetch: (request, env, context) => onRequest(worker, request, env, context),
+    scheduled: (_controller, env) => onCron(worker, env),
+    queue: (batch, env) => onDelivery(worker, batch, env),
   };
 }

@@ -153,16 +153,16 @@ function bytesOf({ body }: QueueMessage): number {
 
 function batchesOf(messages: readonly QueueMessage[]): readonly QueueMessage[][] {
   const batches: QueueMessage[][] = [];
-  let room = 0;
+  let bytesLeft = 0;
   for (const message of messages) {
     const bytes = bytesOf(message);
     const last = batches.at(-1);
-    if (last === undefined || last.length === mostMessages || bytes > room) {
+    if (last === undefined || last.length === mostMessages || bytes > bytesLeft) {
       batches.push([message]);
-      room = mostBytes - bytes;
+      bytesLeft = mostBytes - bytes;
     } else {
       last.push(message);
-      room -= bytes;
+      bytesLeft -= bytes;
     }
   }
   return batches;

@@ -91,7 +91,7 @@ export class InProcessDispatch {
   }
 
   #pump(): void {
-    while (this.#fast < this.#options.concurrency && this.#room > 0) {
+    while (this.#fast < this.#options.concurrency && this.#turnsLeft > 0) {
       const isGroup = this.#isGroupsTurn();
       const turns = isGroup ? this.#takeGroup() : this.#takeBatch();
       if (turns.length === 0) return;
@@ -135,7 +135,8 @@ export class InProcessDispatch {
     }
   }
 
-  get #room(): number {
+  /** How many more turns may be under way. */
+  get #turnsLeft(): number {
     return (this.#options.mostTurns ?? 1_000) - this.#turns;
   }
 
@@ -158,7 +159,7 @@ export class InProcessDispatch {
   /** Takes a group. The sizes alternate. */
   #takeGroup(): readonly TurnRef[] {
     for (const [size, queue] of this.#suspects) {
-      const group = queue.splice(0, Math.min(size, this.#room));
+      const group = queue.splice(0, Math.min(size, this.#turnsLeft));
       this.#suspects.delete(size);
       if (queue.length > 0) this.#suspects.set(size, queue);
       return group;
@@ -167,7 +168,7 @@ export class InProcessDispatch {
   }
 
   #takeBatch(): readonly TurnRef[] {
-    const batch = this.#queue.slice(this.#next, this.#next + Math.min(this.#options.batch, this.#room));
+    const batch = this.#queue.slice(this.#next, this.#next + Math.min(this.#options.batch, this.#turnsLeft));
     this.#next += batch.length;
     if (this.#next === this.#queue.length) {
       this.#queue = [];

@@ -7,14 +7,14 @@
  * asks the database. A process that is listed and does not answer may be alive, and may itself fail to reach this one.
  * Then both look into the database each minute, until the other one answers or is struck from the list.
  */
-import { LayoverError } from "../../../core/errors.ts";
 import type { Alarm, HostClock } from "../../../core/ports.ts";
 import { within } from "../../../core/waits.ts";
 import { type ArmMessage, type Instant, mostInstants, type Peer } from "../../../http/arm.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
 import type { ProcessAnswer, ProcessCall } from "../../../postgres/wire.ts";
-import { Copies, type Copy, copyOf, distances } from "./copies.ts";
+import { AlarmCopies, type AlarmCopy, copyOf, distances } from "./alarm-copies.ts";
 import { Peers } from "./peers.ts";
+import { closing, lateFarewell, misdirected, unreached } from "./process-errors.ts";
 
 export interface NeighboursOptions {
   readonly self: Peer;
@@ -49,7 +49,7 @@ export class Neighbours {
   readonly #options: NeighboursOptions;
   readonly #host: HostClock;
   readonly #peers: Peers;
-  readonly #copies = new Copies();
+  readonly #copies = new AlarmCopies();
   #listedAt = Number.NEGATIVE_INFINITY;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #stopPinging: (() => void) | undefined;
@@ -188,10 +188,7 @@ export class Neighbours {
   }
 
   async #farewell(doing: string, work: () => Promise<void>): Promise<void> {
-    const late = () =>
-      new LayoverError("no_answer", `${doing} took longer than ${leaveMs / 1_000} seconds`, {
-        hint: "The other processes find out by themselves within a minute.",
-      });
+    const late = () => lateFarewell(doing, leaveMs);
     await within(this.#host, leaveMs, work(), late).catch((error: unknown) => this.#options.onError(error, doing));
   }
 
@@ -208,7 +205,7 @@ export class Neighbours {
     await this.#place(copies.filter((copy) => copy.placing === undefined && !this.#peers.counts(copy.beside)));
   }
 
-  #place(copies: readonly Copy[]): Promise<void> {
+  #place(copies: readonly AlarmCopy[]): Promise<void> {
     if (copies.length === 0) return Promise.resolve();
     const placing = this.#findPlace(copies).finally(() => {
       for (const copy of copies) if (copy.placing === placing) copy.placing = undefined;
@@ -220,7 +217,7 @@ export class Neighbours {
   /**
    * Arms copies in one other process. If this one is about to end, it does not count, so they are armed in two others.
    */
-  async #findPlace(copies: readonly Copy[]): Promise<void> {
+  async #findPlace(copies: readonly AlarmCopy[]): Promise<void> {
     const places = this.#peers.places().slice(0, mostTries);
     let takers = 0;
     for (const peer of places) {
@@ -278,24 +275,4 @@ export class Neighbours {
       return false;
     }
   }
-}
-
-function misdirected(): LayoverError {
-  return new LayoverError("misdirected", "the message is for another process than this one", {
-    hint: "The door of a process must lead to that process alone, not to a load balancer.",
-  });
-}
-
-function closing(): LayoverError {
-  return new LayoverError("closing", "this process is about to end, so nothing may be armed here", {
-    hint: "Ask another process.",
-  });
-}
-
-function unreached({ id, door }: Peer, cause: unknown): LayoverError {
-  const why = cause instanceof Error ? `: ${cause.message}` : "";
-  return new LayoverError("unreachable", `the process ${id} at ${door} has not answered twice${why}`, {
-    hint: "If it has ended, nothing is to be done. If it lives, look at its `processes.door` and at the network between the processes.",
-    cause,
-  });
 }

@@ -12,15 +12,15 @@ import type { InvocationHost } from "../invocation/host.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import type { AlarmShards } from "./alarm/alarm-shards.ts";
 import { alarmsOf, type Incoming } from "./bindings.ts";
-import { hostOf } from "./host.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
 import type { CloudflareOptions } from "./options.ts";
 import { printEvent, printLog } from "./print.ts";
+import { hostOf } from "./worker-host.ts";
 
 /** The time of an alarm, a cron trigger or a delivery, in which it begins steps. All of them are cut after 15 minutes. */
 export const afterRingMs = 13 * 60_000;
 
-export interface Deployed<Env> {
+export interface ServedWorker<Env> {
   readonly options: CloudflareOptions<Env>;
   readonly namespace: string;
   readonly prefix: string;
@@ -48,7 +48,7 @@ export interface Deployed<Env> {
  * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `sweep` and
  *   `leaseMs`, `invalid_request` for `alarmShards`
  */
-export function deployedOf<Env extends object>(options: CloudflareOptions<Env>): Deployed<Env> {
+export function servedWorker<Env extends object>(options: CloudflareOptions<Env>): ServedWorker<Env> {
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onLog, onEvent: tell } = hooks;
   const report = reportTo(tell);

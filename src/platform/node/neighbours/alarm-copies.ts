@@ -5,7 +5,7 @@
 import { copyOfAlarm } from "../../../core/waking.ts";
 import type { Instant } from "../../../http/arm.ts";
 
-export interface Copy {
+export interface AlarmCopy {
   readonly at: number;
   /** When it rings, by the host's monotonic clock. */
   readonly ringsAt: number;
@@ -24,8 +24,8 @@ export function copyOf({ at, inMs }: Instant): Instant {
   return { at: copyAt, inMs: inMs + copyAt - at };
 }
 
-export class Copies {
-  readonly #copies = new Map<number, Copy>();
+export class AlarmCopies {
+  readonly #copies = new Map<number, AlarmCopy>();
 
   /**
    * Adds instants. Answers those that are new or ring at another time than before (`added`), and the others (`known`).
@@ -34,9 +34,9 @@ export class Copies {
     instants: readonly Instant[],
     now: number,
     beside?: string,
-  ): { readonly added: readonly Copy[]; readonly known: readonly Copy[] } {
-    const added: Copy[] = [];
-    const known: Copy[] = [];
+  ): { readonly added: readonly AlarmCopy[]; readonly known: readonly AlarmCopy[] } {
+    const added: AlarmCopy[] = [];
+    const known: AlarmCopy[] = [];
     for (const { at, inMs } of new Map(instants.map((instant) => [instant.at, instant])).values()) {
       const ringsAt = now + inMs;
       const earlier = this.#copies.get(at);
@@ -57,12 +57,12 @@ export class Copies {
   }
 
   /** All copies that have not rung yet. */
-  standing(now: number): readonly Copy[] {
+  standing(now: number): readonly AlarmCopy[] {
     for (const { at, ringsAt } of this.#copies.values()) if (ringsAt < now) this.#copies.delete(at);
     return [...this.#copies.values()];
   }
 }
 
-export function distances(copies: readonly Copy[], now: number): readonly Instant[] {
+export function distances(copies: readonly AlarmCopy[], now: number): readonly Instant[] {
   return copies.map(({ at, ringsAt }) => ({ at, inMs: Math.max(0, Math.round(ringsAt - now)) }));
 }
