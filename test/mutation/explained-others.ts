@@ -48,7 +48,7 @@ export const ofOthers: readonly Explanation[] = [
       "move_due: s.has_pending → true (3)",
       "list_due: t.has_pending → true",
       "diagnose: t.has_pending → true",
-      "is_our_environment: not found → true",
+      "claim_environment: not found → true",
     ],
   },
   {
@@ -77,7 +77,7 @@ export const ofOthers: readonly Explanation[] = [
     why: "Nothing in, nothing out: an array of none and no array are the same to what follows.",
     mutants: [
       "release_losers: coalesce(races, '[]') → coalesce(races)",
-      "settle_pending: coalesce(records, '[]') → coalesce(records)",
+      "end_waits: coalesce(records, '[]') → coalesce(records)",
       "take_mail: coalesce(records, '[]') → coalesce(records)",
       "take_mail: coalesce(records, '[]') → coalesce(records) (2)",
       "start_run: coalesce(p->'tags', '{}') → coalesce(p->'tags')",
@@ -168,10 +168,10 @@ export const ofOthers: readonly Explanation[] = [
   },
   {
     why: "A turn's records stand at places of its own: none of them is that of a branch that is recorded.",
-    mutants: ["settle_pending: b.position is null → true"],
+    mutants: ["end_waits: b.position is null → true"],
   },
   {
-    why: "What has just lost its lease goes with the next claim of its run (read_pending); until then it may record, as what is late may.",
+    why: "What has just lost its lease goes with the next claim of its run (refresh_pending); until then it may record, as what is late may.",
     mutants: ["release_losers: b.leased_until <= v_now) and → b.leased_until < v_now) and"],
   },
   {

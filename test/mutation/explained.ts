@@ -16,7 +16,7 @@ export const explained: readonly Explanation[] = [
   {
     why: "Costs time only: what the set leaves out is done alone, in its place.",
     mutants: [
-      "claim_branches: not layover.is_our_environment(p) → true",
+      "claim_branches: not layover.claim_environment(p) → true",
       "claim_branches: not found → true",
       "finish_branches: not found → true",
       "claim_branches: v_now := layover.now(); → null;",
@@ -110,7 +110,7 @@ export const explained: readonly Explanation[] = [
       "claim_turns: not v_turn ? 'path' → true",
       "claim_turns: v_turn->>'runId' = any (v_branching) → true",
       "finish_turns: i.turn ? 'path' → true",
-      "read_pending: b.is_released → true (2)",
+      "refresh_pending: b.is_released → true (2)",
     ],
   },
   {

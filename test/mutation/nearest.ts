@@ -33,7 +33,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/due-runs races/moves races/looks races/ticks postgres/list-due races/lock-order races/refusals races/strangers",
   ],
   [
-    /^(note_deployment|adopt_environment|is_our_environment|find_mismatch|check_environment|identity)$/,
+    /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
     "postgres/adopting platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
@@ -63,7 +63,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
   ],
   [
-    /queued|freed|losers|demands|pending/,
+    /queued|freed|losers|demands|pending|end_waits/,
     "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart",
   ],
   [
@@ -75,7 +75,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
   [/^return_leases$/, "races/returns races/late-calls engine/giving-back"],
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
-  [/^settle_announcement$/, "engine/announcements races/closing races/callbacks"],
+  [/^accept_announcement$/, "engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|ends_in_time)$/,
     "races/closing races/run-timeouts engine/run-timeouts engine/announcements",

@@ -78,7 +78,7 @@ describeEachPostgres(
         copy.query(`select layover.start_run('{"workflow": "charge", "version": 1}')`),
       ).rejects.toMatchObject({
         code: "LO010",
-        hint: "If its runs are to go on here: layover adopt",
+        hint: "If its runs are to be carried out here: npx layover adopt",
       });
       const { rows } = await copy.query("select count(*)::int as runs from layover.run");
       expect(rows).toEqual([{ runs: 2 }]);

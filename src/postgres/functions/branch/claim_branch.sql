@@ -1,5 +1,7 @@
--- A branch: ready -> leased, when its turn is claimed. Locks its row, then reads the run; whoever stops a run locks
--- the run, sets a flag, locks every pending row, then looks. So never both are believed.
+-- A branch: ready -> leased, when its turn is claimed. A claim that succeeds no more says why.
+--
+-- It locks the branch's row and then reads the run. Whoever stops a run locks the run, sets a flag, locks all its pending rows, and
+-- then looks. So a stop and a claim cannot both succeed.
 create or replace function layover.claim_branch(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -12,13 +14,13 @@ declare
   branch  record;
   s       record;
 begin
-  if not layover.is_our_environment(p) then
+  if not layover.claim_environment(p) then
     return json_build_object('outcome', 'wrong_environment');
   end if;
-  if v_alone then -- may have to set it back or block the run, which is locked first
+  if v_alone then -- it may set the branch back or block the run, and the run is locked first
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
-  -- A recorded one is not even locked, so that a continuation may delete those it has seen in any order.
+  -- A recorded branch is not locked, so that the next turn of the run may delete those that it has seen in any order.
   select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.claims, b.beginnings, b.attempts,
       b.demanded_after, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
     into branch
@@ -73,7 +75,7 @@ begin
        where b.run_id = v_run and b.path = c->>'path' and b.occurrence = (c->>'occurrence')::integer;
       return case when layover.set_back_branch(v_run, c->>'path', (c->>'occurrence')::integer, v_wear, null) is null
         then json_build_object('outcome', 'blocked')
-        else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- as another turn
+        else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
     end if;
     update layover.pending b
        set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',

@@ -1,7 +1,7 @@
--- ready -> leased, of a set of branches of one run: what claim_branch does for one that is ready. Who is left out is to be
--- claimed, or told why not, alone; its row is locked already.
+-- Branches of one run: ready -> leased. It does what claim_branch does for a branch that is ready. A branch that it leaves out has no
+-- answer here: its row is locked, and claim_branch claims it or says why not.
 --
--- Rows are found by their key, and then by where they stand, as in finish_branches.
+-- It finds each row by its key, and then by its place in the table (ctid), as finish_branches does.
 create or replace function layover.claim_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
 language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
 declare
@@ -9,7 +9,7 @@ declare
   v_now timestamptz;
   s     record;
 begin
-  if not layover.is_our_environment(p) then
+  if not layover.claim_environment(p) then
     return;
   end if;
   perform from unnest(turns) with ordinality as i (turn, number) cross join lateral (

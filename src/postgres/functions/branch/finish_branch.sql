@@ -1,6 +1,7 @@
--- A branch: leased -> recorded, or ready again later when an attempt failed. Its run is made ready when nobody else of
--- the same map is at work; the next of the map's queue gets the slot in the same write. Once the run's timeout has passed,
--- the last branch at work has the run claimed, which writes the cancellation.
+-- A branch: leased -> recorded, or ready again later when an attempt failed. Its run becomes ready when no other branch of the same
+-- map is at work. The next branch in the map's queue gets the slot in the same statement.
+--
+-- Once the run's timeout has passed, the last branch at work has the run claimed, and that claim writes the cancellation.
 create or replace function layover.finish_branch(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -106,7 +107,7 @@ begin
          position = case when v_is_over then s.last_position + 1 end,
          attempts = b.attempts + (not v_is_over)::integer,
          is_counted = b.is_counted and v_is_soon,
-         ready_at = layover.ready_after((f->'attempt'->>'retryInMs')::bigint, v_now), -- null: it is over
+         ready_at = layover.ready_after((f->'attempt'->>'retryInMs')::bigint, v_now), -- null: the branch is recorded
          finished_token = v_token, finished_answer = v_answer::text
    where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence;
   return v_answer;

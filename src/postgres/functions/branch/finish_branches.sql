@@ -1,8 +1,8 @@
--- leased -> recorded, of a set of branches of one run: what finish_branch does for one whose body is done. Who is left out is
--- to be finished alone; its row is locked already.
+-- Branches of one run: leased -> recorded. It does what finish_branch does for a branch whose body is done. A branch that it leaves
+-- out has no answer here: its row is locked, and finish_branch finishes it.
 --
--- Rows are found by their key once (a planner that knows little of the table would look through all of the run's for each),
--- and from then on by where they stand: they are locked.
+-- It finds each row once by its key, and then by its place in the table (ctid), since the rows are locked. A planner that knows little
+-- of the table would otherwise read all rows of the run for each of them.
 create or replace function layover.finish_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
 language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
 declare
@@ -68,7 +68,7 @@ begin
        where not i.is_released
          and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
     ), last_one as materialized (
-      -- From this one on, nobody of them is waited for by the run's timeout. Null: it is not over, or waits for others.
+      -- The number of the item with which the wait of the run's timeout ends. Null: the timeout has not come, or waits for others.
       select case when count(*) > 0 then coalesce(max(i.number) filter (where i.leased_until > v_now), 1) end as number
         from item i
        where s.timeout_at <= v_now and s.cancelled_position is null and not exists (

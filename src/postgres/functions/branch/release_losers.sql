@@ -1,6 +1,6 @@
--- Races are decided, each at a position: what is pending below its branches' prefix is released. No new claim, no
--- signal; but a live lease may still record its result (what was charged must be known to be refunded). What lost has
--- left the map that its race is in: nobody waits for it there, and its slot is free (see ready_freed).
+-- Decides races, each at a position: releases what is pending below the prefix of their branches. A released branch or wait gets no new
+-- claim and no signal. But a live lease may still record its result, since what was charged must be known to be refunded. A loser leaves
+-- the map that its race is in: nobody waits for it there, and its slot is free (see ready_freed).
 create or replace function layover.release_losers(run uuid, through integer, races jsonb) returns void
 language plpgsql volatile as $$
 declare

@@ -1,8 +1,8 @@
--- A branch: leased -> ready when it is tried again, or its run blocked, when its turn did not get on. Its map does not wait
--- for it meanwhile. Under the locks of the run and of the branch. Answers when it is tried again; null: the run is blocked.
+-- A branch: leased -> ready at its next try, or its run is blocked, when its turn made no progress. Its map does not wait for it
+-- meanwhile. Its caller has locked the run and the branch. Answers when it is tried again; null: the run is blocked.
 --
--- `armed` null: a claim finds it, which arms nothing. Then the run stays due when it was, if that is early enough; or it is due
--- now, for the next tick.
+-- `armed` is null if a claim found this, since a claim arms nothing. Then the run stays due at its present instant if that is early
+-- enough; otherwise it is due now, for the next tick.
 create or replace function layover.set_back_branch(run uuid, path text, occurrence integer, why text, armed jsonb)
 returns timestamptz
 language plpgsql volatile as $$

@@ -1,5 +1,5 @@
--- A run as the client's `get` and `list` show it. Values longer than the given number of bytes are left out, by name:
--- a page of 200 runs may hold 600 MiB of them.
+-- Answers a run as the client's `get` and `list` show it. It leaves out values longer than the given number of bytes, and names them:
+-- otherwise a page of 200 runs may hold 600 MiB of them.
 create or replace function layover.describe(run uuid, longest_input integer, longest_value integer) returns json
 language plpgsql volatile as $$
 begin

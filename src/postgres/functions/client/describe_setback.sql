@@ -1,5 +1,5 @@
--- Why a run, or the first of its branches, was set back: since when, and when it is tried again. Null: nothing was, or the
--- turn that tried again got on.
+-- Answers why a run or the first of its branches was set back, since when, and when it is tried again. Null: nothing was set back, or
+-- a later try got on.
 create or replace function layover.describe_setback(s layover.run_state) returns json
 language plpgsql volatile as $$
 begin

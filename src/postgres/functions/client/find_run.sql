@@ -1,4 +1,4 @@
--- A run by our id, or by its workflow and the user's own id. Our id with a workflow: only if it is one of its runs.
+-- Finds a run by our id, or by its workflow and the user's own id. If our id comes with a workflow, the run must be of that workflow.
 create or replace function layover.find_run(p jsonb) returns uuid
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,5 @@
--- Whether people see this status of a run; null: any. One expression, so that it is planned as a part of its query.
+-- Whether people see this status of a run; a null status fits each run. It is one expression, so that it is planned as a part of its
+-- query.
 create or replace function layover.has_status(s layover.run_state, wanted text) returns boolean
 language sql volatile as $$
   select wanted is null or case when wanted in ('completed', 'failed', 'cancelled') then s.status = wanted

@@ -1,5 +1,5 @@
--- Whether two sent values are the same, though a schema may have made something else of each, and though the keys of an
--- object may come in another order. `sent` is the digest of what came in, and null where that is what was stored.
+-- Whether two sent values are the same. The keys of an object may come in another order. `sent` is the digest of a value as it came,
+-- if a schema made another value of it; null: the stored value is the one that came.
 --
 -- A value that jsonb cannot hold ("\u0000") is compared by its text alone.
 create or replace function layover.is_same(one text, one_sent text, other text, other_sent text) returns boolean

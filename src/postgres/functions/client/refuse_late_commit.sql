@@ -1,4 +1,5 @@
--- A start inside the caller's transaction is armed for an instant after the COMMIT it promised: a later one is refused.
+-- Refuses the COMMIT of a transaction that started a run and lasted longer than it promised: the run was armed for an instant after
+-- the promised COMMIT.
 create or replace function layover.refuse_late_commit() returns trigger
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- What people see of a run, derived from its row and from what it waits for.
+-- Answers the status that people see of a run, from its row and from what it waits for.
 create or replace function layover.run_status(s layover.run_state) returns text
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- A `ready_at` as people are shown it: what is ready since the start of time may go on now.
+-- Answers a `ready_at` as people are shown it: 'epoch' is shown as now.
 create or replace function layover.show_ready_at(ready_at timestamptz) returns bigint
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- Slots that fell free because their bodies lost a race: the first in the queue of their map get them.
+-- Gives slots that became free to the first branches in the queue of their map: queued -> ready. Their bodies had lost a race.
 create or replace function layover.ready_freed(run uuid) returns json
 language plpgsql volatile as $$
 declare

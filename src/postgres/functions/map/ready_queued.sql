@@ -1,4 +1,4 @@
--- A slot of a map is free: the first in its queue gets it.
+-- Gives one free slot of a map to the first branch in its queue: queued -> ready.
 create or replace function layover.ready_queued(run uuid, map text, ready_at timestamptz) returns json
 language plpgsql volatile as $$
 declare

@@ -1,7 +1,7 @@
--- What tells that the caller's database is not the one that its namespace belongs to: 'database', 'address' or, where the
--- caller names its own, 'environment'. Null where all fit, or nobody has written down anything yet.
+-- Answers in what the caller's database is not the one that the namespace belongs to: 'database', 'address' or 'environment'. Null:
+-- all fits, or the namespace belongs to nobody yet.
 --
--- Who names no address is not asked for one: psql, and the code of a release before.
+-- A caller that names no address, or no environment, is not asked for it. Such callers are psql and code of an earlier release.
 create or replace function layover.find_mismatch(p jsonb) returns text
 language plpgsql volatile as $$
 begin

@@ -1,7 +1,7 @@
--- Which database this is, wherever its address leads: the server's own number, the database in it, and on Neon the branch,
--- which shares the others with the one that it came from. A copy of the files cannot be told apart.
+-- Answers which database this is, whatever its address: the number of the server, the database in it, and on Neon the branch. A branch
+-- shares the first two with the branch that it came from. A copy of the files cannot be told apart.
 --
--- A session stays in one database of one server, so it keeps the answer: 2 µs instead of 30.
+-- A session stays in one database of one server, so the session keeps the answer: 2 µs instead of 30.
 create or replace function layover.identity() returns text
 language plpgsql volatile as $$
 declare
@@ -13,7 +13,7 @@ begin
   end if;
   begin
     v_server := (pg_control_system()).system_identifier;
-  exception when others then -- a host that keeps it from its users, or has none
+  exception when others then -- some hosts keep this number from their users, or have none
   end;
   v_identity := concat_ws('/', v_server, (select d.oid from pg_database d where d.datname = current_database()),
     current_database(), current_setting('neon.timeline_id', true));

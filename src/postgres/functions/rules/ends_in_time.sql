@@ -1,5 +1,5 @@
--- Whether a run may end by what its turn came to: its last record is no later than its timeout, however late the finish
--- comes. A run whose timeout stands in its history already cleans up, and ends as it likes.
+-- Whether a run may end by what its turn came to. Its last record must not be later than its timeout; the finish itself may come
+-- late. A run whose timeout stands in its history is cleaning up, and may end.
 create or replace function layover.ends_in_time(t layover.run_state, records jsonb) returns boolean
 language sql stable as $$
   select t.timeout_at is null or t.cancelled_position is not null

@@ -1,3 +1,3 @@
--- Whether the next turn of a run needs to know nothing but that it is its own.
+-- Whether the next turn of a run needs to read nothing: no pending row, no mail, and nothing keeps the run from new turns.
 create or replace function layover.goes_on(t layover.run_state, at timestamptz) returns boolean
 language sql stable as $$ select not t.has_pending and not t.has_mail and layover.may_run(t, at) $$;

@@ -1,4 +1,4 @@
--- Whether a wait of this run could be ended by something that arrived in time.
+-- Whether something has come in time that ends a wait of this run.
 create or replace function layover.has_answer(run uuid) returns boolean
 language plpgsql volatile as $$
 begin

@@ -1,6 +1,7 @@
--- Whether something has come that a finish rules out: a signal of a name that it closes, beyond those that it takes, or the
--- answer to the callback whose announcement it says has failed. Then the finish is deferred, and the next turn takes it.
--- Each look has a snapshot of its own, taken after the run was locked.
+-- Whether something has come that a finish rules out: a signal of a name that the finish closes and does not take, or the answer to a
+-- callback whose announcement it says has failed. Then the finish is deferred, and the next turn takes what has come.
+--
+-- Each query here has a snapshot of its own, taken after the run was locked.
 create or replace function layover.has_come(run uuid, epoch integer, f jsonb) returns boolean
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,5 @@
--- Whether a deployment has refused a run, and was not deployed again since: its code may have changed under the same id.
+-- Whether a deployment has refused a run and was not deployed again since. After a new deploy its code may be another one under the
+-- same id.
 create or replace function layover.has_refused(refused_by jsonb, namespace text, deployment text) returns boolean
 language sql stable as $$
   select coalesce(refused_by ? deployment and not exists (

@@ -1,5 +1,5 @@
--- Whether a claim asks for a turn in a larger group than it may go in. Who names no size goes with anybody: beside another
--- group in its process too. `alone`: the last release names a group of one so.
+-- Whether a claim asks for a turn in a larger group than the turn may go in. The group is what comes in this call, or `groupSize` if
+-- that is more: the process may have other turns at work. A call of the last release says `alone` for a group of one.
 create or replace function layover.is_group_too_large(p jsonb, c jsonb, most integer) returns boolean
 language sql stable as $$
   select coalesce(most < greatest(jsonb_array_length(p->'turns'),

@@ -1,5 +1,4 @@
--- Whether one of the processes in which the instants of a call ring is not listed. Called last, so that the waits for locks
--- count.
+-- Whether one of the processes in which the instants of a call ring is not listed. It is asked last, after the waits for locks.
 create or replace function layover.is_one_struck(p jsonb) returns boolean
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- Whether nothing keeps a run from new turns: not blocked or refused, not paused, not about to be cancelled.
+-- Whether nothing keeps a run from new turns: it is not blocked, refused or paused, and not about to be cancelled.
 create or replace function layover.may_run(t layover.run_state, at timestamptz) returns boolean
 language sql stable as $$
   select t.blocked is null and t.refused_by is null and t.paused_at is null and (t.cancelled_position is not null

@@ -1,7 +1,7 @@
--- The armed instant at which the scheduler looks next: the last one that is not after the need, else the first.
--- May be early, never late. Bare SQL arms nothing; its need is kept for the next tick that happens.
+-- Answers the armed instant at which the scheduler looks next: the last one that is not after the need, else the first. It may be early,
+-- never late. A call from bare SQL arms nothing: then the need itself is kept, for the next tick that happens.
 --
--- A step in motion arms one instant; so that it is inlined, this is one expression.
+-- A step arms one instant. This is one expression, so that it is inlined.
 create or replace function layover.pick_due(armed jsonb, need timestamptz) returns timestamptz
 language sql stable as $$
   select case

@@ -1,3 +1,4 @@
+-- Does what pick_due does, where a call has armed several instants.
 create or replace function layover.pick_due_of_several(armed jsonb, need timestamptz) returns timestamptz
 language plpgsql stable as $$
 begin

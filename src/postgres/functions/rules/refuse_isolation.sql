@@ -1,4 +1,5 @@
--- Looking after the lock needs a fresh snapshot for each statement, which only read committed gives.
+-- Refuses a transaction whose isolation is not read committed. Only read committed gives each statement a snapshot of its own, which is
+-- needed to look after the lock.
 create or replace function layover.refuse_isolation() returns void
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- Undoes a call that is too late, or that leans on a process which is not listed: its caller arms anew.
+-- Undoes a call that is too late, or that has armed in a process which is not listed. Its caller arms anew.
 create or replace function layover.refuse_wrongly_armed(p jsonb) returns void
 language plpgsql volatile as $$
 begin

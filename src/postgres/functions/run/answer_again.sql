@@ -1,4 +1,4 @@
--- What the holder of this token was told when it finished.
+-- Answers what the finish with this token was told before.
 create or replace function layover.answer_again(namespace text, run uuid, token uuid) returns json
 language plpgsql volatile as $$
 declare

@@ -1,7 +1,7 @@
--- parked -> running, when its turn is claimed. (running -> running when the lease is over, and what may go in
--- a small group only: see reclaim_run.)
+-- parked -> running, when the run is ready and its turn is claimed. All other claims go to reclaim_run.
 --
--- Answers what the turn needs to know: the history beyond what its process holds, and what could be taken.
+-- It answers what the turn needs: the history that its process does not hold, and the signals and answers that it may take. One
+-- statement: a claim costs about 150 µs.
 create or replace function layover.claim_run(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare

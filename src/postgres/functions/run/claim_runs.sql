@@ -1,8 +1,8 @@
--- parked -> running, of a set of runs that are ready and wait for nothing: what claim_run does for one. All of them, or it
+-- Runs that are ready and have no pending rows: parked -> running. It does what claim_run does for one. It claims all of them, or it
 -- raises.
 --
--- Each run is found by its key, in the order of keys: every plan that the settings leave visits them so, and locks them as
--- it visits them.
+-- It finds each run by its key, in the order of keys. The settings leave only plans that visit the rows so, and each row is locked when
+-- it is visited.
 create or replace function layover.claim_runs(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
 language plpgsql volatile
 set enable_indexscan = on set enable_seqscan = off set enable_bitmapscan = off

@@ -1,6 +1,7 @@
--- How many of the first turns of a claim may be answered within its budget of bytes: one at least. Of what the caller does
--- not hold: input, history, mail, pending rows. Values travel as text within json, which at most doubles them. Looks without
--- a lock: a record more does no harm.
+-- Answers how many of the first turns of a claim fit in its budget of bytes: at least one. It counts what the caller does not hold:
+-- input, history, mail and pending rows. It counts each value twice, since quotes and backslashes double within json.
+--
+-- It looks without a lock: one record more does no harm.
 create or replace function layover.count_fitting(p jsonb) returns integer
 language plpgsql volatile as $$
 begin

@@ -1,6 +1,8 @@
--- running -> parked and ready, when the holder of the lease finishes a turn during which a branch was recorded, or something
--- came that the turn rules out (has_come): its own records are dropped, what it demanded from the part that it saw is kept.
--- Also answers finishes that come again.
+-- running -> parked and ready, when the holder of the lease has not seen all that has come. A branch was recorded during its turn, or
+-- something has come that the turn rules out (has_come). The turn's own records are dropped. What it demanded from the part that it
+-- saw is kept.
+--
+-- It also answers finishes that come again.
 create or replace function layover.defer_run(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare

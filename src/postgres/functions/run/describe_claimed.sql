@@ -1,5 +1,5 @@
--- A claimed run: the history beyond what its process holds, what it waits for, and what could be taken. Of a history that does
--- not fit in `budget` (bytes) the first records: read_page answers the others.
+-- Answers the claim of a run: the history that its process does not hold, what the run waits for, and what it may take. A history that
+-- does not fit in `budget` (bytes) begins here, and read_page answers the rest.
 create or replace function layover.describe_claimed(s layover.run_state, have jsonb, budget bigint) returns json
 language plpgsql volatile as $$
 declare
@@ -13,7 +13,7 @@ begin
     'records', case when s.last_position > coalesce(v_have, 0)
       then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position,
         layover.page_budget(s.history_bytes, s.last_position, budget)) end,
-    'pending', case when s.has_pending then layover.read_pending(s.run_id, case when v_have is null then -1
+    'pending', case when s.has_pending then layover.refresh_pending(s.run_id, case when v_have is null then -1
       else coalesce((have->>'rowsThrough')::integer, 2147483647) end) end,
     'signals', case when s.has_mail then layover.read_signals(s.run_id) end,
     'callbacks', case when s.has_mail then layover.read_answers(s.run_id, s.epoch) end,

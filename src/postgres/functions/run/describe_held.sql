@@ -1,5 +1,5 @@
--- A claimed run that its process holds as it is: there is nothing more to say. One expression, so that it is inlined on
--- the path of every step.
+-- Answers the claim of a run whose history its process holds: nothing needs to be read. It is one expression, so that it is inlined
+-- on the path of each step.
 create or replace function layover.describe_held(s layover.run_state) returns json
 language sql volatile as $$
   select json_build_object('outcome', 'claimed', 'now', layover.to_ms(layover.now()), 'epoch', s.epoch, 'turn', s.turn,

@@ -1,5 +1,5 @@
--- Why what was claimed alone so often is given up; null: it is not. What was begun may be what ends its processes. Who
--- claimed it and did not begin may have got no answer, which says less: so that takes many more.
+-- Answers why a turn that goes alone is given up; null: it goes on. A turn that began and did not end may be what ends its
+-- processes. A claim without a beginning says less, since its answer may have been lost. So many more claims are allowed.
 create or replace function layover.describe_wear(p jsonb, claims integer, beginnings integer, what text) returns text
 language sql stable as $$
   select case

@@ -1,5 +1,7 @@
--- Callbacks whose wait timed out: whoever answers now is told so. (None was answered: a wait times out only after it was
--- recorded, and from then on answer_callback knows its deadline. The code of an earlier release may still time one out.)
+-- Marks callbacks as expired whose wait timed out, so that a later answer is told so.
+--
+-- None of them has an answer. A wait times out only after it was recorded, and from then on answer_callback knows its deadline. (The
+-- code of an earlier release may time out a callback that has one.)
 create or replace function layover.expire_callbacks(run uuid, epoch integer, after integer, records jsonb) returns void
 language plpgsql volatile as $$
 begin

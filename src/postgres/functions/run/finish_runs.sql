@@ -1,8 +1,8 @@
--- running -> parked, running as the next turn, or over, of a set of runs that simply go on or end: what finish_run does for
--- one. All of them, or it raises.
+-- Runs that go on or end, and do nothing else: running -> parked, running as the next turn, or over. It does what finish_run does for
+-- one. It finishes all of them, or it raises.
 --
--- Each run is found by its key, in the order of keys: every plan that the settings leave visits them so, and locks them as
--- it visits them.
+-- It finds each run by its key, in the order of keys. The settings leave only plans that visit the rows so, and each row is locked when
+-- it is visited.
 create or replace function layover.finish_runs(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
 language plpgsql volatile
 set enable_indexscan = on set enable_seqscan = off set enable_bitmapscan = off

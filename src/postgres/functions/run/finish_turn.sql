@@ -1,4 +1,4 @@
--- A turn of a run or of a branch; where asked, a run that is ready again is claimed at once as its next turn.
+-- Finishes one turn, of a run or of a branch. If a claim comes along and the run is ready again, it is claimed as its next turn.
 create or replace function layover.finish_turn(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -6,7 +6,7 @@ declare
 begin
   if f ? 'path' then
     return layover.finish_branch(p->>'namespace',
-      case when f ? 'announces' then layover.settle_announcement(p->>'namespace', f) else f end);
+      case when f ? 'announces' then layover.accept_announcement(p->>'namespace', f) else f end);
   end if;
   v_answer := layover.finish_run(p, f);
   if f ? 'claim' and v_answer->'claim' is null and v_answer->>'outcome' = 'finished'

@@ -1,8 +1,8 @@
--- The items of a call in lock order, cut into stretches. What is plain goes together, as a set: runs in a row, or branches
--- of one run. Each item that needs more goes alone, in its place. So with sets too, locks are taken in the one order.
+-- Cuts the items of a call, in lock order, into stretches. Plain items go together, as a set: runs in a row, or branches of one run.
+-- Each item that needs more goes alone, in its place. So locks are taken in the one order with sets too.
 --
--- Plain is the claim of a run that is ready and waits for nothing, the finish of one that simply goes on or ends, the claim
--- of a branch, the result of one. Looks without a lock: if a run has moved since, its set raises, and everything is done
+-- Plain is: the claim of a run that is ready and has no pending rows, the finish of a run that goes on or ends and does nothing else,
+-- the claim of a branch, the result of a branch. It looks without a lock. If a run has moved since, its set raises, and all is done
 -- again item by item (are_sets: false).
 create or replace function layover.in_stretches(turns jsonb, are_sets boolean)
 returns table (set text, items jsonb[], places bigint[])
@@ -11,8 +11,8 @@ declare
   v_now constant timestamptz := layover.now();
   v_items  jsonb[];
   v_places bigint[];
-  v_sets   text[]; -- to which set each item may go: null, 'runs', or the branches' run
-  v_keys   text[]; -- what comes twice is done twice, one after the other
+  v_sets   text[]; -- the set that each item may go to: null, 'runs', or the run of the branches
+  v_keys   text[]; -- an item that comes twice is done twice, one after the other
   v_first  integer := 1;
   v_last   integer;
 begin

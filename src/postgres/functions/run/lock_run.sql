@@ -1,5 +1,5 @@
--- A run with all that it waits for, in the one lock order: for a set that locks losers of a race before branches of the
--- same run, which come after it in the set.
+-- Locks a run with all that it waits for, in the one lock order. Its callers need this where a set locks losers of a race before
+-- branches of the same run, which come later in the set.
 create or replace function layover.lock_run(run uuid) returns void
 language plpgsql volatile as $$
 begin

@@ -1,9 +1,9 @@
--- Writes down that a turn of a run (an empty path) or of a branch did not get on, for a reason that may pass by itself: a
--- handler that waited too long, a process that died again and again. Answers when it is to be tried again; null: it was
--- tried often enough. Under the run's lock.
+-- Notes that a turn of a run (its path is empty) or of a branch made no progress, for a reason that may pass by itself: a handler that
+-- waited too long, or a process that died again and again. Answers when the turn is tried again; null: it was tried often enough. Its
+-- caller has locked the run.
 --
--- Four tries, at whole minutes: 1 minute, 10 minutes, 1 hour and 6 hours after it happened. Where that has passed (nobody
--- was there to try), as long after now. A try before its time, because a signal came, is none of the four.
+-- There are four tries, at whole minutes: 1 minute, 10 minutes, 1 hour and 6 hours after it happened. If nobody was there to try at that
+-- time, the try comes as long after now. A try that a signal brings earlier does not count.
 create or replace function layover.note_setback(run uuid, path text, occurrence integer, turn integer, why text)
 returns timestamptz
 language plpgsql volatile as $$

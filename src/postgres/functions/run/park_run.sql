@@ -1,7 +1,9 @@
--- When a run that did more than go on is ready again, and when the scheduler must look. Under the run's lock, after its
--- demands are recorded: a signal, an answer or a cancel that came in the meantime makes it ready now. Answers the finish.
+-- parked -> parked, at the end of a finish that did more than go on: sets when the run is ready again, and when the scheduler must look.
+-- Answers the finish. Its caller has locked the run and recorded what the turn demanded, so a signal, an answer or a cancel that came
+-- during the turn makes the run ready now.
 --
--- While a branch is pending, turns do not put off the look: its dispatch may be lost, and turns may follow for ever.
+-- While a branch is pending, turns do not put off the scheduler's look: the dispatch of the branch may be lost, and turns may follow
+-- for ever.
 create or replace function layover.park_run(run uuid, next text, branches json, armed jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -19,7 +21,7 @@ begin
       count(*) > 0
     into v_ready, v_need, v_pending
     from layover.pending b where b.run_id = run;
-  if not v_pending then -- nor a map, so that the end of a run without pending rows has nothing to delete
+  if not v_pending then -- then no map is needed either, and the end of the run has nothing to delete
     delete from layover.map m where m.run_id = run;
   end if;
   if v_mail and layover.has_answer(run) then

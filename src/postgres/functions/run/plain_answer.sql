@@ -1,4 +1,4 @@
--- What the finish of a run is told that simply goes on or is over; not worth storing.
+-- Answers the finish of a run that goes on, or is over. Such an answer is not stored, since it can be made again.
 create or replace function layover.plain_answer(turn integer, status text) returns json
 language sql stable as $$
   select case

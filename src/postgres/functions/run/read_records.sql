@@ -1,6 +1,6 @@
--- A stretch of the history, in order, each record as [kind, path, occurrence, isFailure, value, recordedAt, attempts]. With
--- `budget`, only as many of the first records as fit in so many bytes, at least one. Values travel as text within json, which
--- at most doubles them.
+-- Answers a part of the history, in order. Each record is [kind, path, occurrence, isFailure, value, recordedAt, attempts]. With `budget`
+-- it answers as many of the first records as fit in so many bytes, at least one. It counts each value twice, since quotes and backslashes
+-- double within json.
 create or replace function layover.read_records(run uuid, epoch integer, after integer, through integer, budget bigint)
 returns json
 language plpgsql volatile as $$

@@ -1,4 +1,4 @@
--- The part of a run that never changes, for a process that has not seen it yet.
+-- Answers the part of a run that never changes, for a process that has not seen the run yet.
 create or replace function layover.read_run(run uuid) returns json
 language plpgsql volatile as $$
 begin

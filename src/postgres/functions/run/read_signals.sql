@@ -1,4 +1,4 @@
--- The signals that could be taken: of each name the first twenty, in order of arrival.
+-- Answers the signals that the run may take: of each name the first twenty, in order of arrival.
 create or replace function layover.read_signals(run uuid) returns json
 language plpgsql volatile as $$
 begin

@@ -1,7 +1,10 @@
--- running -> running, when a lease is over; running -> parked until it is tried again, or blocked, when that happened too
--- often in a row; blocked -> running, when new code may know better; a run whose timeout has
--- passed or whose cancel was asked for is claimed once no branch is at work, with that in its history.
--- Otherwise the refusal says why not.
+-- running -> running, when a lease is over.
+-- running -> parked until it is tried again, or blocked, when that happened too often in a row.
+-- blocked -> running, when new code may know better.
+-- parked -> running, when the run's timeout has passed or its cancel was asked for, and no branch is at work: that is written into the
+-- history.
+--
+-- In all other cases it answers why the claim fails.
 create or replace function layover.reclaim_run(p jsonb, c jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -16,7 +19,7 @@ declare
   v_answer json;
   s        record;
 begin
-  if not layover.is_our_environment(p) then
+  if not layover.claim_environment(p) then
     return json_build_object('outcome', 'wrong_environment');
   end if;
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
@@ -63,11 +66,11 @@ begin
            spared = case when t.lost = 0 then 0 else t.spared end, lost_token = coalesce(t.token, t.lost_token),
            ready_at = case when v_until is null then t.ready_at else v_ready end,
            due_at = case when v_until is null then null when t.due_at <= v_ready then t.due_at
-             else v_now end, -- a claim arms nothing: for the next tick
+             else v_now end, -- a claim arms nothing, so the next tick looks
            blocked = case when v_until is null then v_wear end
      where t.run_id = v_run;
     return case when v_until is null then json_build_object('outcome', 'blocked')
-      else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- as another turn
+      else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
   end if;
 
   if s.is_cancelling or (s.cancelled_position is null and s.timeout_at <= v_now) then
@@ -95,7 +98,7 @@ begin
          lost = t.lost + (t.token is not null)::integer, spared = case when t.lost = 0 then 0 else t.spared end,
          lost_token = coalesce(t.token, t.lost_token),
          claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,
-         due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing: for the next tick
+         due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing, so the next tick looks
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) into v_answer;
   return v_answer;

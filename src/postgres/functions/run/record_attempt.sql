@@ -1,4 +1,4 @@
--- An attempt of a run's inline step failed: kept for the timeline; the step waits for its next one.
+-- Stores the failed attempt of a run's inline step, for the timeline. The step then waits for its next attempt.
 create or replace function layover.record_attempt(run uuid, epoch integer, a jsonb) returns void
 language plpgsql volatile as $$
 begin

@@ -1,4 +1,4 @@
--- New branches, sleeps and waits, as far as they were demanded from the given stretch of the history (null: all). Answers the
+-- Stores new branches, sleeps and waits that were demanded up to the given position of the history (null: all of them). Answers the
 -- branches that may be claimed at once.
 create or replace function layover.record_demands(run uuid, through integer, demands jsonb) returns json
 language plpgsql volatile as $$

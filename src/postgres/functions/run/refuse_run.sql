@@ -1,6 +1,8 @@
--- The code of a deployment does not fit a run. Blocked only when every live deployment that carries its version has refused
--- it: there is no order among deployments, so one of the others may be right. Who gives no id speaks for all.
--- Under the run's lock. Answers whether the run is blocked, or over; where it is neither, the caller says when it is looked at.
+-- parked -> parked or blocked, when the code of a deployment does not fit the run. The run is blocked only when each live deployment that
+-- carries its version has refused it: there is no order among deployments, so another one may be right. A caller without an id speaks
+-- for all.
+--
+-- Its caller has locked the run. Answers whether the run is blocked or over. If it is neither, the caller says when it is looked at.
 create or replace function layover.refuse_run(run uuid, deployment text, why text) returns boolean
 language plpgsql volatile as $$
 declare

@@ -1,6 +1,6 @@
--- parked -> parked until it is tried again, or blocked, of a run whose turn did not get on. Under the run's lock, after
--- park_run, whose answer it corrects. A turn that recorded something has got on so far: its tries are counted anew. A timeout
--- or a cancel makes the run ready earlier.
+-- parked -> parked until it is tried again, or blocked, when the run's turn made no progress. Its caller has locked the run and called
+-- park_run, whose answer it corrects. A turn that recorded something made progress, so its tries are counted anew. A timeout or a cancel
+-- makes the run ready earlier.
 create or replace function layover.set_back_run(run uuid, why text, got_on boolean, branches json, armed jsonb) returns json
 language plpgsql volatile as $$
 declare

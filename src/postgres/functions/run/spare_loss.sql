@@ -1,5 +1,5 @@
--- The holder of a lease that was taken for lost is alive: the loss does not count. Five times in a row at most: a body
--- that blocks its process for longer than a lease would come again beside others for ever.
+-- Spares a turn one lost lease, since the holder of that lease is alive. At most five times in a row: otherwise a body that blocks its
+-- process for longer than a lease would run beside others for ever.
 create or replace function layover.spare_loss(run uuid, path text, occurrence integer, token uuid) returns void
 language plpgsql volatile as $$
 begin

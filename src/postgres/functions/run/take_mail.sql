@@ -1,4 +1,4 @@
--- The signals and answers that the turn's records took.
+-- Marks the signals and answers that the turn's records took.
 create or replace function layover.take_mail(run uuid, epoch integer, after integer, records jsonb) returns void
 language plpgsql volatile as $$
 begin

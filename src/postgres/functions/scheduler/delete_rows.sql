@@ -1,4 +1,4 @@
--- All rows of a run. There are no foreign keys: a table that belongs to a run is listed here.
+-- Deletes all rows of a run. There are no foreign keys, so a table whose rows belong to a run must stand here.
 create or replace function layover.delete_rows(run uuid) returns void
 language plpgsql volatile as $$
 begin

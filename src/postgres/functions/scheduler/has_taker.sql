@@ -1,4 +1,4 @@
--- Whether some live deployment carries the version of a run and has not refused it.
+-- Whether a live deployment carries the version of a run and has not refused it.
 create or replace function layover.has_taker(run uuid, refused_by jsonb) returns boolean
 language plpgsql volatile as $$
 begin

@@ -1,6 +1,6 @@
--- The deployments that may carry out runs now: of each name the two that were deployed last, as long as they tick. One that was
--- not seen for two hours while another one of its name was is gone. Where nobody of that name has anything to do, there is a
--- sweep each six hours.
+-- Answers the deployments that may carry out runs now: of each name the two that were deployed last, as long as they tick. A deployment
+-- is gone if it was not seen for two hours while another one of its name was seen. If no deployment of a name has anything to do, each
+-- of them still ticks every six hours.
 create or replace function layover.live_deployments(namespace text)
 returns table (name text, id text, versions jsonb, deployed_at timestamptz)
 language sql stable as $$

@@ -1,5 +1,6 @@
--- Stores the answer to a callback, even before its wait is recorded; parked -> ready, when the run waits for it.
--- The first answer wins; the same one again is told the same.
+-- parked -> ready, when the run waits for this callback. Stores the answer to a callback, even before its wait is recorded.
+--
+-- The first answer wins. If the same answer comes again, it is told the same.
 create or replace function layover.answer_callback(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -26,7 +27,7 @@ begin
     return json_build_object('outcome', case when known.outcome = 'expired' then 'expired'
       when known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
   elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer
-      or s.cancelled_position is not null then -- and will wait for nobody any more
+      or s.cancelled_position is not null then -- the run waits for nothing any more
     return json_build_object('outcome', 'over');
   end if;
   v_now := layover.now();
@@ -34,7 +35,7 @@ begin
    where b.run_id = v_run and b.path = p->>'path' and b.occurrence = (p->>'occurrence')::integer
      and b.kind = 'callback' and not b.is_released;
   v_waits := found;
-  if v_until < v_now or (v_until = v_now and s.status = 'running') then -- the turn may be recording the timeout
+  if v_until < v_now or (v_until = v_now and s.status = 'running') then -- its turn may be recording the timeout
     return json_build_object('outcome', 'expired');
   end if;
   insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, sent, answered_at)

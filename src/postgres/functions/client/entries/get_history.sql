@@ -1,5 +1,5 @@
--- A run's timeline: its records, its failed attempts, and what it waits for. Of the attempts the last ones, as many as have
--- 2 MB of errors together: there may be tens of thousands.
+-- Answers a run's timeline: its records, its failed attempts, and what it waits for. There may be tens of thousands of attempts, so it
+-- answers the last ones, as many as have 2 MB of errors together.
 create or replace function layover.get_history(p jsonb) returns json
 language sql volatile as $$
   select layover.check_key(p) where p ? 'keyId';

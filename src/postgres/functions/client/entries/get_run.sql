@@ -1,4 +1,4 @@
--- One run as it is now. `longestInput` leaves a longer input out: whoever waits for a result needs none of it.
+-- Answers one run as it is now. `longestInput` leaves a longer input out: a caller that waits for a result needs none of it.
 create or replace function layover.get_run(p jsonb) returns json
 language plpgsql volatile as $$
 begin

@@ -1,11 +1,11 @@
--- Lists runs of a namespace, newest first, a page at a time. `before` is the last id of the page ahead.
+-- Lists runs of a namespace, newest first, a page at a time. `before` is the last id of the page before.
 --
--- Walks one index backwards and looks at each run that it meets, until the page is full. With `walk` it also stops after
--- that many rows, whether or not they matched, so that no filter keeps the database busy: `next` is then the id from which
--- the next page goes on. Each status has an index that holds little else, except `completed`, which most runs are.
+-- It walks one index backwards and looks at each run that it meets, until the page is full. With `walk` it also stops after that many
+-- rows, whether or not they matched, so that no filter keeps the database busy. `next` is then the id from which the next page goes
+-- on. Each status has an index that holds little else; only `completed` has none, since most runs are.
 --
--- The cursors are planned for their first rows: as one query with a limit that the planner cannot see, a first page among
--- 200,000 runs took 400 to 900 ms, and so takes 5.
+-- The cursors are planned for their first rows. As one query with a limit that the planner cannot see, a first page among 200,000 runs
+-- took 400 to 900 ms. With a cursor it takes 5.
 create or replace function layover.list_runs(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -61,7 +61,7 @@ begin
   end loop;
   close c;
   return json_build_object(
-    'runs', ( -- without those that were pruned since they were found
+    'runs', ( -- runs that were pruned since they were found are left out
       select coalesce(json_agg(d.run order by d.place) filter (where d.run is not null), '[]')
         from (select layover.describe(f.run, 16384, 16384) as run, f.place
                 from unnest(v_found) with ordinality as f (run, place)) as d),

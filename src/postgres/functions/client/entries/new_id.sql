@@ -1,4 +1,4 @@
--- A uuid v7 (RFC 9562): 48 bits of milliseconds, then randomness. PostgreSQL has its own only from 18 on.
+-- Makes a uuid v7 (RFC 9562): 48 bits of milliseconds, then random bits. PostgreSQL has a function of its own only from 18 on.
 create or replace function layover.new_id() returns uuid
 language sql volatile as $$
   select encode(

@@ -1,4 +1,4 @@
--- What became of a callback, for the page that a person opens. Writes nothing.
+-- Answers what became of a callback, for the page that a person opens. It writes nothing.
 create or replace function layover.read_callback(p jsonb) returns json
 language sql volatile as $$
   select coalesce((

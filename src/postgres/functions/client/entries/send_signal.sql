@@ -1,5 +1,5 @@
--- Stores a signal, in arrival order, whether or not anyone waits; parked -> ready, when the run waits for it.
--- The same call (its signalId) or the same dedupeId again changes nothing.
+-- parked -> ready, when the run waits for this signal. Stores a signal in arrival order, whether or not anyone waits. The same call (its
+-- signalId) or the same dedupeId again changes nothing.
 --
 -- From psql: select layover.send_signal('{"runId": "…", "name": "address", "payload": {"city": "Bonn"}}').
 create or replace function layover.send_signal(p jsonb) returns json
@@ -42,7 +42,7 @@ begin
   end if;
   select count(*), sum(octet_length(g.payload)) into v_count, v_bytes from layover.signal g
    where g.run_id = v_run and g.position is null;
-  if v_count > 10000 or v_bytes > 16777216 then -- whoever may send signals could fill the disk by one run
+  if v_count > 10000 or v_bytes > 16777216 then -- otherwise one run could fill the disk
     raise exception 'the run % has not taken % signals of % bytes, and may keep 10000 of 16777216', v_run, v_count, v_bytes
       using errcode = 'LO007', hint = 'Send again when the run has taken some.';
   end if;

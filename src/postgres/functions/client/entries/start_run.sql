@@ -1,6 +1,6 @@
--- nothing -> parked, when someone starts a run. Repeating the call with the same run id changes nothing; a run with
--- the same user id stands for the one asked for, if its input is the same, or what was sent and its schema made that
--- of: of whatever version, for a start may be repeated after a deploy.
+-- nothing -> parked, when someone starts a run. The same call again (its run id) changes nothing. If the user's own id is taken, the run
+-- that has it is the answer, if its input is the same, or if it was made from the same sent input. Its version may be another one, since
+-- a start may be repeated after a deploy.
 --
 -- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
 create or replace function layover.start_run(p jsonb) returns json
@@ -25,13 +25,13 @@ begin
     raise exception 'start_run needs a workflow and its version' using errcode = 'LO003',
       hint = 'select layover.start_run(''{"workflow": "order", "version": 1, "input": {}}'')';
   end if;
-  -- Lists show the newest ids first: one from the future would stand at their head until then. A day is more than the
-  -- clock of a client is wrong by where its time zone is. (Whether an id is of version 7 is asked at the door.)
+  -- Lists show the newest ids first, so an id from the future would stand first until its time. A day is more than a client's
+  -- clock is wrong if its time zone is. (TypeScript checks that an id is of version 7.)
   if substr(v_run::text, 15, 1) = '7'
     and ('x' || translate(left(v_run::text, 13), '-', ''))::bit(48)::bigint > layover.to_ms(v_now) + 86400000
   then
-    raise exception 'the run id % is of a time more than a day ahead of the database''s clock', v_run
-      using errcode = 'LO006', hint = 'Leave runId out, and one is made.';
+    raise exception 'the runId % holds a time that is more than a day ahead of the database''s clock', v_run
+      using errcode = 'LO006', hint = 'Correct the clock of the machine that made the runId, or leave the runId out.';
   end if;
   loop
     insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent,
@@ -47,7 +47,7 @@ begin
       from layover.run r
      where r.id = v_run or (r.namespace = v_namespace and r.workflow = p->>'workflow' and r.user_id = p->>'id')
      order by (r.id = v_run) desc limit 1;
-    if found then -- otherwise it was pruned since
+    if found then -- otherwise it was pruned meanwhile: insert again
       return json_build_object('outcome', case when v_existing = v_run and v_same then 'started'
           when v_same then 'exists' else 'conflict' end,
         'runId', case when v_same or v_existing <> v_run then v_existing end,

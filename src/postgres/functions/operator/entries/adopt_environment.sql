@@ -1,7 +1,7 @@
--- Someone decided: runs in this database are to be carried out by the named environment, at this address alone. Its first
--- tick looks at everything: what was dispatched meanwhile was refused, and so is looked at less and less often.
+-- Gives the namespace to the named environment, in this database and at this address. `layover adopt` calls it. The first tick
+-- then looks at all runs: their dispatches were refused until now, so the scheduler looked at them less and less often.
 --
--- `isAddress`: it is the same environment and the same database, by one more address.
+-- With `isAddress` it adds one more address of the same database, for the same environment.
 create or replace function layover.adopt_environment(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -21,10 +21,10 @@ begin
       on conflict (namespace) do update
         set name = excluded.name, endpoint = excluded.endpoint, other_endpoints = '{}', identity = excluded.identity,
           adopted_at = excluded.adopted_at, deployment = null, tried_through = null;
-    -- Those of the database that this one was copied from are none of ours. Those of this one list themselves again.
+    -- These rows may be of the database that this one was copied from. The processes of this one list themselves again.
     delete from layover.process c where c.namespace = p->>'namespace';
   end if;
-  if v_outcome = 'adopted' then -- a copy's rows tell of deployments that are alive elsewhere
+  if v_outcome = 'adopted' then -- the rows of a copy name deployments of the original
     delete from layover.deployment d where d.namespace = p->>'namespace';
   end if;
   if layover.is_too_late(p) then

@@ -1,5 +1,5 @@
--- Refuses a revoked API key. Every verb that a key was used for asks this first, in its own call: a key that nobody
--- wrote down here counts, since it carries its MAC.
+-- Refuses a revoked API key. Each verb that came with a key asks this first, in its own call. A key without a row here counts, since
+-- it carries its MAC.
 create or replace function layover.check_key(p jsonb) returns json
 language plpgsql volatile as $$
 begin

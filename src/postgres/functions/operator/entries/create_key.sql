@@ -1,11 +1,11 @@
--- Writes down an API key that was just made, so that it can be listed, and revoked by its name. The same id again
--- changes nothing; a name that counts already is taken.
+-- nothing -> counts: lists an API key that was just made, so that it can be seen, and revoked by its name. The same id again changes
+-- nothing. A name that another valid key has is `taken`.
 create or replace function layover.create_key(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_now constant timestamptz := layover.now();
 begin
-  -- Of two at once with one name the second one waits here, and finds the first one's row.
+  -- If two calls come at once with one name, the second waits here and then finds the first one's row.
   perform pg_catalog.pg_advisory_xact_lock(7812089, pg_catalog.hashtext('key ' || (p->>'namespace') || ' ' || (p->>'name')));
   if exists (select from layover.api_key y where y.namespace = p->>'namespace' and y.name = p->>'name'
     and y.id <> (p->>'keyId')::uuid and y.revoked_at is null and (y.expires_at is null or y.expires_at > v_now))

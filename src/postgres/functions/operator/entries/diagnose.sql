@@ -1,8 +1,8 @@
--- What `layover doctor` tells of a namespace: whose database this is, and which runs do not get on, by what keeps them.
--- Writes nothing.
+-- Answers what `layover doctor` shows of a namespace: whose database it is, and which runs make no progress, by what keeps them. It
+-- writes nothing.
 --
--- Looks at the first 10,000 runs by due_at, which are those overdue and those at work, and at 1,000 blocked ones: so it
--- takes no longer with millions of runs.
+-- It looks at the first 10,000 runs by due_at, and at 1,000 blocked runs. The first are those that are overdue or at work. So it takes
+-- no longer when there are millions of runs.
 create or replace function layover.diagnose(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -42,7 +42,7 @@ begin
           select string_agg(e.key, ', ' order by e.key) as ids, min(e.value->>'why') as why
             from jsonb_each(d.refused_by) as e) as f
         cross join lateral (select case
-            when d.claims > 1 and d.run_id not in (select b.run_id from set_back b) then 'crashes' -- the setback says why
+            when d.claims > 1 and d.run_id not in (select b.run_id from set_back b) then 'crashes' -- a setback says why itself
             when d.refused_by is not null then 'refused'
             when d.dispatches > 2 then 'unclaimed'
             when d.due_at < v_now - interval '2 minutes' then 'overdue'

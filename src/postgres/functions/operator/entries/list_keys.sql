@@ -1,4 +1,4 @@
--- The API keys of a namespace that are known here, newest first.
+-- Answers the API keys of a namespace that are known here, newest first.
 create or replace function layover.list_keys(p jsonb) returns json
 language sql volatile as $$
   select json_build_object('now', layover.to_ms(layover.now()), 'keys', coalesce(json_agg(json_build_object(

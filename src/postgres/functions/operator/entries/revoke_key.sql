@@ -1,6 +1,6 @@
--- counts -> revoked, by the key's id, or by the name of those that count. An id that is known nowhere is written down as
--- revoked: whatever leaked can be revoked, wherever it was made. One that was made in another namespace counts there
--- alone, so that is answered instead. Again changes nothing.
+-- counts -> revoked, by the key's id, or by the name of the keys that count. An id that is known nowhere is stored as revoked: a key
+-- that leaked can be revoked wherever it was made. A key of another namespace counts there alone: the answer says so. The same call
+-- again changes nothing.
 create or replace function layover.revoke_key(p jsonb) returns json
 language plpgsql volatile as $$
 declare

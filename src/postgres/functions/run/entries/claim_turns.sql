@@ -1,14 +1,13 @@
--- One claim for a set of turns, of runs and of branches. Each answers with an outcome of its own.
--- What would not fit in the caller's budget of bytes (`budgetBytes`) is not claimed: it answers `later`. What goes alone comes in
--- a call of its own: it locks its run, which whoever claims branches reads without a lock.
+-- Claims a set of turns, of runs and of branches. Each gets an answer of its own.
 --
--- On the path of every step a statement or an expression of PL/pgSQL costs 2 to 10 µs a call: here and in what it calls
--- they are few.
+-- The answers stay within the caller's budget of bytes (`budgetBytes`): a turn that does not fit is not claimed, and answers
+-- `later`. A turn that must go alone comes in a call of its own, since it locks its run: other claims of branches read the run without
+-- a lock.
 create or replace function layover.claim_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
-  v_branching text[]; -- runs of which a branch is claimed here
+  v_branching text[]; -- runs with a branch in this call
   v_part    record;
   v_item    record;
   v_turn    jsonb;
@@ -37,7 +36,7 @@ begin
             for v_item in select i.place, i.answer from layover.claim_runs(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;
             end loop;
-            continue; -- all of them are answered
+            continue; -- claim_runs answers all of them
           elsif v_part.set is not null then
             for v_item in select i.place, i.answer from layover.claim_branches(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;
@@ -48,7 +47,7 @@ begin
             v_turn := v_part.items[v_number];
             if not v_turn ? 'path' and v_turn->>'runId' = any (v_branching) and exists (select from layover.pending b
               where b.run_id = (v_turn->>'runId')::uuid and b.is_released)
-            then -- whose leases may be over, and are voided
+            then -- refresh_pending may delete it
               perform layover.lock_run((v_turn->>'runId')::uuid);
             end if;
             v_answers[v_part.places[v_number]] := layover.claim_turn(p, v_turn);

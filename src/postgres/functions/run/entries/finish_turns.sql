@@ -1,11 +1,12 @@
--- One finish for a set of turns. Each answers with an outcome of its own. If one raises, whatever the reason (a full disk
--- too), the set is done again item by item, so that one bad item never fails the others. Only a deadlock fails the whole
--- call: the caller sends it again at once.
+-- Finishes a set of turns. Each gets an answer of its own.
+--
+-- If one of them raises, for whatever reason (also a full disk), the set is done again item by item, so that one bad item does not
+-- fail the others. Only a deadlock fails the whole call: the caller sends it again at once.
 create or replace function layover.finish_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
-  v_branching text[]; -- runs of which a branch is finished here
+  v_branching text[]; -- runs with a branch in this call
   v_part    record;
   v_item    record;
   v_turn    jsonb;
@@ -25,7 +26,7 @@ begin
             for v_item in select i.place, i.answer from layover.finish_runs(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;
             end loop;
-            continue; -- all of them are answered
+            continue; -- finish_runs answers all of them
           elsif v_part.set is not null then
             for v_item in select i.place, i.answer from layover.finish_branches(p, v_part.items) as i loop
               v_answers[v_part.places[v_item.place]] := v_item.answer;

@@ -1,5 +1,5 @@
--- The next records of a history of which a claim answered only the first ones, for whoever still holds that lease. They are
--- those after the position `after` and through the position `through`, as many as fit in `budgetBytes`.
+-- Answers the next records of a history whose claim answered only the first ones, to the holder of that lease. They are those after the
+-- position `after` and through the position `through`, as many as fit in `budgetBytes`.
 create or replace function layover.read_page(p jsonb) returns json
 language plpgsql volatile as $$
 begin

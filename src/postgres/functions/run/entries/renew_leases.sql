@@ -1,7 +1,7 @@
--- running -> running, while a body takes its time. Only the holder of the lease; the due instant stays. A holder that comes
--- too late was not killed by what it carried out (spare_loss).
+-- running -> running, while a body takes its time. Only the holder of the lease may; due_at stays. A holder that comes too late is alive,
+-- so the lost lease does not count (spare_loss).
 --
--- Also when what was claimed alone is about to begin: `beginnings` is then how many have begun in a row, with this one.
+-- The same call says that a turn which goes alone is about to begin. `beginnings` is then how many have begun in a row, with this one.
 create or replace function layover.renew_leases(p jsonb) returns json
 language plpgsql volatile as $$
 declare

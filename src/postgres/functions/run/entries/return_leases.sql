@@ -1,8 +1,8 @@
--- running -> parked, of the same turn, when whoever holds the lease gives it back unfinished: its process ends. Whoever
--- claims next need not wait for the end of the lease.
+-- running -> parked, of the same turn, when the holder gives back its lease unfinished, since its process ends. The next claim need not
+-- wait for the end of the lease.
 --
--- It is no finish, so all that is counted stays: what kills its processes is to be found out through any number of deploys.
--- Nor does the due instant change; the next process to begin looks at all that is ready.
+-- This is no finish, so all counters stay: a turn that kills its processes must be found out through any number of deploys. due_at stays
+-- too; the next process to begin looks at all that is ready.
 create or replace function layover.return_leases(p jsonb) returns json
 language plpgsql volatile as $$
 declare

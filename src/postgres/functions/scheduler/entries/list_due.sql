@@ -1,27 +1,27 @@
--- What the scheduler must look at: due runs of the versions that this deployment carries, a page at a time, each with
--- what may be claimed now and the instant of what comes next. Writes nothing.
+-- Answers what the scheduler must look at: due runs of the versions that this deployment carries, a page at a time. Each comes with what
+-- may be claimed now, and with the instant of what comes next. It writes nothing.
 --
--- To a new deployment runs that are ready or blocked count, whenever they are due. Who asks says so by `isNew`, or names
--- its `deployment` (see note_deployment), which is new until it has noted that it looked at everything. With `withinMs` what is
--- due soon counts for everybody: who was to dispatch it after a short wait may be dead. Blocked runs come last, so that however
--- many never keep others waiting. The answer says what the deployment is to note: that it is deployed (`isUnnoted`), or that it
--- is still there (`isStale`).
+-- A new deployment looks at all runs that are ready or blocked, whenever they are due. A caller says so by `isNew`. Or it names its
+-- `deployment`, which is new until it has noted that it has looked at everything (note_deployment). `withinMs` also lists what is
+-- due soon, for every deployment: the process that was to dispatch it after a short wait may be dead. Blocked runs come last, so that
+-- they never keep others waiting. The answer says what the deployment must note: that it is deployed (`isUnnoted`), or that it is still
+-- there (`isStale`).
 --
--- A run that the deployment has refused is listed too: another one may get the dispatch. It counts as never dispatched.
+-- A run that this deployment has refused is listed too, since another deployment may get the dispatch. It counts as never dispatched.
 --
--- Where the database belongs to another environment there is nothing to look at: who may claim nothing must not move what
+-- If the database belongs to another environment, there is nothing to look at: a caller that may claim nothing must not move what
 -- others wait for.
 --
--- Each half has an index, and bounds that it can use whatever plan is kept: runs that are over may be a hundred times
--- as many (at 300,000 of them one second without, 0.6 ms with). The index has the runs of one instant in order, too. Without
--- statistics Postgres would read and sort all of them for each page, so it may only read them by an index.
+-- Each half has an index, and bounds that the index can use whatever plan is kept: a hundred times as many runs may be over (at 300,000
+-- of them one second without, 0.6 ms with). The index also has the runs of one instant in order. Without statistics Postgres would read
+-- and sort all of them for each page, so it may read them by an index only.
 create or replace function layover.list_due(p jsonb) returns json
 language plpgsql volatile
 set enable_indexscan = on set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   v_now   constant timestamptz := layover.now();
   v_limit constant integer := (p->>'limit')::integer;
-  v_known layover.environment; -- of who gives no name
+  v_known layover.environment; -- if the deployment has no name
   v_noted layover.deployment;
   v_is_unnoted boolean := false;
   v_is_new boolean := (p->>'isNew')::boolean;
@@ -58,7 +58,7 @@ begin
       'nextAt', layover.to_ms(least(case when not d.is_ready then coalesce(d.leased_until, d.ready_at) end,
         d.timeout_at, b.next_at)),
       'timeoutAt', layover.to_ms(d.timeout_at),
-      -- Before a lease is over every claim is refused, also one for the run's timeout.
+      -- While a lease stands, each claim is refused, also one for the run's timeout.
       'ownAt', layover.to_ms(coalesce(d.leased_until, least(case when not d.is_ready then d.ready_at end, d.timeout_at))),
       'branches', b.ready, 'later', b.later) order by d.due_at, d.run_id)
     into v_runs

@@ -1,13 +1,15 @@
--- The scheduler has looked and armed: the next instant to look, and one more dispatch for what it is about to dispatch.
--- A run that moved since it was listed is left alone. So is one that was woken or claimed since, which has to be looked
--- at earlier than the scheduler knows; the answer counts those, and the same call again with `soonAt`, armed too, moves
--- them there. (Rare; arming it every time would have each tick followed by another one.)
+-- Moves runs to the next instant at which the scheduler must look, and counts one dispatch more for what is about to be dispatched. The
+-- scheduler calls it when it has looked and armed.
 --
--- `skipsLocked`: does not wait for a run that somebody has locked, and names it in `locked`. A user's open transaction that
--- has signalled one run would otherwise hold up all others of the tick.
+-- A run that moved since it was listed is left alone. So is a run that was woken or claimed since, and must be looked at earlier than the
+-- scheduler knows. The answer counts those in `left`. The scheduler arms `soonAt` and sends the call again, which moves them there. (This
+-- is rare. If `soonAt` were armed each time, each tick would cause another one.)
 --
--- `isNew`: a new deployment's dispatches are counted from the beginning. Of a run that the `deployment` has refused they are not
--- counted at all: it is claimed by whichever other one gets them. Where none is left that may, the run is blocked.
+-- `skipsLocked`: it does not wait for a run that somebody has locked, and names that run in `locked`. Otherwise a user's open transaction
+-- that has signalled one run would hold up all others of the tick.
+--
+-- `isNew`: the dispatches of a new deployment are counted from 0. A dispatch of a run that `deployment` has refused is not counted, since
+-- another deployment claims it. If no other deployment may, the run is blocked.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare

@@ -1,11 +1,11 @@
--- What a deployment tells of itself, by `note`:
---   deployed  it is new here, or deployed again: which versions it carries. What it has refused before it may claim again, and
---             its next tick looks at all that is ready or blocked.
---   looked    that tick has done its work. With `triedThrough` it has had no room for all blocked runs, and its next tick goes
---             on behind that one.
---   seen      it ticks still.
---   left      its process ends. If another one of the same deployment goes on, its next tick says so.
--- A deployment without a name is of a release that knows no rows of deployments: `environment` keeps the last one of these.
+-- Notes what a deployment tells of itself, by `note`:
+--   deployed  it is new here, or deployed again, with these versions. It may claim again what it has refused before, and its next tick
+--             looks at all runs that are ready or blocked.
+--   looked    that tick has done its work. With `triedThrough` it had no room for all blocked runs, and the next tick goes on behind
+--             that one.
+--   seen      it still ticks.
+--   left      its process ends. If another process of the same deployment goes on, its next tick says so.
+-- A deployment without a name is of an earlier release, which knows no rows of deployments: `environment` keeps the last one of these.
 create or replace function layover.note_deployment(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -27,11 +27,11 @@ begin
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (
        select o.id from layover.deployment o where o.namespace = d.namespace and o.name = d.name
         order by o.deployed_at desc, o.id offset 10);
-    if coalesce((p->>'isExclusive')::boolean, false) then -- nobody else uses this database: all others are gone
+    if coalesce((p->>'isExclusive')::boolean, false) then -- this process alone uses the database: all other deployments are gone
       delete from layover.deployment d
        where d.namespace = p->>'namespace' and (d.name, d.id) <> (p->>'deploymentName', p->>'deployment');
     end if;
-    -- To code of a release before, which a rollback may bring back, this was another deployment.
+    -- A rollback may bring back code of an earlier release. To that code this was another deployment.
     update layover.environment e set deployment = null, tried_through = null
      where e.namespace = p->>'namespace' and e.deployment is not null;
   else

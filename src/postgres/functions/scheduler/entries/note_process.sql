@@ -1,16 +1,16 @@
--- A process lists itself, or takes itself off the list (`isLeaving`), and is told of the other processes of its environment.
+-- Lists a process, or takes it off the list (`isLeaving`), and answers the other processes of its environment.
 --
--- `gone`: processes that it has not reached for minutes. They are struck, unless they have written their row within the
--- last `silentMs`: who lives and cannot reach another process either writes its row each minute.
+-- `gone` names processes that it has not reached for minutes. They are struck, unless they wrote their row within the last `silentMs`: a
+-- living process that cannot reach another one writes its row each minute.
 --
--- Its own row is locked before those of others, and theirs are not waited for: two processes may strike each other.
+-- It locks its own row before those of others, and does not wait for theirs: two processes may strike each other.
 create or replace function layover.note_process(p jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_now  constant timestamptz := layover.now();
   v_self constant uuid := (p->>'id')::uuid;
 begin
-  if layover.find_mismatch(p) is not null then -- a copy's processes would call those of the original
+  if layover.find_mismatch(p) is not null then -- otherwise the processes of a copy would call those of the original
     return json_build_object('now', layover.to_ms(v_now), 'others', '[]'::json);
   end if;
   if coalesce((p->>'isLeaving')::boolean, false) then

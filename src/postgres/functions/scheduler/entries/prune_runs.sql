@@ -1,4 +1,4 @@
--- over -> gone, when kept long enough. A bounded number at a time.
+-- over -> gone, when a run was kept long enough. A bounded number at a time.
 create or replace function layover.prune_runs(p jsonb) returns json
 language plpgsql volatile as $$
 declare

@@ -1,5 +1,4 @@
--- Ends every lease now. Only for a database of which one process is the only user, when that process begins: whoever
--- held a lease is dead.
+-- Ends all leases now. Only for a database with one process as its only user, when that process begins: each holder of a lease is dead.
 create or replace function layover.void_leases(p jsonb) returns json
 language plpgsql volatile as $$
 declare

@@ -1,6 +1,6 @@
--- What a run waits for; of what its process knows already (the rows demanded up to a position), only what may have
--- changed. Voids the leases of losers that are over: they cannot record any more.
-create or replace function layover.read_pending(run uuid, known_through integer) returns json
+-- Deletes the losers of races whose lease is over, since they cannot record any more. Answers what the run waits for. Of rows that its
+-- process knows (demanded up to `known_through`) it answers only those that may have changed.
+create or replace function layover.refresh_pending(run uuid, known_through integer) returns json
 language plpgsql volatile as $$
 declare
   v_now     constant timestamptz := layover.now();

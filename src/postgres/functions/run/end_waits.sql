@@ -1,5 +1,5 @@
--- What a run waited for and has: the rows that the turn's records settle, and branches whose records it has handed out.
-create or replace function layover.settle_pending(run uuid, seen integer, records jsonb) returns void
+-- Deletes what a run waited for and has: the rows that the turn's records end, and branches whose records the turn has handed out.
+create or replace function layover.end_waits(run uuid, seen integer, records jsonb) returns void
 language plpgsql volatile as $$
 begin
   delete from layover.pending b where b.run_id = run and b.position <= seen;

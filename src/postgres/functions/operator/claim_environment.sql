@@ -1,6 +1,7 @@
--- Whether this deployment may carry out runs in this database. The first one to ask writes down whose it is.
--- A copy is another database, or has another address: nothing runs in it until someone adopts it.
-create or replace function layover.is_our_environment(p jsonb) returns boolean
+-- Takes the namespace for the caller's environment if nobody has it yet. Answers whether the caller may carry out runs in this database.
+--
+-- A copy is another database or has another address. Nothing runs in it until somebody adopts it.
+create or replace function layover.claim_environment(p jsonb) returns boolean
 language plpgsql volatile as $$
 declare
   v_identity text;
@@ -14,7 +15,7 @@ begin
   if layover.find_mismatch(p) is not null then
     return false;
   end if;
-  if v_identity is null then -- of a release before, and asked for at the address that it wrote down
+  if v_identity is null then -- the row is of an earlier release, and its address fits
     update layover.environment e set identity = layover.identity()
      where e.namespace = p->>'namespace' and e.identity is null;
   end if;
