@@ -1,0 +1,84 @@
+/** Opens, makes and answers the tokens of callbacks. */
+import type { CallbackRef, OpenCallback, SealCallback } from "../../core/contract/callback.ts";
+import type { Contract } from "../../core/contract/contract.ts";
+import { LayoverError } from "../../core/errors.ts";
+import type { CallbackCall } from "../../postgres/wire-verbs.ts";
+import {
+  type CallbackView,
+  encodedAnswer,
+  encodedRejection,
+  endedLink,
+  type Rejection,
+  refuseUnanswered,
+  unknownCallback,
+} from "../answering.ts";
+import { callbackTokenIn } from "../callback-token.ts";
+import { dateOf } from "../run-view.ts";
+import type { ClientContext } from "./client-context.ts";
+import { translated } from "./failure.ts";
+
+export interface CallbackTokens {
+  readonly openCallback?: OpenCallback | undefined;
+  readonly sealCallback?: SealCallback | undefined;
+}
+
+export class Callbacks {
+  readonly #context: ClientContext;
+  readonly #tokens: CallbackTokens;
+
+  constructor(context: ClientContext, tokens: CallbackTokens) {
+    this.#context = context;
+    this.#tokens = tokens;
+  }
+
+  open(token: string): CallbackRef {
+    const { openCallback } = this.#tokens;
+    if (openCallback === undefined) {
+      throw new LayoverError("invalid_secret", "this client has no secrets, so it cannot open a callback's token", {
+        hint: "Give it the root secret that the tokens are signed with.",
+      });
+    }
+    const ref = openCallback(callbackTokenIn(token));
+    if (ref === undefined) throw unknownCallback();
+    const { clock } = this.#context.calls;
+    const now = clock.isKnown ? clock.now() : Date.now();
+    if (ref.endsAt !== undefined && ref.endsAt <= now) throw endedLink(ref.name);
+    return ref;
+  }
+
+  seal(ref: CallbackRef): ReturnType<SealCallback> {
+    const { sealCallback } = this.#tokens;
+    if (sealCallback !== undefined) return sealCallback(ref);
+    throw new LayoverError("callbacks_unavailable", "this client has no public URL or no secret to make links with", {
+      hint: "Set publicUrl and secrets where the workflows are served.",
+    });
+  }
+
+  async read(ref: CallbackRef): Promise<CallbackView> {
+    const { runId, epoch, path, occurrence, endsAt: _, ...asked } = ref;
+    const { calls } = this.#context;
+    const { outcome, until } = await translated(() => calls.readCallback({ runId, epoch, path, occurrence }));
+    if (outcome === "unknown") throw unknownCallback();
+    return { ...asked, status: outcome, deadline: dateOf(until) };
+  }
+
+  async resolve(ref: CallbackRef, value: unknown, contract: Contract): Promise<void> {
+    await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#context.limits.valueBytes));
+  }
+
+  async reject(ref: CallbackRef, reason: Rejection): Promise<void> {
+    await this.#answer(ref, "rejected", { value: encodedRejection(reason) });
+  }
+
+  async #answer(
+    ref: CallbackRef,
+    outcome: "resolved" | "rejected",
+    answered: Pick<CallbackCall, "value" | "sent">,
+  ): Promise<void> {
+    const { runId, epoch, path, occurrence } = ref;
+    const call = { runId, epoch, path, occurrence, outcome, ...answered };
+    const answer = await translated(() => this.#context.calls.answerCallback(call));
+    refuseUnanswered(answer, ref.name);
+    if ("turn" in answer) await this.#context.hint(runId, answer.turn);
+  }
+}

@@ -1,0 +1,60 @@
+/** What the verbs of a client over Postgres share. */
+import { defaultLimits, type Limits } from "../../core/limits.ts";
+import type { Dispatch, HostClock } from "../../core/ports.ts";
+import { shortWaitMs } from "../../core/waking.ts";
+import type { Calls } from "../../postgres/calls.ts";
+import { limited } from "../../postgres/dispatch-limit.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
+import type { RunKey, Unknown } from "../../postgres/wire-verbs.ts";
+import { unknownRun } from "../run-id.ts";
+import { translated } from "./failure.ts";
+
+export interface ClientContextOptions {
+  readonly calls: Calls;
+  readonly dispatch: Dispatch;
+  readonly limits?: Partial<Limits> | undefined;
+  readonly host?: HostClock | undefined;
+  /** Told of what was lost without harm: a dispatch that failed. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+export class ClientContext {
+  readonly calls: Calls;
+  readonly limits: Limits;
+  readonly host: HostClock;
+  readonly #dispatch: Dispatch;
+  readonly #onError: (error: unknown) => void;
+
+  constructor({ calls, dispatch, limits, host = hostClock, onError = () => {} }: ClientContextOptions) {
+    this.calls = calls;
+    this.limits = { ...defaultLimits, ...limits };
+    this.host = host;
+    this.#dispatch = limited(dispatch, host);
+    this.#onError = onError;
+  }
+
+  /** Answers the database's time, in epoch milliseconds. */
+  now(): Promise<number> {
+    return translated(() => this.calls.now());
+  }
+
+  /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A hint too many does nothing. */
+  async hint(runId: string, turn: number | null | undefined, delayMs = 0): Promise<void> {
+    if (turn === null || turn === undefined || delayMs > shortWaitMs) return;
+    try {
+      await this.#dispatch([{ runId, turn }], Math.max(0, delayMs));
+    } catch (error) {
+      this.#onError(error);
+    }
+  }
+}
+
+/** @throws LayoverError `unknown_run` if the database knows no such run */
+export function found<Answer extends object>(answer: Answer | Unknown, key: RunKey): Answer {
+  if (isUnknown(answer)) throw unknownRun(key);
+  return answer;
+}
+
+function isUnknown(answer: object | Unknown): answer is Unknown {
+  return "outcome" in answer && answer.outcome === "unknown";
+}

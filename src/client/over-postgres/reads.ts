@@ -1,0 +1,45 @@
+/** Looks at runs. */
+import { toMilliseconds } from "../../core/duration.ts";
+import type { RunKey, WireRunView } from "../../postgres/wire-verbs.ts";
+import { type HistoryOptions, type HistoryView, historyPage, historyView } from "../history-view.ts";
+import { type ListOptions, listCall, type Page, pageOf } from "../listing.ts";
+import type { WaitOptions } from "../run.ts";
+import { knownRunId } from "../run-id.ts";
+import { type RunEnding, runView } from "../run-view.ts";
+import { untilOver } from "../waiting.ts";
+import { type ClientContext, found } from "./client-context.ts";
+import { translated } from "./failure.ts";
+
+/** `longestInput`: in bytes. A longer input is left out. */
+export async function readRun(
+  { calls }: ClientContext,
+  key: RunKey & { readonly longestInput?: number },
+): Promise<WireRunView> {
+  return found(await translated(() => calls.getRun(key)), key);
+}
+
+export async function readPage({ calls }: ClientContext, options: ListOptions): Promise<Page> {
+  const call = listCall(options);
+  return pageOf(call, await translated(() => calls.listRuns(call)));
+}
+
+export async function readHistory(
+  { calls }: ClientContext,
+  runId: string,
+  options: HistoryOptions,
+): Promise<HistoryView> {
+  const key = { runId: knownRunId(runId) };
+  const page = historyPage(options);
+  return historyView(found(await translated(() => calls.getHistory({ ...key, ...page })), key), page);
+}
+
+/** Waits until the run is over, or `wait` is. */
+export async function readEnding(
+  context: ClientContext,
+  runId: string,
+  { wait, abortSignal }: WaitOptions,
+): Promise<RunEnding> {
+  const key = { runId: knownRunId(runId), longestInput: 0 };
+  const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
+  return runView(await untilOver(() => readRun(context, key), { waitMs, host: context.host, abortSignal }));
+}

@@ -1,0 +1,34 @@
+/** Sends signals to runs. */
+import { v7 } from "uuid";
+import type { Contract } from "../../core/contract/contract.ts";
+import { checkName } from "../../core/names.ts";
+import { encodedPayload, sentSignal } from "../answering.ts";
+import type { SignalOptions, SignalReceipt } from "../run.ts";
+import { checkSignalId, knownRunId } from "../run-id.ts";
+import { type ClientContext, found } from "./client-context.ts";
+import { translated } from "./failure.ts";
+
+interface Sent extends SignalOptions {
+  /** The run by our id, or by the user's own. */
+  readonly run: string | { readonly id: string };
+  readonly name: string;
+  readonly payload: unknown;
+  readonly contract: Contract;
+}
+
+export async function sendSignal(context: ClientContext, sent: Sent): Promise<SignalReceipt> {
+  const { run, name, payload, contract, dedupeId, signalId = v7() } = sent;
+  const key = typeof run === "string" ? { runId: knownRunId(run) } : { id: checkName(run.id, "id") };
+  const call = {
+    ...key,
+    workflow: contract.name,
+    name,
+    encodedPayload: await encodedPayload(contract, name, payload, context.limits.valueBytes),
+    signalId: checkSignalId(signalId),
+    ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
+  };
+  const answer = found(await translated(() => context.calls.sendSignal(call)), call);
+  const outcome = sentSignal(answer, name);
+  if (outcome === "sent" && "turn" in answer) await context.hint(answer.runId, answer.turn);
+  return { runId: answer.runId, outcome };
+}

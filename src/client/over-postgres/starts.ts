@@ -1,0 +1,78 @@
+/** Starts runs: at once, or inside the user's own transaction. */
+import type { Contract } from "../../core/contract/contract.ts";
+import { toMilliseconds } from "../../core/duration.ts";
+import type { Query } from "../../core/ports.ts";
+import type { StartAnswer, StartCall } from "../../postgres/wire-verbs.ts";
+import { type StartInOptions, type StartOptions, startCall, startedRunId } from "../starting.ts";
+import type { ClientContext } from "./client-context.ts";
+import { translated } from "./failure.ts";
+
+/** How many starts within transactions are remembered for `wake`. Other such runs begin when their alarms ring. */
+const mostStartedIn = 1_000;
+
+interface Started {
+  readonly runId: string;
+  /** Whether this call made the run. */
+  readonly isNew: boolean;
+  readonly version: number;
+}
+
+export class Starts {
+  readonly #context: ClientContext;
+  /** Runs that were started in the user's own transactions since they were last dispatched. */
+  readonly #startedIn = new Set<string>();
+
+  constructor(context: ClientContext) {
+    this.#context = context;
+  }
+
+  async start(contract: Contract, input: unknown, options: StartOptions): Promise<Started> {
+    const call = await this.#callOf(contract, input, options);
+    const answer = await translated(() => this.#context.calls.startRun(call));
+    const started = startedBy(call, answer);
+    if (answer.outcome === "started") await this.#hint(call, answer);
+    return started;
+  }
+
+  async startIn(transaction: Query, contract: Contract, input: unknown, options: StartInOptions): Promise<Started> {
+    const { commitWithin = "30s", ...rest } = options;
+    const commitWithinMs = toMilliseconds(commitWithin, { field: "commitWithin" });
+    const call = { ...(await this.#callOf(contract, input, rest)), commitWithinMs };
+    const answer = await translated(() => this.#context.calls.startRunIn(transaction, call));
+    const started = startedBy(call, answer);
+    if (started.isNew) this.#remember(started.runId);
+    return started;
+  }
+
+  /** Dispatches the runs that were started inside transactions. */
+  async dispatchStartedIn(): Promise<void> {
+    const started = [...this.#startedIn];
+    this.#startedIn.clear();
+    for (const runId of started) await this.#context.hint(runId, 1);
+  }
+
+  #callOf(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
+    const { limits } = this.#context;
+    return startCall(contract, input, options, { maxBytes: limits.valueBytes, now: () => this.#context.now() });
+  }
+
+  /** Remembers the run for `wake`. A tick finds it only when its alarm rings, and that is later than `commitWithin`. */
+  #remember(runId: string): void {
+    this.#startedIn.add(runId);
+    for (const oldest of this.#startedIn) {
+      if (this.#startedIn.size <= mostStartedIn) return;
+      this.#startedIn.delete(oldest);
+    }
+  }
+
+  /** Dispatches a new run. The answer to a repeated call names no turn: that of a new run is its first. */
+  async #hint(call: StartCall, { runId, turn = 1, readyAt, now }: StartAnswer & { outcome: "started" }): Promise<void> {
+    await this.#context.hint(runId, turn, (readyAt ?? call.startAt ?? now + (call.delayMs ?? 0)) - now);
+  }
+}
+
+/** The answer names no version for a new run: that one has the version which was asked for. */
+function startedBy(call: StartCall, answer: StartAnswer): Started {
+  const version = "version" in answer ? (answer.version ?? call.version) : call.version;
+  return { runId: startedRunId(call, answer), isNew: answer.outcome === "started", version };
+}
