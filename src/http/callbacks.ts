@@ -3,6 +3,7 @@
  * send and get JSON; a browser sends its form and gets pages.
  */
 import { type CallbackView, type Rejection, refuseUnanswered } from "../client/answering.ts";
+import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { Schema } from "../core/contract/schema.ts";
 import type { LayoverError } from "../core/errors.ts";
@@ -34,7 +35,7 @@ export function callbackRoutes(terms: CallbackTerms): readonly Route[] {
 
 async function ask(visit: Visit, { contracts, answered }: CallbackTerms): Promise<Response> {
   const { request } = visit;
-  const callback = await callbackOf(visit, answered);
+  const { callback } = await openedCallback(visit, answered);
   const { status, name } = callback;
   if (!wantsPage(request)) return answerTo(request, callback, { headers: callbackHeaders });
   if (isAnswered(callback)) return await answeredPage(callback);
@@ -45,12 +46,12 @@ async function ask(visit: Visit, { contracts, answered }: CallbackTerms): Promis
 
 async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
   const { contracts, maxBytes } = terms;
-  const { client, request } = visit;
-  const token = visit.param("token");
-  const callback = await answerable(visit, "resolved", terms);
+  const { request } = visit;
+  const { callbacks } = visit.client;
+  const { ref, callback } = await answerable(visit, "resolved", terms);
   const contract = contracts.closest(callback.workflow, callback.version);
   if (!isForm(request.headers)) {
-    await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
+    await callbacks.resolve(ref, await readValue(request, maxBytes), contract);
     return await done(request, "resolved");
   }
   const filled = await readForm(request, maxBytes * longestEscape);
@@ -60,11 +61,11 @@ async function resolve(visit: Visit, terms: CallbackTerms): Promise<Response> {
   if (filled.has(ownForm) && schema !== undefined && fields !== undefined) {
     const { value, errors } = await answerIn(filled, fields, schema);
     if (errors.size > 0) return await askPage({ ...asking, form: { filled, errors } });
-    await client.resolveCallback(token, value, { contract });
+    await callbacks.resolve(ref, value, contract);
     return await done(request, "resolved");
   }
   try {
-    await client.resolveCallback(token, formValue(filled), { contract });
+    await callbacks.resolve(ref, formValue(filled), contract);
   } catch (thrown) {
     const error = shownError(thrown);
     if (!filled.has("payload") || !wantsPage(request) || !isWorthAnotherTry(error)) throw thrown;
@@ -81,26 +82,34 @@ function schemaOf({ callbacks }: Contract, { name }: CallbackView): Schema | und
 async function reject(visit: Visit, terms: CallbackTerms): Promise<Response> {
   const { maxBytes } = terms;
   const { client, request } = visit;
-  const token = visit.param("token");
-  await answerable(visit, "rejected", terms);
+  const { ref } = await answerable(visit, "rejected", terms);
   const reason = isForm(request.headers)
     ? { message: (await readForm(request, maxBytes)).get("reason")?.[0]?.trim() || noReason }
     : givenReason(await readValue(request, maxBytes));
-  await client.rejectCallback(token, reason);
+  await client.callbacks.reject(ref, reason);
   return await done(request, "rejected");
 }
 
+/** A callback whose token was verified. */
+interface OpenedCallback {
+  readonly ref: CallbackRef;
+  readonly callback: CallbackView;
+}
+
 /**
- * Finds the callback of the token in the path. Once it is answered, it stays so.
+ * Opens the token in the path and finds its callback. Once it is answered, it stays so.
  *
- * @throws LayoverError `unknown_callback`
+ * @throws LayoverError `unknown_callback`, `callback_expired`
  */
-async function callbackOf({ client, param }: Visit, answered: CallbackTerms["answered"]): Promise<CallbackView> {
+async function openedCallback(
+  { client: { callbacks }, param }: Visit,
+  answered: CallbackTerms["answered"],
+): Promise<OpenedCallback> {
   const token = param("token");
-  client.openCallback(token);
-  const callback = answered.get(token) ?? (await client.callback(token));
+  const ref = callbacks.open(token);
+  const callback = answered.get(token) ?? (await callbacks.read(ref));
   if (isAnswered(callback)) answered.set(token, callback);
-  return callback;
+  return { ref, callback };
 }
 
 function isAnswered({ status }: CallbackView): boolean {
@@ -117,13 +126,13 @@ async function answerable(
   visit: Visit,
   outcome: "resolved" | "rejected",
   { answered }: CallbackTerms,
-): Promise<CallbackView> {
-  const callback = await callbackOf(visit, answered);
-  const { name, status } = callback;
+): Promise<OpenedCallback> {
+  const opened = await openedCallback(visit, answered);
+  const { name, status } = opened.callback;
   // Whoever sends the same answer again gets the same reply. So the answer is read and compared.
-  if (status === "open" || status === outcome) return callback;
+  if (status === "open" || status === outcome) return opened;
   refuseUnanswered({ outcome: status === "expired" || status === "over" ? status : "conflict" }, name);
-  return callback;
+  return opened;
 }
 
 async function done(request: Request, outcome: "resolved" | "rejected"): Promise<Response> {

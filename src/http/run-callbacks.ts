@@ -7,7 +7,7 @@
 import type { CallbackView } from "../client/answering.ts";
 import type { PendingView } from "../client/history-view.ts";
 import type { Client } from "../client/over-postgres/client.ts";
-import { endOfToken } from "../core/contract/callback.ts";
+import { type CallbackRef, endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";
 import { placeName } from "../core/replay/demand.ts";
 import { answerTo } from "./answer.ts";
@@ -26,7 +26,7 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
       path,
       scope,
       answer: async (visit) => {
-        const { token: _, ...callback } = await callbackOf(visit);
+        const { ref: _, ...callback } = await callbackOf(visit);
         return answerTo(visit.request, callback);
       },
     },
@@ -36,9 +36,9 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
       scope,
       answer: async (visit) => {
         const { client, request } = visit;
-        const { token, workflow, version } = await callbackOf(visit);
+        const { ref, workflow, version } = await callbackOf(visit);
         const contract = contracts.closest(workflow, version);
-        await client.resolveCallback(token, await readValue(request, maxBytes), { contract });
+        await client.callbacks.resolve(ref, await readValue(request, maxBytes), contract);
         return answerTo(request, { outcome: "resolved" });
       },
     },
@@ -48,8 +48,8 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
       scope,
       answer: async (visit) => {
         const { client, request } = visit;
-        const { token } = await callbackOf(visit);
-        await client.rejectCallback(token, givenReason(await readValue(request, maxBytes)));
+        const { ref } = await callbackOf(visit);
+        await client.callbacks.reject(ref, givenReason(await readValue(request, maxBytes)));
         return answerTo(request, { outcome: "rejected" });
       },
     },
@@ -62,7 +62,7 @@ interface FoundCallback extends CallbackView {
   readonly occurrence: number;
   /** A new link. The link that the workflow sent may end on another day, and has a title and a text. */
   readonly url: string;
-  readonly token: string;
+  readonly ref: CallbackRef;
 }
 
 /**
@@ -78,10 +78,11 @@ async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
   const { path, occurrence } = wait ?? placeIn(given);
   const name = path.slice(path.lastIndexOf("/") + 1);
   const endsAt = endOfToken(await client.now(), wait?.until?.getTime());
-  const { token, url } = client.sealCallback({ runId, epoch, path, occurrence, workflow, version, name, endsAt });
-  const callback = await client.callback(token);
+  const ref = { runId, epoch, path, occurrence, workflow, version, name, endsAt };
+  const { url } = client.callbacks.seal(ref);
+  const callback = await client.callbacks.read(ref);
   if (wait === undefined && callback.status === "open") throw notWaitedFor(given, waits);
-  return { runId, path, occurrence, ...callback, url, token };
+  return { runId, path, occurrence, ...callback, url, ref };
 }
 
 async function waitsOf(client: Client, runId: string): Promise<readonly PendingView[]> {

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { carryOut, sealCallback } from "../client/a-client.ts";
+import { callbackOpener } from "../../src/http/callback-token.ts";
+import { carryOut, namespace, sealCallback, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { anApp, form, json, order, type TestApp } from "./an-app.ts";
 
@@ -244,6 +245,25 @@ describe("a callback's URL", () => {
     });
     expect((await test.app.request(`/callbacks/${token}`, json({ ok: 1 }, {}))).status).toBe(422);
     expect((await test.app.request(`/callbacks/${token}`, json({ ok: true }, {}))).status).toBe(200);
+  });
+
+  it("has its token verified once for each request", async () => {
+    const opened: string[] = [];
+    const openCallback = (token: string) => {
+      opened.push(token);
+      return callbackOpener({ secrets, namespace })(token);
+    };
+    const test = anApp(database.query, {}, { openCallback });
+    for (const [action, init] of [
+      ["", {}],
+      ["", json({ ok: true }, {})],
+      ["/reject", json({ message: "no" }, {})],
+    ] as const) {
+      const { path } = await aCallback(test);
+      opened.length = 0;
+      expect((await test.app.request(path + action, init)).status).toBe(200);
+      expect(opened).toHaveLength(1);
+    }
   });
 
   it("tells a stranger nothing, and asks the database nothing", async () => {

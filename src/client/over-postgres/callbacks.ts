@@ -31,6 +31,7 @@ export class Callbacks {
     this.#tokens = tokens;
   }
 
+  /** Reads which wait a token answers. Sends no statement. @throws LayoverError `unknown_callback`, `callback_expired` */
   open(token: string): CallbackRef {
     const { openCallback } = this.#tokens;
     if (openCallback === undefined) {
@@ -46,6 +47,7 @@ export class Callbacks {
     return ref;
   }
 
+  /** Makes a token of that wait, and the URL that answers it. @throws LayoverError `callbacks_unavailable` */
   seal(ref: CallbackRef): ReturnType<SealCallback> {
     const { sealCallback } = this.#tokens;
     if (sealCallback !== undefined) return sealCallback(ref);
@@ -54,6 +56,7 @@ export class Callbacks {
     });
   }
 
+  /** Answers what became of that wait. @throws LayoverError `unknown_callback` */
   async read(ref: CallbackRef): Promise<CallbackView> {
     const { runId, epoch, path, occurrence, endsAt: _, ...asked } = ref;
     const { calls } = this.#context;
@@ -62,10 +65,12 @@ export class Callbacks {
     return { ...asked, status: outcome, deadline: dateOf(until) };
   }
 
+  /** @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired` */
   async resolve(ref: CallbackRef, value: unknown, contract: Contract): Promise<void> {
     await this.#answer(ref, "resolved", await encodedAnswer(contract, ref, value, this.#context.limits.valueBytes));
   }
 
+  /** @throws LayoverError as `resolve` */
   async reject(ref: CallbackRef, reason: Rejection): Promise<void> {
     await this.#answer(ref, "rejected", { value: encodedRejection(reason) });
   }

@@ -9,7 +9,7 @@
  * Each verb makes its ids once and sends them again when it has to try again, so it may be repeated. A database that
  * cannot be reached is a LayoverError `database_unavailable`.
  */
-import type { CallbackRef, OpenCallback, SealCallback } from "../../core/contract/callback.ts";
+import type { OpenCallback, SealCallback } from "../../core/contract/callback.ts";
 import type { Contract, SignalsOf } from "../../core/contract/contract.ts";
 import type { InferInput } from "../../core/contract/schema.ts";
 import { checkName } from "../../core/names.ts";
@@ -49,13 +49,14 @@ export class Client implements ClientVerbs {
   readonly #options: ClientOptions;
   readonly #context: ClientContext;
   readonly #starts: Starts;
-  readonly #callbacks: Callbacks;
+  /** The verbs of callbacks for whoever has opened a token already. */
+  readonly callbacks: Callbacks;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#context = new ClientContext(options);
     this.#starts = new Starts(this.#context);
-    this.#callbacks = new Callbacks(this.#context, options);
+    this.callbacks = new Callbacks(this.#context, options);
   }
 
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
@@ -117,23 +118,13 @@ export class Client implements ClientVerbs {
     return await sendSignal(this.#context, { ...options, run, name, payload });
   }
 
-  /** Reads which wait a token answers. Sends no statement. @throws LayoverError `unknown_callback`, `callback_expired` */
-  openCallback(token: string): CallbackRef {
-    return this.#callbacks.open(token);
-  }
-
-  /** Makes a token of that wait, and the URL that answers it. @throws LayoverError `callbacks_unavailable` */
-  sealCallback(ref: CallbackRef): ReturnType<SealCallback> {
-    return this.#callbacks.seal(ref);
-  }
-
   /** The database's time, in epoch milliseconds. */
   now(): Promise<number> {
     return this.#context.now();
   }
 
   async callback(token: string): Promise<CallbackView> {
-    return await this.#callbacks.read(this.openCallback(token));
+    return await this.callbacks.read(this.callbacks.open(token));
   }
 
   async resolveCallback<C extends Contract>(
@@ -141,11 +132,11 @@ export class Client implements ClientVerbs {
     value: CallbackInputOf<C>,
     { contract }: { contract: C },
   ): Promise<void> {
-    await this.#callbacks.resolve(this.openCallback(token), value, contract);
+    await this.callbacks.resolve(this.callbacks.open(token), value, contract);
   }
 
   async rejectCallback(token: string, reason: Rejection): Promise<void> {
-    await this.#callbacks.reject(this.openCallback(token), reason);
+    await this.callbacks.reject(this.callbacks.open(token), reason);
   }
 
   async wake(): Promise<void> {
