@@ -19,8 +19,8 @@ export type {
   StepPlace,
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
-export { Client, type ClientOptions } from "./client/over-postgres/client.ts";
-export { Run, type SignalOptions, type SignalReceipt, type WaitOptions as ResultOptions } from "./client/run.ts";
+export type { Client } from "./client/over-postgres/client.ts";
+export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
 export type { RunEnding, RunStatus, RunView, Setback } from "./client/run-view.ts";
 export type { StartInOptions, StartOptions } from "./client/starting.ts";

@@ -5,7 +5,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Workflow } from "layover";
-import { Client } from "layover";
+import { Client } from "../../src/client/over-postgres/client.ts";
 import type { CallbackRef, SealCallback } from "../../src/core/contract/callback.ts";
 import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
 import {

@@ -10,8 +10,9 @@
  * After each statement that wrote and whenever time passes, W must hold (see watch.ts).
  */
 
-import { Client, type Contract, type Duration, type InputOf, type Run, type SignalsOf } from "layover";
+import type { Contract, Duration, InputOf, Run, SignalsOf } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
+import { Client } from "../../src/client/over-postgres/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
 import type { InferInput } from "../../src/core/contract/schema.ts";
