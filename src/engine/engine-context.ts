@@ -1,5 +1,6 @@
 /** What the invocations and ticks of one engine share. */
 
+import type { HostClock } from "../core/ports.ts";
 import type { Gate } from "./claim/gate.ts";
 import type { HistoryBudget } from "./claim/history-budget.ts";
 import type { Lease } from "./claim/leases.ts";
@@ -12,6 +13,7 @@ import type { Bodies } from "./turn/bodies.ts";
 
 export interface EngineContext {
   readonly options: EngineOptions;
+  readonly host: HostClock;
   readonly tell: Tell;
   readonly report: Report;
   readonly registry: Registry;

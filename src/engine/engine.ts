@@ -33,6 +33,7 @@ export class Engine {
     const gate = new Gate();
     this.#context = {
       options,
+      host,
       tell: options.onEvent,
       report: reportTo(options.onEvent),
       registry: new Registry(options.workflows),
@@ -81,7 +82,8 @@ export class Engine {
    * cannot be given back is claimed when its lease is over.
    */
   async giveBack(): Promise<void> {
-    const { calls, host = hostClock } = this.#context.options;
+    const { host, options } = this.#context;
+    const { calls } = options;
     const unfinished = [...this.#context.leases].filter((lease) => !lease.isFinishSent);
     for (const lease of unfinished) {
       lease.isGivenBack = true;
@@ -114,7 +116,8 @@ export class Engine {
    * @throws LayoverError `no_answer`, if it gets no further within a minute; `closing`, if this process is about to end
    */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
-    const { calls, host = hostClock } = this.#context.options;
+    const { host } = this.#context;
+    const { calls } = this.#context.options;
     const abortSignal = this.#closing.signal;
     const { gate } = this.#context;
     while (!gate.isOpen) {

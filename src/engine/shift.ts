@@ -7,7 +7,6 @@ import { LayoverError } from "../core/errors.ts";
 import type { HostClock, TurnRef } from "../core/ports.ts";
 import { type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
-import { hostClock } from "../postgres/host-clock.ts";
 import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { type Lease, Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -48,7 +47,7 @@ export class Shift {
     const { random = Math.random, resendMs = Number.POSITIVE_INFINITY } = options;
     const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
     this.context = context;
-    this.#host = options.host ?? hostClock;
+    this.#host = context.host;
     this.refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
     this.terms = {
       environment,

@@ -134,7 +134,7 @@ describe("a stored value that cannot be read", () => {
     expect(view.status).toBe("blocked");
     expect(view.blocked).toBe("the record of a cannot be read: its text is damaged");
     await database.pool.query(set, ["12", run.runId]);
-    await world.tick({ isNew: true });
+    await world.tick({ isFirst: true });
     expect(await world.run(run)).toMatchObject({ status: "completed", result: 2 });
   });
 });

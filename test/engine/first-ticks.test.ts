@@ -45,7 +45,7 @@ describe("a deployment's first tick", () => {
 
     const first = await engine.tick(terms);
     expect(dispatched).toEqual([due, blocked[0]]);
-    expect(first).toMatchObject({ isNew: false, triedThrough: blocked[0] });
+    expect(first).toMatchObject({ hasSeenAll: false, triedThrough: blocked[0] });
     await calls.noteDeployment({
       environment: "default",
       deploymentName: "here",
@@ -57,7 +57,7 @@ describe("a deployment's first tick", () => {
 
     const second = await engine.tick(terms);
     expect(dispatched.slice(2)).toEqual([blocked[1], blocked[2]]);
-    expect(second).toMatchObject({ isNew: true, triedThrough: undefined });
+    expect(second).toMatchObject({ hasSeenAll: true, triedThrough: undefined });
   });
 
   test.each([{ isExclusive: true }, { isExclusive: false }])(
@@ -65,7 +65,7 @@ describe("a deployment's first tick", () => {
     async ({ isExclusive }) => {
       const { calls, dispatched, engine } = anEngine();
       const runIds = await startRuns(calls, 600);
-      expect(await engine.tick({ isNew: true, isExclusive })).toMatchObject({ isNew: true, dispatched: 600 });
+      expect(await engine.tick({ isFirst: true, isExclusive })).toMatchObject({ hasSeenAll: true, dispatched: 600 });
       expect(dispatched.toSorted()).toEqual(runIds);
     },
   );
@@ -76,7 +76,7 @@ describe("a deployment's first tick", () => {
     await calls.adoptEnvironment("production");
     const before = await database.query("select due_at, dispatches from layover.run_state");
     armed.length = 0;
-    expect(await engine.tick({ isNew: true })).toMatchObject({ isOurs: false, due: 0 });
+    expect(await engine.tick({ isFirst: true })).toMatchObject({ isOurs: false, due: 0 });
     expect(armed.map((ms) => Math.round(ms / 3_600_000))).toEqual([6]);
     expect(dispatched).toEqual([]);
     expect(await database.query("select due_at, dispatches from layover.run_state")).toEqual(before);

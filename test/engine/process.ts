@@ -161,7 +161,7 @@ export class Process {
   /** As a host does it: it notes that the first tick of a deployment has done its work. */
   async tick(options: TickOptions = {}): Promise<TickAnswer> {
     const answer = await this.engine.tick(options);
-    if (!answer.isNew || this.deployment === undefined) return answer;
+    if (!answer.hasSeenAll || this.deployment === undefined) return answer;
     const { name: deploymentName, id: deployment } = this.deployment;
     await this.calls.noteDeployment({ environment: this.#environment, deploymentName, deployment, note: "looked" });
     return answer;

@@ -87,7 +87,7 @@ describe("what was dispatched and never claimed", () => {
     world.fate = ({ port, what }) => (port === "dispatch" && what.includes(dispatch) ? "fails before" : "passes");
     const run = await world.start(tested);
     await world.pass("300 minutes");
-    await world.tick({ isNew: true });
+    await world.tick({ isFirst: true });
     const dispatched: number[] = [];
     world.fate = ({ port, what }) => {
       if (port !== "dispatch" || !what.includes(dispatch)) return "passes";

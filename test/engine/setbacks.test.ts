@@ -64,14 +64,14 @@ describe("a handler that waits longer than a second for something that is no ste
     await world.pass("1 day");
     expect(world.statements() - before).toBeLessThan(10);
 
-    await world.tick({ isNew: true });
+    await world.tick({ isFirst: true });
     expect(await world.run(run)).toMatchObject({ status: "completed", result: "done", blocked: undefined });
   });
 
   test("is tried four times again, where new code waits too long as well", async () => {
     const { world, tries, run } = await slow(7);
     await world.run(run);
-    await world.tick({ isNew: true });
+    await world.tick({ isFirst: true });
     await world.pass("10s");
     expect(await world.get(run.runId)).toMatchObject({ status: "retrying", setback: { reason: why } });
     expect(await world.run(run)).toMatchObject({ status: "completed" });

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { lookAgain } from "../../src/engine/scheduler/tick.ts";
+import { lookAgain } from "../../src/engine/scheduler/look-again.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import type { Move } from "../../src/postgres/wire.ts";
 import type { Clock } from "../postgres/clock.ts";

@@ -260,11 +260,11 @@ export class World {
     this.#options = { ...this.#options, ...options };
     this.#deployedAt = this.now;
     this.#processes = this.#newProcesses();
-    await this.tick({ isNew: true });
+    await this.tick({ isFirst: true });
   }
 
   /** A tick that nobody armed. */
-  async tick(options: { readonly isNew?: boolean } = {}): Promise<void> {
+  async tick(options: { readonly isFirst?: boolean } = {}): Promise<void> {
     const process = this.#nextProcess();
     const unarmed = { at: this.now, ringsAt: this.hostNow, isRinging: true, isUnarmed: true };
     this.platform.alarms.push(unarmed);
@@ -384,7 +384,7 @@ export class World {
     };
     const tick = () => {
       next.isBeginning = false;
-      return next.tick({ isNew: true, isExclusive, looksAhead: true });
+      return next.tick({ isFirst: true, isExclusive, looksAhead: true });
     };
     next.isBeginning = true;
     (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);

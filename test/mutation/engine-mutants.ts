@@ -19,6 +19,8 @@ const clientCalls = "src/postgres/calls/client-calls.ts";
 const alarms = "src/postgres/alarms.ts";
 const waking = "src/core/waking.ts";
 const tick = "src/engine/scheduler/tick.ts";
+const mover = "src/engine/scheduler/mover.ts";
+const lookAgain = "src/engine/scheduler/look-again.ts";
 const dueRuns = "src/engine/scheduler/due-runs.ts";
 const invocation = "src/engine/carry-out-turns.ts";
 const carryOutRun = "src/engine/turn/carry-out-run.ts";
@@ -140,16 +142,16 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a tick moves before it has armed",
-    file: tick,
+    file: mover,
     why: "A process that dies in between has moved runs to instants for which nothing rings.",
-    find: `    await limit.wait(() => calls.alarms.arm(instants));
+    find: `    await limit.wait(() => calls.alarms.arm(dueInstants));
     const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
     replace: `    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
-    await limit.wait(() => calls.alarms.arm(instants));`,
+    await limit.wait(() => calls.alarms.arm(dueInstants));`,
   },
   {
     name: "what was refused is moved back before it is armed",
-    file: tick,
+    file: lookAgain,
     why: "A process that dies in between has moved runs to an instant for which nothing rings.",
     find: `  await calls.alarms.arm([soonAt]);
   // Arming`,
@@ -160,31 +162,31 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "what was refused is moved back however long arming took",
-    file: tick,
+    file: lookAgain,
     why: "The alarm may have rung meanwhile, and found nothing.",
     find: "  if (!calls.alarms.isBeat && motionMinute(calls.clock.now()) !== soonAt) return;\n",
     replace: "",
   },
   {
     name: "a tick does not arm what it moves",
-    file: tick,
+    file: mover,
     why: "Nothing rings for what it has moved.",
-    find: "    await limit.wait(() => calls.alarms.arm(instants));\n",
+    find: "    await limit.wait(() => calls.alarms.arm(dueInstants));\n",
     replace: "",
   },
   {
     name: "a tick dispatches before it has moved",
-    file: tick,
+    file: mover,
     why: "A turn that is claimed meanwhile is counted as one that nobody claims, or the tick fails over what was sent.",
     find: "    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));",
-    replace: `    for (const { refs } of looks) for (const { ref, delayMs } of refs) await dispatch([ref], delayMs);
+    replace: `    for (const { turns } of looks) for (const { ref, delayMs } of turns) await context.options.dispatch([ref], delayMs);
     const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
   },
   {
     name: "a tick does not arm the next due instant of others",
     file: tick,
     why: "Each ring uses up one alarm, and a process that begins knows of none: what is due later would never be looked at.",
-    find: "    if (nextDueAt !== null) await limit.wait(() => calls.alarms.arm([nextDueAt]));\n",
+    find: "    if (nextDueAt !== null) await this.#limit.wait(() => calls.alarms.arm([nextDueAt]));\n",
     replace: "",
   },
   {
@@ -196,14 +198,14 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a tick leaves what was woken since where it was moved to",
-    file: tick,
+    file: mover,
     why: "A run that was claimed between look and move would not be looked at when its lease ends.",
     find: "    if (left > 0) {",
     replace: "    if (left < 0) {",
   },
   {
     name: "a tick does not arm for what was woken since",
-    file: tick,
+    file: mover,
     why: "The second move stores an instant for which nothing rings.",
     find: "      await limit.wait(() => calls.alarms.arm([soonAt]));\n      await limit.wait(() => calls.moveDue({ moves: again",
     replace: "      await limit.wait(() => calls.moveDue({ moves: again",
@@ -212,28 +214,22 @@ export const orderings: readonly Ordering[] = [
     name: "a tick looks at a page twice",
     file: tick,
     why: "What was moved comes again on a later page, is dispatched and counted twice.",
-    find: "page.runs.filter(({ runId }) => !seen.has(runId))",
+    find: "page.runs.filter(({ runId }) => !this.#seen.has(runId))",
     replace: "page.runs",
   },
   {
     name: "a tick ends after its first page",
     file: tick,
     why: "What is beyond has no alarm left.",
-    find: "if (last === undefined || page.runs.length < pageSize) break;",
-    replace: "if (last === undefined || page.runs.length <= pageSize) break;",
+    find: "if (last === undefined || runs.length < pageSize) return undefined;",
+    replace: "if (last === undefined || runs.length <= pageSize) return undefined;",
   },
   {
     name: "a dispatch that fails ends the tick",
-    file: tick,
+    file: mover,
     why: "One that cannot be delivered would hold up all behind it.",
-    find: `        report(error, "dispatching"); // the alarm stands
-      }
-    }
-  };`,
-    replace: `        throw error;
-      }
-    }
-  };`,
+    find: 'context.report(error, "dispatching");',
+    replace: "throw error;",
   },
   {
     name: "a tick does not back off",
@@ -265,17 +261,17 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "one group, with all others",
-    file: tick,
+    file: mover,
     why: "The same, by the dispatch itself.",
-    find: "for (const [refs, delayMs] of [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later] as const) {",
-    replace: "for (const [refs, delayMs] of [[[...ready, ...groups.flat()], 0] as const, ...later] as const) {",
+    find: "return [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later];",
+    replace: "return [[[...ready, ...groups.flat()], 0], ...later];",
   },
   {
     name: "a tick does not prune",
     file: tick,
     why: "Runs that are over would be kept for ever.",
-    find: "  const isPruned = await limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));",
-    replace: "  const isPruned = true;",
+    find: "    const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));",
+    replace: "    const isPruned = true;",
   },
   {
     name: "the next turn is dispatched before the finish is answered",

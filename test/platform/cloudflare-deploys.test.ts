@@ -40,8 +40,8 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
     const workflows = deployments[deployment];
     const engine = new Engine({ calls, workflows, dispatch, host, deployment: { name: "worker", id: deployment } });
     const tick = async () => {
-      const { due, isNew } = await engine.tick();
-      if (isNew)
+      const { due, hasSeenAll } = await engine.tick();
+      if (hasSeenAll)
         await calls.noteDeployment({ environment: "default", deploymentName: "worker", deployment, note: "looked" });
       return { due, isWhole: true };
     };

@@ -5,7 +5,7 @@ import { messageOf } from "../../src/platform/log/event-text.ts";
 import { Ticker } from "../../src/platform/node/in-process/ticker.ts";
 
 interface Tick {
-  readonly isNew: boolean;
+  readonly isFirst: boolean;
   readonly looksAhead: boolean;
   end(answer?: Partial<TickAnswer>): Promise<void>;
   fail(sqlState?: string): Promise<void>;
@@ -25,7 +25,7 @@ beforeEach(() => {
       ticks.push({
         ...which,
         end: async (answer) => {
-          resolve({ isOurs: true, due: 0, dispatched: 0, isNew: false, ...answer });
+          resolve({ isOurs: true, due: 0, dispatched: 0, hasSeenAll: false, ...answer });
           await vi.advanceTimersByTimeAsync(0);
         },
         fail: async (sqlState) => {
@@ -76,7 +76,7 @@ describe("ticks", () => {
     await ring();
     await ticks[1]?.end();
     await ring();
-    expect(ticks.map(({ isNew }) => isNew)).toEqual([true, true, false]);
+    expect(ticks.map(({ isFirst }) => isFirst)).toEqual([true, true, false]);
   });
 
   test("that fail are reported", async () => {

@@ -129,9 +129,9 @@ export class Fleet implements Source {
     const deployment = this.code.id;
     const moved: Move[] = [];
     const onMoved = (moves: readonly Move[]) => void moved.push(...moves);
-    const { due, isNew, triedThrough } = await process.engine.tick({ onMoved });
+    const { due, hasSeenAll, triedThrough } = await process.engine.tick({ onMoved });
     const isWhole = await settle(moved);
-    if (isWhole && (isNew || triedThrough !== undefined))
+    if (isWhole && (hasSeenAll || triedThrough !== undefined))
       await process.calls.noteDeployment({
         environment,
         deploymentName: stack,
@@ -272,7 +272,7 @@ export class Fleet implements Source {
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
       process.isBeginning = false;
-      await process.tick({ isNew: true, isExclusive, looksAhead: true });
+      await process.tick({ isFirst: true, isExclusive, looksAhead: true });
     };
     const again = (): void =>
       void tick().then(

@@ -1,30 +1,33 @@
-/** What a tick makes of a run that was listed: what to dispatch, and when to look again. */
+/** The rules for one run that a tick has listed: what to dispatch, and when to look again. They are pure. */
 import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef, DueAnswer, DueRun, Move } from "../../postgres/wire.ts";
 
-/** A turn to dispatch after so long. */
-export interface Wish {
+/** A turn to dispatch, and after how long. */
+export interface DelayedTurn {
   readonly ref: TurnRef;
   readonly delayMs: number;
 }
-/** What one listed run comes to. */
+
+/** What is decided about one run: its new due instant, and what to dispatch of it. */
 export interface Look {
   readonly move: Move;
-  readonly refs: readonly Wish[];
+  readonly turns: readonly DelayedTurn[];
 }
 
-interface Terms {
+interface LookTerms {
   readonly now: number;
-  readonly earliest: number;
-  readonly isNew: boolean;
-  /** What will be ready soon, where a tick looks ahead: its own due instant may be much later. */
-  readonly coming: readonly Wish[] | undefined;
+  /** The earliest due instant for which a tick can still be armed. */
+  readonly notBefore: number;
+  /** Whether the dispatches of the run are counted from the beginning. */
+  readonly countsAnew: boolean;
+  /** What will be ready soon. Undefined: the tick does not look ahead. */
+  readonly coming: readonly DelayedTurn[] | undefined;
 }
 
-/** What to dispatch of a due run, and when to look again: not before `earliest`. */
-export function look(run: DueRun, { now, earliest, isNew, coming }: Terms): Look {
+/** Decides what to dispatch of a due run, and when to look again. */
+export function look(run: DueRun, { now, notBefore, countsAnew, coming }: LookTerms): Look {
   const { runId, turn, isReady, isUnfinished, nextAt, timeoutAt } = run;
   const branches = run.branches ?? [];
   const ready = readyOf(run);
@@ -35,16 +38,16 @@ export function look(run: DueRun, { now, earliest, isNew, coming }: Terms): Look
   );
   const instants = [
     ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now) : dueFor(nextAt, now)]),
-    ...(isDispatched ? [dueFor(now + backoffMs(isNew ? 0 : dispatches), now)] : []),
+    ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches), now)] : []),
   ];
-  const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), earliest);
+  const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), notBefore);
   const isSoon = !isDispatched && nextAt !== null && nextAt - now <= shortWaitMs && !isUnfinished;
   const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
-  return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, refs: [...ready, ...later] };
+  return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, turns: [...ready, ...later] };
 }
 
-/** What may be claimed now. */
-export function readyOf({ runId, turn, isReady, groupSize, branches }: DueRun): readonly Wish[] {
+/** Lists the turns that may be claimed now. */
+export function readyOf({ runId, turn, isReady, groupSize, branches }: DueRun): readonly DelayedTurn[] {
   const refs = (branches ?? []).map((branch) => together(branch.groupSize, branchRef(runId, branch)));
   if (isReady) refs.push(together(groupSize, { runId, turn }));
   return refs.map((ref) => ({ ref, delayMs: 0 }));
@@ -58,18 +61,21 @@ function together(groupSize: number | null, ref: TurnRef): TurnRef {
   return groupSize === null ? ref : inGroupOf(groupSize, ref);
 }
 
-/** Whether a run is not due yet, and was listed only for what will be ready soon. */
+/** Answers true if a run is not due yet, and was listed only because a part of it will be ready soon. */
 export function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew }: DueAnswer): boolean {
   if (dueAt === null || dueAt <= now) return false;
   return !isNew || !(isReady || branches !== null);
 }
 
-/** What may be claimed soon, to be dispatched for then. A lease that is alive then is renewed, and the claim refused. */
-export function comingOf({ runId, turn, isReady, ownAt, later }: DueRun, now: number): readonly Wish[] {
-  const wishes = (later ?? []).map((branch) => ({
+/**
+ * Lists the turns that may be claimed soon, with the delay until then. If the lease of such a turn is renewed meanwhile,
+ * its claim is refused.
+ */
+export function comingOf({ runId, turn, isReady, ownAt, later }: DueRun, now: number): readonly DelayedTurn[] {
+  const turns = (later ?? []).map((branch) => ({
     ref: branchRef(runId, branch),
     delayMs: delayUntil(branch.at, now),
   }));
   const isSoon = !isReady && ownAt != null && ownAt - now <= lookAheadMs;
-  return isSoon ? [...wishes, { ref: { runId, turn }, delayMs: delayUntil(ownAt, now) }] : wishes;
+  return isSoon ? [...turns, { ref: { runId, turn }, delayMs: delayUntil(ownAt, now) }] : turns;
 }

@@ -2,7 +2,7 @@
 import type { Alarm, Dispatch, TurnRef } from "../../core/ports.ts";
 import type { Report } from "../../engine/events.ts";
 import type { Deployment, EngineOptions } from "../../engine/options.ts";
-import type { TickOptions } from "../../engine/scheduler/tick.ts";
+import type { MostOfTick } from "../../engine/scheduler/tick-room.ts";
 import type { Secrets } from "../../http/secrets.ts";
 import type { DatabaseClock } from "../../postgres/database-clock.ts";
 import type { Database } from "./lazy-database.ts";
@@ -39,7 +39,7 @@ export interface InvocationHost {
   /** Whether this dispatcher may carry out turns in the invocation itself, which then needs its database until the end. */
   readonly isDispatchedHere: boolean;
   /** The most that one tick dispatches. A tick looks for the rest a minute later. Undefined: no limit. */
-  readonly mostOfTick?: TickOptions["most"] | undefined;
+  readonly mostOfTick?: MostOfTick | undefined;
   readonly report: Report;
   /** Is told that the database has noted the first tick of this deployment. */
   readonly onFirstTick?: (() => void) | undefined;

@@ -1,6 +1,7 @@
 /** What an invocation does before it ends, so that nothing it has begun is lost. */
 import type { TurnRef } from "../../core/ports.ts";
-import { lookAgain, type TickAnswer } from "../../engine/scheduler/tick.ts";
+import { lookAgain } from "../../engine/scheduler/look-again.ts";
+import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { Move, NoteCall } from "../../postgres/wire.ts";
 import type { Dispatcher, InvocationHost } from "./host.ts";
@@ -37,8 +38,8 @@ export class InvocationEnd {
    * once the platform has taken everything that the tick has dispatched. If a dispatch is refused or lost, or the tick
    * is cut off before, the next tick looks again.
    */
-  noteTick({ isNew, triedThrough }: TickAnswer): void {
-    if (!isNew && triedThrough === undefined) return;
+  noteTick({ hasSeenAll, triedThrough }: TickAnswer): void {
+    if (!hasSeenAll && triedThrough === undefined) return;
     const { environment, deployment } = this.#options.host;
     const named = { environment, deploymentName: deployment.name, deployment: deployment.id };
     this.#toNote = { ...named, note: "looked", triedThrough };

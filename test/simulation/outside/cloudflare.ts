@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
 import { within } from "../../../src/core/waits.ts";
 import { minuteRingsAt } from "../../../src/core/waking.ts";
-import { lookAgain } from "../../../src/engine/scheduler/tick.ts";
+import { lookAgain } from "../../../src/engine/scheduler/look-again.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import type { AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";

@@ -82,10 +82,10 @@ export function partsOf(given: PartsOptions): Parts {
     return calls.noteDeployment({ ...named, note: what });
   };
   const ticker = new Ticker({
-    tick: async ({ isNew, looksAhead }) => {
+    tick: async ({ isFirst, looksAhead }) => {
       await neighbours?.refresh();
-      const answer = await engine.tick({ ...(isNew && { isNew }), looksAhead, isExclusive });
-      if (answer.isNew) await note("looked");
+      const answer = await engine.tick({ isFirst, looksAhead, isExclusive });
+      if (answer.hasSeenAll) await note("looked");
       return answer;
     },
     tell,

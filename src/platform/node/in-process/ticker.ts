@@ -12,7 +12,7 @@ import type { TickAnswer } from "../../../engine/scheduler/tick.ts";
 
 export interface WhichTick {
   /** Whether no tick of this process has succeeded yet. */
-  readonly isNew: boolean;
+  readonly isFirst: boolean;
   /**
    * Whether the tick also looks for what will be ready soon: the process that was to dispatch it may have failed, or be
    * dead.
@@ -47,7 +47,7 @@ export class Ticker {
   /** How often in a row something could not be carried out. */
   #stops = 0;
   #rings = 0;
-  #isNew = true;
+  #isFirst = true;
   #looksAhead = true;
   #isClosed = false;
 
@@ -110,11 +110,11 @@ export class Ticker {
 
   async #tick(): Promise<TickAnswer> {
     if (this.#isClosed) throw closing();
-    const which = { isNew: this.#isNew, looksAhead: this.#looksAhead };
+    const which = { isFirst: this.#isFirst, looksAhead: this.#looksAhead };
     this.#looksAhead = false;
     try {
       const answer = await this.#options.tick(which);
-      if (answer.isOurs) this.#isNew = false;
+      if (answer.isOurs) this.#isFirst = false;
       this.#failures = 0;
       return answer;
     } catch (error) {

@@ -1,0 +1,94 @@
+/**
+ * What a tick does with the runs that it has looked at. The order matters: it arms, then moves the due instants on, and
+ * only then dispatches. If the process dies in between, each run is due at an instant for which an alarm stands.
+ */
+import { groupsOf, isSuspect } from "../../core/groups.ts";
+import type { TurnRef } from "../../core/ports.ts";
+import type { Move } from "../../postgres/wire.ts";
+import type { EngineContext } from "../engine-context.ts";
+import type { DelayedTurn, Look } from "./due-runs.ts";
+import type { TimeLimit } from "./time-limit.ts";
+
+export interface MoveTerms {
+  /** Whether the dispatches of these runs are counted from the beginning. */
+  readonly countsAnew: boolean;
+  /** The instant to which a run is moved that was woken since it was listed. It is armed only then. */
+  readonly soonAt: number;
+  /** Whether runs that somebody has locked are left alone. Otherwise the call waits for them. */
+  readonly skipsLocked: boolean;
+}
+
+export interface MoverOptions {
+  readonly context: EngineContext;
+  readonly limit: TimeLimit;
+  readonly onMoved: ((moves: readonly Move[]) => void) | undefined;
+}
+
+export class Mover {
+  readonly #options: MoverOptions;
+  #dispatched = 0;
+
+  constructor(options: MoverOptions) {
+    this.#options = options;
+  }
+
+  /** How many turns it has dispatched. */
+  get dispatched(): number {
+    return this.#dispatched;
+  }
+
+  /** Moves runs on and dispatches them. Answers those that it left alone, because somebody has locked them. */
+  async moveOn(looks: readonly Look[], terms: MoveTerms): Promise<readonly Look[]> {
+    if (looks.length === 0) return [];
+    const { context, limit, onMoved } = this.#options;
+    const { calls } = context.options;
+    const { countsAnew: isNew, soonAt, skipsLocked } = terms;
+    const deployment = context.options.deployment?.id;
+    const how = {
+      isNew,
+      ...(skipsLocked && { skipsLocked: true as const }),
+      ...(deployment !== undefined && { deployment }),
+    };
+    const moves = looks.map(({ move }) => move);
+    onMoved?.(moves);
+    const dueInstants = moves.flatMap(({ dueAt }) => dueAt ?? []);
+    await limit.wait(() => calls.alarms.arm(dueInstants));
+    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
+    const isLocked = new Set(locked);
+    const free = looks.filter(({ move }) => !isLocked.has(move.runId));
+    if (left > 0) {
+      const again = free.map(({ move }) => move);
+      await limit.wait(() => calls.alarms.arm([soonAt]));
+      await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
+    }
+    await this.dispatch(free.flatMap(({ turns }) => turns));
+    return looks.filter(({ move }) => isLocked.has(move.runId));
+  }
+
+  /** Dispatches turns. A dispatch that fails is reported, and the next one follows: the alarm of the run stands. */
+  async dispatch(turns: readonly DelayedTurn[]): Promise<void> {
+    const { context, limit } = this.#options;
+    for (const [refs, delayMs] of dispatchesOf(turns)) {
+      if (refs.length === 0) continue;
+      try {
+        await limit.wait(() => context.options.dispatch(refs, delayMs));
+        this.#dispatched += refs.length;
+      } catch (error) {
+        context.report(error, "dispatching");
+      }
+    }
+  }
+}
+
+/** Sorts turns into dispatches: what is ready now together, each group of suspects apart, and the rest by its delay. */
+function dispatchesOf(turns: readonly DelayedTurn[]): readonly (readonly [readonly TurnRef[], number])[] {
+  const now = turns.filter(({ delayMs }) => delayMs === 0).map(({ ref }) => ref);
+  const ready = now.filter((ref) => !isSuspect(ref));
+  const groups = groupsOf(now.filter(isSuspect));
+  const byDelay = Map.groupBy(
+    turns.filter(({ delayMs }) => delayMs > 0),
+    ({ delayMs }) => delayMs,
+  );
+  const later = [...byDelay].map(([delayMs, together]) => [together.map(({ ref }) => ref), delayMs] as const);
+  return [[ready, 0], ...groups.map((group) => [group, 0] as const), ...later];
+}

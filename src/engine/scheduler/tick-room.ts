@@ -1,0 +1,37 @@
+/** How much one tick may dispatch. The rest stays due, and is not counted as dispatched. */
+import { groupSizeOf } from "../../core/groups.ts";
+import type { Look } from "./due-runs.ts";
+
+export interface MostOfTick {
+  readonly turns: number;
+  /** How many groups of suspects. */
+  readonly groups: number;
+}
+
+export class TickRoom {
+  #turns: number;
+  #groups: number;
+
+  constructor({ turns, groups }: MostOfTick = { turns: Number.POSITIVE_INFINITY, groups: Number.POSITIVE_INFINITY }) {
+    this.#turns = turns;
+    this.#groups = groups;
+  }
+
+  /** Whether there is no room for a further turn that is no suspect. */
+  get isFull(): boolean {
+    return this.#turns <= 0;
+  }
+
+  /**
+   * Takes room for one run, and answers whether there was any. All turns of a run go together, since a run has one due
+   * instant. So the last run to fit may take more than is left.
+   */
+  take({ turns }: Look): boolean {
+    const sizes = turns.flatMap(({ ref }) => groupSizeOf(ref) ?? []);
+    const others = turns.length - sizes.length;
+    if ((sizes.length > 0 && this.#groups <= 0) || (others > 0 && this.#turns <= 0)) return false;
+    for (const size of sizes) this.#groups -= 1 / size;
+    this.#turns -= others;
+    return true;
+  }
+}
