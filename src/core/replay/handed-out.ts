@@ -1,15 +1,18 @@
 /**
- * The promises that the verbs of `step` gave to a handler, and which of them it has looked at.
+ * The promises that the verbs of `step` gave to a handler, and which of them the handler has looked at. If the handler
+ * ends, and a promise has not succeeded and was never looked at, that is a mistake: nobody has awaited it.
  *
- * Each is handled: one that fails before the handler comes to await it must not end the process. `await`, `then` and the
- * combinators all read a promise's `constructor` first (https://tc39.es/ecma262/#sec-promise-resolve), so a getter there
- * notes that somebody looks, and changes neither order nor result. The getter belongs to a prototype that all of these
- * promises share. (V8: a getter of each promise's own takes 0.5 µs to make, the prototype 0.2; and from the first such own
- * getter on every `await` of the process is slower. A subclass would settle some microtasks later, and histories of today
- * might replay in another order.)
+ * Each of these promises is handled from the beginning. Otherwise one that fails before the handler awaits it would end
+ * the process. To notice a look, a getter stands in place of the promise's `constructor`. `await`, `then` and the
+ * combinators all read that first (https://tc39.es/ecma262/#sec-promise-resolve). The getter changes neither order nor
+ * result.
+ *
+ * All these promises share one prototype, which has the getter. A getter of each promise's own takes 0.5 µs to make, the
+ * prototype 0.2 µs (V8); and from the first such own getter on, every `await` of the process is slower. A subclass of
+ * Promise would settle some microtasks later, so old histories might replay in another order.
  */
 
-/** A promise that nobody has looked at yet. */
+/** A promise that the handler has not looked at yet. */
 export class Unseen {
   hasFailed = false;
   readonly #verb: string;
@@ -24,16 +27,17 @@ export class Unseen {
     this.#others = others;
   }
 
-  /** The verb and the name, as people know them: `step "charge"`. */
+  /** The verb and the name as users know them, such as `step "charge"`. */
   get what(): string {
     return `${this.#verb} ${JSON.stringify(this.#name)}`;
   }
 
-  /** Its path, without an occurrence: the beginning of all paths that lie within. */
+  /** The path of the step without its occurrence. The paths of all steps within it begin with this. */
   get place(): string {
     return this.#prefix + this.#name;
   }
 
+  /** Notes that the handler has looked at it. */
   see(): void {
     this.#others.delete(this);
   }
@@ -50,10 +54,15 @@ const watched: object = Object.create(Promise.prototype, {
   },
 });
 
+/** All promises that one handler was given. */
 export class HandedOut {
   readonly #unseen = new Set<Unseen>();
 
-  /** `prefix`: of the scope in which `name` is. */
+  /**
+   * Hands out a promise. Answers the same promise, whose first look is noted. One that succeeds counts as looked at.
+   *
+   * @param prefix the path of the scope in which `name` is
+   */
   give<Result>(verb: string, name: string, prefix: string, promise: Promise<Result>): Promise<Result> {
     const unseen = new Unseen(verb, name, prefix, this.#unseen);
     this.#unseen.add(unseen);
@@ -68,13 +77,13 @@ export class HandedOut {
     return promise;
   }
 
-  /** Those that did not succeed, in the order in which they were given. */
+  /** The promises that have not succeeded and were not looked at, in the order in which they were given. */
   get unseen(): readonly Unseen[] {
     return [...this.#unseen];
   }
 }
 
-/** Whether `path` is what `unseen` stands for, or lies within it. */
+/** Answers true if `path` is the path of `unseen`, or lies within it. */
 export function covers(unseen: Unseen, path: string): boolean {
   return path === unseen.place || ["/", "[", "#"].some((sign) => path.startsWith(unseen.place + sign));
 }

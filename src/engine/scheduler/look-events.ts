@@ -1,12 +1,13 @@
-/** What a tick sees of runs that nobody carries out. */
+/** The events of runs that a tick finds without a holder: their process died, or nobody claims them. */
 import { placeName } from "../../core/replay/demand.ts";
 import { unclaimedDispatches } from "../../core/waking.ts";
 import type { DueRun } from "../../postgres/wire.ts";
 import type { LayoverEvent } from "../events.ts";
 
 /**
- * Makes the events of a run that is due. `now`: the database's time. Only the first look at an abandoned turn tells
- * that its lease was lost.
+ * Makes the events of a run that is due. The loss of a lease is told by the first look alone.
+ *
+ * @param now the database's time
  */
 export function lookEvents(run: DueRun, now: number): readonly LayoverEvent[] {
   const { runId } = run;
