@@ -15,6 +15,7 @@ import type { TurnRef } from "../../core/ports.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { pause } from "../../core/waits.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
+import { UnderWay } from "../invocation/under-way.ts";
 
 export interface SelfDispatchOptions {
   /** Resolves when the turns were carried out. `goesOn`: and what follows from them, until a platform's limit. */
@@ -42,7 +43,7 @@ const mostTurns = 200;
 
 export class SelfDispatch {
   readonly #options: SelfDispatchOptions;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay: UnderWay;
   #requestsLeft: number;
   #collected: TurnRef[] = [];
   #isCollecting = false;
@@ -50,13 +51,14 @@ export class SelfDispatch {
 
   constructor(options: SelfDispatchOptions) {
     this.#options = options;
+    this.#underWay = new UnderWay(options.hold);
     this.#requestsLeft = options.mostRequests;
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
     if (delayMs > longestPauseMs) return;
     if (this.#isTooLate(delayMs)) return this.#lose();
-    if (delayMs > 0) return this.#track(pause(hostClock, delayMs).then(() => this.#collect(turns)));
+    if (delayMs > 0) return this.#underWay.add(pause(hostClock, delayMs).then(() => this.#collect(turns)));
     this.#collect(turns);
   };
 
@@ -75,13 +77,13 @@ export class SelfDispatch {
       return await work();
     } finally {
       this.#isCollecting = false;
-      if (this.#collected.length > 0) this.#track(this.#flush());
+      if (this.#collected.length > 0) this.#underWay.add(this.#flush());
     }
   }
 
   /** Resolves when nothing is under way any more. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    await this.#underWay.settled();
   }
 
   #lose(): void {
@@ -93,7 +95,7 @@ export class SelfDispatch {
   }
 
   #collect(turns: readonly TurnRef[]): void {
-    if (this.#collected.length === 0 && !this.#isCollecting) this.#track(this.#flush());
+    if (this.#collected.length === 0 && !this.#isCollecting) this.#underWay.add(this.#flush());
     this.#collected.push(...turns);
   }
 
@@ -119,12 +121,6 @@ export class SelfDispatch {
       this.#lose();
       this.#options.onError(error);
     }
-  }
-
-  #track(work: Promise<void>): void {
-    const sent = work.finally(() => this.#underWay.delete(sent));
-    this.#underWay.add(sent);
-    this.#options.hold?.(sent);
   }
 
   /**

@@ -18,6 +18,7 @@ import { pause, within } from "../../../core/waits.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { Here } from "../../invocation/host.ts";
+import { UnderWay } from "../../invocation/under-way.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
@@ -59,20 +60,21 @@ const sendMs = 8_000;
 
 export class QueueDispatch {
   readonly #options: QueueDispatchOptions;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay: UnderWay;
   #collected: QueueMessage[] = [];
   #stepsHere: number;
   #isWhole = true;
 
   constructor(options: QueueDispatchOptions) {
     this.#options = options;
+    this.#underWay = new UnderWay(options.hold);
     this.#stepsHere = options.here?.steps ?? 0;
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
     if (delayMs > longestDelayMs) return;
     const delaySeconds = Math.ceil(delayMs / 1_000);
-    if (this.#collected.length === 0) this.#track(this.#flush());
+    if (this.#collected.length === 0) this.#underWay.add(this.#flush());
     this.#collected.push(...turns.map((body) => ({ body, ...(delaySeconds > 0 && { delaySeconds }) })));
   };
 
@@ -88,7 +90,7 @@ export class QueueDispatch {
 
   /** Resolves when nothing is under way any more. */
   async settled(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    await this.#underWay.settled();
   }
 
   async #flush(): Promise<void> {
@@ -134,12 +136,6 @@ export class QueueDispatch {
       onRefused?.(messages.map(({ body }) => body));
       onError(error);
     }
-  }
-
-  #track(work: Promise<void>): void {
-    const sent = work.finally(() => this.#underWay.delete(sent));
-    this.#underWay.add(sent);
-    this.#options.hold?.(sent);
   }
 }
 
