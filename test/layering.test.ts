@@ -52,6 +52,11 @@ describe("layering", () => {
     ],
     ["src/core/replay/a.ts", `import { z } from "zod";`, "core imports nothing but core, no packages"],
     ["src/core/a.ts", `import "./codec/b.ts";`, "src/core/codec/ is above src/core/"],
+    [
+      "src/engine/turn/a.ts",
+      `import { encode } from "../../core/codec/codec.ts";`,
+      "values reach the database, and come back, by src/core/codec/stored-value.ts",
+    ],
     ["src/core/codec/a.ts", `import "../contract/b.ts";`, "src/core/contract/ is above src/core/codec/"],
     ["src/core/contract/a.ts", `import "../replay/b.ts";`, "src/core/replay/ is above src/core/contract/"],
     ["src/core/a.ts", `import "../postgres/b.ts";`, "src/postgres/ is above src/core/"],

@@ -29,6 +29,10 @@ const strangers: readonly (readonly [string, string])[] = [
   ["src/client/over-http/", "src/client/over-postgres/"],
 ];
 
+/** What a stored value passes through stands in one file, so only these rooms use the codec without it. */
+const codec = "src/core/codec/codec.ts";
+const usersOfCodec = ["src/core/codec/", "src/client/over-http/", "src/http/"];
+
 /** A deployment sees of layover what a user sees: the public entries. */
 const deployments = new Set(["functions/", "infra/"]);
 
@@ -81,6 +85,9 @@ function objection(file: string, { specifier, target }: Import): string | null {
   }
   if (to === null) return `${target} stands on no floor`;
   if (deployments.has(to) && !deployments.has(from)) return `the package imports nothing from ${to}`;
+  if (target === codec && !usersOfCodec.includes(from)) {
+    return "values reach the database, and come back, by src/core/codec/stored-value.ts";
+  }
   if (areStrangers(from, to) || areStrangers(to, from)) return `${from} and ${to} do not import each other`;
   if (floorOf(to) > floorOf(from)) return `${to} is above ${from}`;
   return null;

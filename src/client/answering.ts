@@ -1,7 +1,7 @@
 /** What is sent to a run from outside, checked against its contract at the door: signals and answers to callbacks. */
 
-import { encode } from "../core/codec/codec.ts";
 import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
+import { toStored } from "../core/codec/stored-value.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { CallbacksOf, Contract } from "../core/contract/contract.ts";
 import { type InferInput, parse, type Schema, type Schemas } from "../core/contract/schema.ts";
@@ -37,7 +37,7 @@ export async function encodedPayload(
 ): Promise<string> {
   const what = `the payload of signal ${JSON.stringify(name)}`;
   const schema = schemaOf(contract, contract.signals, name, { kind: "signal", code: "unknown_signal" });
-  return encode(await parse(schema, payload, { code: "invalid_payload", what }), { what, maxBytes });
+  return toStored(await parse(schema, payload, { code: "invalid_payload", what }), { what, maxBytes });
 }
 
 /** What to store of a callback's answer. @throws LayoverError `unknown_callback`, `invalid_payload` … */
@@ -55,7 +55,7 @@ export async function encodedAnswer(
   }
   const what = `the answer to callback ${JSON.stringify(ref.name)}`;
   const schema = schemaOf(contract, contract.callbacks, ref.name, { kind: "callback", code: "unknown_callback" });
-  const encoded = encode(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
+  const encoded = toStored(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
   const sent = digestOfSent(value, encoded);
   return { value: encoded, ...(sent !== undefined && { sent }) };
 }
@@ -63,7 +63,7 @@ export async function encodedAnswer(
 /** Never too large, as an ErrorValue never is. */
 export function encodedRejection(reason: Rejection): string {
   const error: ErrorValue = toErrorValue(reason);
-  return encode(error, { what: "the rejection" });
+  return toStored(error, { what: "the rejection" });
 }
 
 /** @throws LayoverError `run_over`, `signal_closed` */

@@ -4,12 +4,12 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { encode } from "../core/codec/codec.ts";
+import { toStored } from "../core/codec/stored-value.ts";
 
 /** Undefined where it was stored as it was sent, or holds what only a schema makes a value of. */
 export function digestOfSent(sent: unknown, stored: string): string | undefined {
   try {
-    const text = encode(sent, { what: "what was sent" });
+    const text = toStored(sent, { what: "what was sent" });
     return text === stored ? undefined : bytesToHex(sha256(utf8ToBytes(text)));
   } catch {
     return undefined;

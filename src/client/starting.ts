@@ -1,5 +1,5 @@
 /** From what `start` is given to the call that is sent: everything is checked here, before a row is written. */
-import { encode } from "../core/codec/codec.ts";
+import { toStored } from "../core/codec/stored-value.ts";
 import type { Contract, InputOf } from "../core/contract/contract.ts";
 import { parse } from "../core/contract/schema.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
@@ -58,7 +58,7 @@ export async function startCall(
       details: { field: "startAt" },
     });
   }
-  const encodedInput = encode(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
+  const encodedInput = toStored(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
   const sent = digestOfSent(input, encodedInput);
   return {
     // The id has the database's time: a host's clock may be wrong, and lists are sorted by the id.

@@ -1,6 +1,7 @@
 /** Values for people to look at. One that cannot be shown must not hide the others. */
-import { decode } from "../core/codec/codec.ts";
+
 import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
+import { fromStored } from "../core/codec/stored-value.ts";
 
 /**
  * Stands in a view for a value that is there and cannot be shown: it is too long for a list, or damaged.
@@ -19,7 +20,7 @@ export class Unreadable {
 export function readable(text: string | null): unknown {
   if (text === null) return undefined;
   try {
-    return decode(text);
+    return fromStored(text);
   } catch (error) {
     return new Unreadable(error instanceof Error ? error.message : String(error));
   }

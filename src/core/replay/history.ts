@@ -1,8 +1,9 @@
 /**
  * A record as the handler gets it: how each kind settles the demand that it belongs to.
  */
-import { decode } from "../codec/codec.ts";
+
 import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
+import { fromStored } from "../codec/stored-value.ts";
 import { CallbackRejectedError, StepError, TimeoutError } from "../contract/user-errors.ts";
 import { type Demand, placeName } from "./demand.ts";
 
@@ -29,7 +30,7 @@ export function settle(demand: Demand, record: HistoryRecord): void {
     settleEmpty(demand);
     return;
   }
-  const value = decode(record.value, { what: `the record of ${placeName(demand)}` });
+  const value = fromStored(record.value, `the record of ${placeName(demand)}`);
   if (record.isFailure) demand.reject(failureOf(demand, toErrorValue(value), record.attempts));
   else demand.resolve(value);
 }

@@ -1,6 +1,7 @@
 /** Makes the events of a finish that the database has taken. */
-import { decode } from "../../core/codec/codec.ts";
+
 import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+import { fromStored } from "../../core/codec/stored-value.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { FinishBranch, FinishRun, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
@@ -64,6 +65,6 @@ function attemptEvent(attempt: NonNullable<FinishBranch["attempt"]>, place: Plac
 
 /** `text`: an ErrorValue, as the codec's text. */
 function failure(text: string): { readonly error: ErrorValue; readonly code: string | undefined } {
-  const error = toErrorValue(decode(text));
+  const error = toErrorValue(fromStored(text));
   return { error, code: error.code };
 }

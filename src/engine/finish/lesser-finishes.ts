@@ -4,10 +4,10 @@
  * from it. The next one records that the step is done and its result lost. The last one blocks the run, and says why.
  */
 import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+import { toStoredError } from "../../core/codec/stored-value.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import type { FinishBranch, FinishRun, NewRecord } from "../../postgres/wire.ts";
-import { encodeError } from "../turn/attempt.ts";
 
 type RunFinish = Omit<FinishRun, "armed">;
 type BranchFinish = Omit<FinishBranch, "armed">;
@@ -84,7 +84,7 @@ function lost(path: string, isFailure: boolean, reason: string): string {
     hint: "The step is not carried out again. Have it return a value that this database can store: its encoding may lack a character.",
   });
   const { stack: _, ...kept }: ErrorValue = toErrorValue(error);
-  return encodeError(kept);
+  return toStoredError(kept);
 }
 
 function sentenceOf(path: string | undefined, isFailure: boolean, reason: string): string {

@@ -4,7 +4,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { decode } from "../../core/codec/codec.ts";
+import { fromStored } from "../../core/codec/stored-value.ts";
 import type { Workflow } from "../../core/contract/contract.ts";
 import { parse } from "../../core/contract/schema.ts";
 import type { Log } from "../../core/contract/step.ts";
@@ -98,7 +98,7 @@ export async function loadRun(
 ): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
-  const stored = decode(run.input, { what: "the run's input" });
+  const stored = fromStored(run.input, "the run's input");
   const input =
     run.isInputParsed || contract.input === undefined
       ? stored

@@ -1,10 +1,10 @@
 /** Reads the signals that a claim offers. */
-import { decode, encode } from "../../core/codec/codec.ts";
+
 import { toErrorValue } from "../../core/codec/error-value.ts";
+import { fromStored, toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
 import type { OfferedSignal } from "../../core/replay/offers.ts";
 import type { WireSignal } from "../../postgres/wire.ts";
-import { encodeError } from "../turn/attempt.ts";
 import type { LoadedRun } from "./loaded-run.ts";
 
 /** Asks the schema of each signal that was sent from SQL, which passed no door. A refused one makes its wait throw. */
@@ -18,10 +18,10 @@ export async function offeredSignals(
       if (isParsed || schema === undefined) return { number, name, payload, isFailure: false, receivedAt };
       const what = `the payload of signal "${name}"`;
       try {
-        const value = await parse(schema, decode(payload), { code: "invalid_payload", what });
-        return { number, name, payload: encode(value, { what }), isFailure: false, receivedAt };
+        const value = await parse(schema, fromStored(payload), { code: "invalid_payload", what });
+        return { number, name, payload: toStored(value, { what }), isFailure: false, receivedAt };
       } catch (error) {
-        return { number, name, payload: encodeError(toErrorValue(error)), isFailure: true, receivedAt };
+        return { number, name, payload: toStoredError(toErrorValue(error)), isFailure: true, receivedAt };
       }
     }),
   );

@@ -1,6 +1,7 @@
 /** One attempt of a step: runs the body, and tells what is to be recorded. */
-import { encode } from "../../core/codec/codec.ts";
-import { type ErrorValue, toErrorValue } from "../../core/codec/error-value.ts";
+
+import { toErrorValue } from "../../core/codec/error-value.ts";
+import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { retryDelay } from "../../core/contract/retry.ts";
 import { isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
 import { isLayoverError, LayoverError } from "../../core/errors.ts";
@@ -60,13 +61,13 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     const earlier = attempt.bodies.find(attempt.place);
     if (earlier !== undefined) await untilOver(earlier, attempt);
     const result = await runBody(attempt, endRun);
-    const value = encode(result, { what: `the result of step "${placeName(demand)}"` });
+    const value = toStored(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
     const endedAt = now();
     return {
       kind: "failed",
-      error: encodeError(toErrorValue(thrown)),
+      error: toStoredError(toErrorValue(thrown)),
       beganAt,
       endedAt,
       // The handler is to see the run's timeout, and not how that ended the step. So the step stays open.
@@ -75,10 +76,6 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   } finally {
     attempt.onEnd();
   }
-}
-
-export function encodeError(error: ErrorValue): string {
-  return encode(error, { what: "the error" });
 }
 
 /** Waits for an earlier attempt that still runs in this process, as long as one attempt may take. */

@@ -1,12 +1,12 @@
 /** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
-import { encode } from "../../core/codec/codec.ts";
+
 import { toErrorValue } from "../../core/codec/error-value.ts";
+import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
-import { encodeError } from "./attempt.ts";
 
 export interface Ending {
   readonly next: "completed" | "failed" | "cancelled";
@@ -25,14 +25,14 @@ export async function describeEnd({ execution, workflow }: LoadedRun): Promise<E
     const what = "the run's result";
     const value =
       output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", what });
-    return { next: "completed", value: encode(value, { what }) };
+    return { next: "completed", value: toStored(value, { what }) };
   } catch (error) {
     return failed(error);
   }
 }
 
 export function failed(error: unknown): Ending {
-  return { next: "failed", value: encodeError(toErrorValue(error)) };
+  return { next: "failed", value: toStoredError(toErrorValue(error)) };
 }
 
 /** What a turn adds to a history: new records, their bytes, and waits of the handler, each of which will be a record. */

@@ -3,7 +3,7 @@
  * be recorded and what follows it are one plan, and so one call.
  */
 
-import { encode } from "../../core/codec/codec.ts";
+import { toStored } from "../../core/codec/stored-value.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
@@ -121,7 +121,7 @@ export class RunTurn {
       this.#isStepDone = true;
       this.#closes.push(name);
     }
-    await this.#record(demand, { kind: "close", value: encode(!hasMail) });
+    await this.#record(demand, { kind: "close", value: toStored(!hasMail, { what: `whether ${name} is closed` }) });
     return true;
   }
 
@@ -171,7 +171,11 @@ export class RunTurn {
     const number = (failedAttempts.get(placeName(step)) ?? 0) + 1;
     if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {
       // Whoever answered knew the callback, whatever became of its announcement.
-      await this.#record(step, { kind: "step", value: encode(undefined), attempts: Math.max(1, number - 1) });
+      await this.#record(step, {
+        kind: "step",
+        value: toStored(undefined, { what: "the announcement" }),
+        attempts: Math.max(1, number - 1),
+      });
       return undefined;
     }
     const result = await this.#options.attempt(step, number);

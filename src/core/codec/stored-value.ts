@@ -1,0 +1,38 @@
+/**
+ * The way of a value into the database, and the way back. Every input, result, signal, answer and error passes here, and
+ * what is to happen to all of them on that way has its place here. What HTTP sends passes by the codec alone.
+ *
+ * The same value gives the same text, since Postgres compares texts to tell whether the same was sent again (`is_same`).
+ */
+import { decode, encode } from "./codec.ts";
+import type { ErrorValue } from "./error-value.ts";
+
+interface ToStoreOptions {
+  /** The subject of an error's sentence: `the result of step "charge"`. */
+  readonly what: string;
+  /** Of the text in UTF-8. Default: 1 MiB. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * Makes the text that the database keeps of a value.
+ *
+ * @throws LayoverError `unstorable_value`, `too_deep`, `value_too_large`
+ */
+export function toStored(value: unknown, options: ToStoreOptions): string {
+  return encode(value, options);
+}
+
+/** Makes the text that the database keeps of an error. */
+export function toStoredError(error: ErrorValue): string {
+  return toStored(error, { what: "the error" });
+}
+
+/**
+ * Makes the value of a text that the database kept, anew on each call. `what`: the subject of an error's sentence.
+ *
+ * @throws LayoverError `undecodable_value`
+ */
+export function fromStored(text: string, what = "the stored value"): unknown {
+  return decode(text, { what });
+}
