@@ -16,6 +16,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       finishedToken: null,
       leasedUntil: null,
       readyAt: start,
+      timeoutAt: null,
       due: start,
       need: start,
       isSuspect: false,
@@ -72,6 +73,16 @@ test("the minute counts for a suspect from the end of the group that it queues b
   expect(wrongsAfter(90_000, { groupAt, isSuspect: true })).toEqual([]);
   expect(wrongsAfter(90_001, { groupAt, isSuspect: true })).toHaveLength(1);
   expect(wrongsAfter(90_000, { groupAt })).toHaveLength(1);
+});
+
+test("the minute counts for a run that is at its timeout from the end of its branches' leases", () => {
+  const branch = {
+    ...({ place: "a#1", kind: "branch", signal: null, isTimed: false, isReleased: false, turn: 1 } as const),
+    ...{ token: "t", finishedToken: null, leasedUntil: start + 29_000, position: null },
+  };
+  expect(wrongsAfter(90_000, { timeoutAt: start, pending: [branch], hasPending: true })).toEqual([]);
+  expect(wrongsAfter(90_001, { timeoutAt: start, pending: [branch], hasPending: true })).toHaveLength(1);
+  expect(wrongsAfter(90_000, { pending: [branch], hasPending: true })).toHaveLength(1);
 });
 
 test("where the database's clock was set, a run may wait so much longer", () => {

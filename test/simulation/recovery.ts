@@ -39,9 +39,12 @@ const times = 3;
 /** What a program may do so that faults decide nothing of what it waits for. */
 const steady = new Set(["step", "sleep", "sequence", "all", "map", "caught", "finally", "loop", "scope", "plain"]);
 
-/** Whether the same programs do the same whatever goes wrong, so that their times can be compared. */
+/**
+ * Whether the same programs do the same whatever goes wrong, so that their times can be compared. A start that may be
+ * rolled back is drawn again in each play.
+ */
 export function isSteady({ runs }: Pick<Scenario, "runs">): boolean {
-  return runs.every(({ program }) => isSteadyProgram(program));
+  return runs.every(({ program, by }) => by !== "rollback" && isSteadyProgram(program));
 }
 
 function isSteadyProgram(program: Program): boolean {

@@ -56,7 +56,8 @@ export class Rules {
   /** Why it was left alone for too long. `run`: as it stood until now. */
   #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
     if (isOver(run) || run.isStopped || run.need === null || !carries(run)) return undefined;
-    const from = Math.max(run.need, calmAt, this.#movedAt.get(run.runId) ?? 0, run.isSuspect ? groupAt : 0);
+    const movedAt = this.#movedAt.get(run.runId) ?? 0;
+    const from = Math.max(run.need, calmAt, movedAt, run.isSuspect ? groupAt : 0, lastLeaseAtTimeout(run, now));
     const waitedMs = now - from;
     // Until a process learns by an answer that the clock was set, its alarms ring so much too late.
     if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + steppedMs) return undefined;
@@ -72,6 +73,12 @@ export class Rules {
     const need = run.need === null ? null : from + prospect.steppedMs;
     return objection({ due: run.due, need, dispatches }, prospect);
   }
+}
+
+/** When the last lease of a branch ends. A run that is at its timeout begins no turn before that. */
+function lastLeaseAtTimeout({ timeoutAt, pending }: RunRows, now: number): number {
+  if (timeoutAt === null || timeoutAt > now) return 0;
+  return Math.max(0, ...pending.map(({ leasedUntil }) => leasedUntil ?? 0));
 }
 
 function* wrongRows(run: RunRows): Generator<string> {

@@ -22,6 +22,7 @@ select json_build_object(
         'finishedToken', s.finished_token,
         'leasedUntil', layover.to_ms(s.leased_until)::float8,
         'readyAt', layover.to_ms(s.ready_at)::float8,
+        'timeoutAt', case when s.cancelled_position is null then layover.to_ms(s.timeout_at)::float8 end,
         'due', layover.to_ms(s.due_at)::float8,
         'need', layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8,
         'isSuspect', layover.group_size(s.lost, s.spared, s.token is not null) is not null or coalesce(b.is_suspect, false),

@@ -28,6 +28,8 @@ export interface RunRows extends Leased {
   readonly isStopped: boolean;
   readonly blocked: string | null;
   readonly readyAt: number | null;
+  /** Null: it has none, or its timeout stands in its history already. */
+  readonly timeoutAt: number | null;
   readonly due: number | null;
   readonly need: number | null;
   /** It, or a branch of it, lost several leases, so that it goes in a small group. */
