@@ -4,21 +4,21 @@
  */
 import { Command, CommanderError } from "commander";
 import { ownVersion } from "../postgres/sql-files.ts";
-import { adopt } from "./adopt.ts";
-import { callback } from "./callback.ts";
 import { asSentence, complaint } from "./complaint.ts";
-import { deployed } from "./deployed.ts";
-import { dev } from "./dev.ts";
-import { doctor } from "./doctor.ts";
-import { init } from "./init.ts";
-import { keys } from "./keys.ts";
-import { migrate } from "./migrate.ts";
-import { runs } from "./runs.ts";
+import { adopt } from "./database/adopt.ts";
+import { deployed } from "./database/deployed.ts";
+import { keys } from "./database/keys.ts";
+import { migrate } from "./database/migrate.ts";
+import { dev } from "./dev/dev.ts";
+import { doctor } from "./doctor/doctor.ts";
+import { init } from "./init/init.ts";
+import { callback } from "./runs/callback.ts";
+import { runs } from "./runs/runs.ts";
+import { show } from "./runs/show.ts";
+import { signal } from "./runs/signal.ts";
+import { start } from "./runs/start.ts";
 import { endQuietly, note } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
-import { show } from "./show.ts";
-import { signal } from "./signal.ts";
-import { start } from "./start.ts";
 
 const program = new Command("layover")
   .description("Durable workflows on your own Postgres.")

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connectFailure } from "../../src/cli/connect-failure.ts";
+import { connectFailure } from "../../src/cli/database/connect-failure.ts";
 
 /** Those that need a server of their own to happen; the others are tried in migrate.test.ts. */
 describe("why a connection failed is said in words:", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { parseEnv } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { init } from "../../src/cli/init.ts";
+import { init } from "../../src/cli/init/init.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 
 let folder: string;

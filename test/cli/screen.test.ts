@@ -85,7 +85,9 @@ test.each([
 
 test("no command writes to the console by itself, past what makes others' texts harmless", () => {
   const folder = new URL("../../src/cli/", import.meta.url);
-  const writers = readdirSync(folder).filter((file) => /\bconsole\./.test(readFileSync(new URL(file, folder), "utf8")));
+  const writers = readdirSync(folder, { encoding: "utf8", recursive: true }).filter(
+    (file) => file.endsWith(".ts") && /\bconsole\./.test(readFileSync(new URL(file, folder), "utf8")),
+  );
   expect(writers).toEqual(["screen.ts"]);
 });
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { timeline } from "../../src/cli/timeline.ts";
+import { timeline } from "../../src/cli/runs/timeline.ts";
 import { play, type TestedHandler } from "../engine/playing.ts";
 import { testDatabase } from "../postgres/database.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { dev as command } from "../../src/cli/dev.ts";
+import { dev as command } from "../../src/cli/dev/dev.ts";
 import { createApiKey, readApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { madeFolder } from "./databases.ts";

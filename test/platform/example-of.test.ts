@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { expect, test } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";
-import { exampleOf } from "../../src/cli/example-of.ts";
+import { exampleOf } from "../../src/cli/dev/example-of.ts";
 
 test.each([
   ["the first of its examples", z.object({ a: z.string() }).meta({ examples: [{ a: "b" }] }), { a: "b" }],

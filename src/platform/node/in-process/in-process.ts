@@ -6,7 +6,7 @@
  *
  * A handler may make a promise that rejects and that nobody awaits, and Node ends a process over that. A library should
  * not change this for its host, so nothing here does. The file that owns the process does it (functions/node.ts,
- * src/cli/serve-dev.ts).
+ * src/cli/dev/serve.ts).
  */
 import { translated } from "../../../client/over-postgres/failure.ts";
 import { toMilliseconds } from "../../../core/duration.ts";

@@ -1,0 +1,31 @@
+/** `layover doctor`: looks at everything between this machine and a run that gets on, and says what to do. */
+import { Command } from "commander";
+import { print, printJson } from "../screen.ts";
+import { type Check, shownChecks, summary } from "./check.ts";
+import { checkDatabase } from "./check-database.ts";
+import { checkDeployment } from "./check-deployment.ts";
+
+interface Options {
+  readonly endpoint?: string;
+  readonly json?: true;
+}
+
+export const doctor = new Command("doctor")
+  .summary("looks at everything, and says what to do")
+  .description(
+    `Looks at the database, its schema, rights and clock, at whose runs they are and which do not get on, and whether the
+deployment answers and takes your key. Changes nothing. Fails where it finds a problem.`,
+  )
+  .option("--endpoint <host/database>", "what the deployment calls the database, where you reach it by another address")
+  .option("--json", "answer as JSON")
+  .addHelpText("after", "\nExample:\n  DATABASE_URL=postgres://… LAYOVER_URL=https://… layover doctor")
+  .action(examine);
+
+async function examine({ endpoint, json }: Options): Promise<void> {
+  const { checks: database, revokedKeys } = await checkDatabase(endpoint);
+  const checks: readonly Check[] = [...database, ...(await checkDeployment(revokedKeys))];
+  const isWell = checks.every(({ level }) => level !== "problem");
+  if (json) printJson({ isWell, checks });
+  else print(`${shownChecks(checks)}\n\n${summary(checks)}`);
+  if (!isWell) process.exitCode = 1;
+}

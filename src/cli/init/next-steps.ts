@@ -1,0 +1,67 @@
+/** The exact commands to type after `layover init`, in a few lines. */
+import type { Host, HostName } from "./hosts.ts";
+import { commandFor } from "./package.ts";
+
+interface Section {
+  readonly title: string;
+  /** A command, and what it does if that is worth saying. */
+  readonly lines: readonly (readonly [command: string, remark?: string])[];
+}
+
+/**
+ * `folder` is empty if the user is in it already. `name` is the name of what is deployed. `packageText` is the text of
+ * package.json.
+ */
+export function nextSteps(hostName: HostName, host: Host, folder: string, name: string, packageText: string): string {
+  const run = (script: string) => commandFor(script, host, packageText);
+  const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
+  const createKey = "npx layover keys create me --scopes start,read,signal,callbacks";
+  const key = [createKey, `put it into ${host.envFile}, as LAYOVER_KEY`] as const;
+  const sections: Record<HostName, readonly Section[]> = {
+    node: [
+      { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
+      {
+        title: `On your own Postgres, with its DATABASE_URL in ${host.envFile}`,
+        lines: [[run("migrate")], key, [run("start")]],
+      },
+    ],
+    cloudflare: [
+      { title: "Begin", lines: install },
+      {
+        title: `Try it, with the DATABASE_URL of ${isNeon(host) ? "a branch of your Neon database" : "a Postgres for trying"} in ${host.envFile}`,
+        lines: [[run("migrate")], key, [run("dev")]],
+      },
+      {
+        title: `Deploy it, on your ${isNeon(host) ? "Neon database" : "Postgres"} itself`,
+        lines: [
+          ["DATABASE_URL=… npx layover migrate"],
+          [`npx wrangler queues create ${name}`],
+          [`npx wrangler queues create ${name}-dead`],
+          ["npx wrangler secret put DATABASE_URL"],
+          ["npx wrangler secret put LAYOVER_SECRET", `another one than in ${host.envFile}`],
+          [run("deploy"), "prints its address: put that into wrangler.toml, as PUBLIC_URL, and deploy again"],
+        ],
+      },
+      {
+        title: "A key that counts there, which takes the secret of what is deployed",
+        lines: [
+          [`LAYOVER_SECRET=… DATABASE_URL=… ${createKey}`],
+          ["LAYOVER_URL=https://… LAYOVER_KEY=lok_… npx layover runs"],
+        ],
+      },
+    ],
+  };
+  return sections[hostName].map(textOf).join("");
+}
+
+function isNeon({ dependencies }: Host): boolean {
+  return dependencies.includes("@neondatabase/serverless");
+}
+
+function textOf({ title, lines }: Section): string {
+  const width = Math.max(...lines.map(([command]) => command.length));
+  const shown = lines.map(([command, remark]) =>
+    remark === undefined ? command : `${command.padEnd(width)}  # ${remark}`,
+  );
+  return `\n${title}:\n${shown.map((line) => `  ${line}\n`).join("")}`;
+}

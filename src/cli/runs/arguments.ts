@@ -1,0 +1,20 @@
+/** What several commands take, read the same way. */
+import { toMilliseconds } from "../../core/duration.ts";
+import { UsageError } from "../usage-error.ts";
+
+/** `--tag customer:c1`, any number of times. */
+export function tagIn(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const colon = text.indexOf(":");
+  if (colon > 0) return { ...before, [text.slice(0, colon)]: text.slice(colon + 1) };
+  throw new UsageError(`The tag ${JSON.stringify(text)} is not NAME:VALUE.`, { hint: "Write --tag customer:c1" });
+}
+
+export function wholeNumberIn(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`${JSON.stringify(text)} is not a whole number.`, { hint: "Write digits alone, such as 50." });
+}
+
+/** Reads a duration in milliseconds. @throws LayoverError `invalid_duration` */
+export function durationIn(text: string): number {
+  return toMilliseconds(text);
+}

@@ -1,0 +1,103 @@
+/** `layover runs`: a page of runs, newest first. */
+import { Command, Option } from "commander";
+import type { ListOptions, Page } from "../../client/listing.ts";
+import type { HttpClient } from "../../client/over-http/http-client.ts";
+import { type RunStatus, type RunView, runStatuses } from "../../client/run-view.ts";
+import { type Cell, plain, print, printJson, screenWidth, table } from "../screen.ts";
+import { clockTime, fromNow, lasting } from "../times.ts";
+import { tagIn, wholeNumberIn } from "./arguments.ts";
+import { withDeployment } from "./deployment.ts";
+import { shortIds } from "./run-ids.ts";
+import { coloured, describeError } from "./values.ts";
+
+interface Options {
+  readonly workflow?: string;
+  readonly status?: RunStatus;
+  readonly tag?: Readonly<Record<string, string>>;
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly json?: true;
+}
+
+export const runs = new Command("runs")
+  .summary("lists runs")
+  .description(
+    "Lists runs, newest first. In a terminal it shows the end of each id, which names a run for the other commands, too.",
+  )
+  .option("--workflow <name>", "of this workflow")
+  .addOption(new Option("--status <status>", "in this state").choices(runStatuses))
+  .option("--tag <name:value>", "with this tag; any number of times: with all of them", tagIn)
+  .option("--limit <number>", "how many, up to 200", wholeNumberIn, 20)
+  .option("--cursor <cursor>", "of the page before")
+  .option("--json", "answer as JSON")
+  .addHelpText("after", "\nExample:\n  layover runs --status blocked")
+  .action(async ({ json, tag: tags, ...filter }: Options) => {
+    const page = await withDeployment(({ client }) => foundPage(client, { ...filter, tags }));
+    if (json) return printJson(page);
+    const { cursor } = page;
+    if (page.runs.length === 0) {
+      if (cursor === undefined) return print(nothingFound({ ...filter, tags }));
+      return print(`None of the newest runs fits. To look at older ones: --cursor ${plain(cursor)}`);
+    }
+    const now = new Date();
+    const ids = shownIds(page.runs.map(({ runId }) => runId));
+    const rows = page.runs.map((run, index) => [ids[index] ?? run.runId, ...rowOf(run, now)]);
+    print(table(columns, rows));
+    if (cursor !== undefined) print(`\nTo see more: --cursor ${plain(cursor)}`);
+  });
+
+function nothingFound({ workflow, status, tags, cursor }: ListOptions): string {
+  const isFiltered = [workflow, status, tags, cursor].some((part) => part !== undefined);
+  return isFiltered ? "There is no such run." : "There is no run yet. Start one: layover start WORKFLOW";
+}
+
+/**
+ * Makes the ids to show. A program reads whole ids. A person reads the same short ids as in the log, and can name the
+ * run by one.
+ */
+function shownIds(runIds: readonly string[]): readonly string[] {
+  return screenWidth() === Number.POSITIVE_INFINITY ? runIds : shortIds(runIds);
+}
+
+/** How many pages one command asks for at most. For each page the database looks at some 2,000 runs. */
+const mostPages = 20;
+
+/** Asks for pages until one has runs: a page may be empty although more pages follow. */
+async function foundPage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
+  let page = await client.list(filter);
+  for (let pages = 1; pages < mostPages && page.runs.length === 0 && page.cursor !== undefined; pages += 1) {
+    page = await client.list({ ...filter, cursor: page.cursor });
+  }
+  return page;
+}
+
+const columns = [
+  { title: "RUN", isWhole: true },
+  { title: "WORKFLOW" },
+  { title: "ID" },
+  { title: "STATUS", isWhole: true },
+  { title: "AGE", isWhole: true },
+  { title: "" },
+];
+
+function rowOf(run: RunView, now: Date): (string | Cell)[] {
+  const { workflow, version, id, status, createdAt } = run;
+  return [
+    `${workflow}@${version}`,
+    id ?? "",
+    { text: status, style: (text) => coloured(status, text) },
+    lasting(now.getTime() - createdAt.getTime()),
+    remark(run, now),
+  ];
+}
+
+/** Says what is known of a run without its history. */
+function remark(run: RunView, now: Date): string {
+  const { status, blocked, error, readyAt, customStatus } = run;
+  if (status === "blocked") return blocked ?? "";
+  if (status === "failed" || status === "cancelled") return describeError(error);
+  if (run.setback !== undefined) return `${run.setback.reason}, tried again ${fromNow(run.setback.until, now)}`;
+  const isTimed = readyAt !== undefined && readyAt > now && ["sleeping", "waiting", "retrying"].includes(status);
+  const until = !isTimed ? "" : status === "waiting" ? `until ${clockTime(readyAt)}` : fromNow(readyAt, now);
+  return [customStatus ?? "", until].filter((part) => part !== "").join(", ");
+}

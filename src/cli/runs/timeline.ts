@@ -1,0 +1,156 @@
+/** A run's history as lines, in order of time: what is recorded, what failed on the way, and what comes next. */
+import { styleText } from "node:util";
+import type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "../../client/history-view.ts";
+import { isOver, type RunView } from "../../client/run-view.ts";
+import { latestRingMs } from "../../core/waking.ts";
+import { type Cell, plain, table } from "../screen.ts";
+import { clockTime, fromNow, lasting, moment } from "../times.ts";
+import { describeError, describeValue } from "./values.ts";
+
+interface Terms {
+  readonly now: Date;
+  readonly width: number;
+}
+
+interface Line {
+  /** Undefined: now. */
+  readonly at?: Date;
+  readonly mark: Cell;
+  readonly what: string;
+  readonly took?: string;
+  readonly value: string;
+}
+
+const done: Cell = { text: "✓", style: (text) => styleText("green", text) };
+const failed: Cell = { text: "✗", style: (text) => styleText("red", text) };
+const underWay: Cell = { text: "▶", style: (text) => styleText("cyan", text) };
+const ended: Cell = { text: "–", style: (text) => styleText("dim", text) };
+const still: Cell = { text: "…", style: (text) => styleText("blue", text) };
+
+export function timeline(run: RunView, history: HistoryView, { now, width }: Terms): string {
+  const { records, attempts, pending } = history;
+  const [first] = records;
+  const skipped = first === undefined ? 0 : first.position - 1;
+  const isShown = ({ endedAt }: AttemptView) => skipped === 0 || (first !== undefined && endedAt >= first.recordedAt);
+  const past = [...attempts.filter(isShown).map(attemptLine), ...records.map((record) => recordLine(record, width))];
+  past.sort((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
+  const next = isOver(run.status) ? [] : [...pending.map((row) => pendingLine(row, now)), ...turnLines(run, now)];
+  const days = new Set([...past.map(({ at = now }) => at), now].map((at) => clockTime(at).slice(0, 10)));
+  const shownTime = (at: Date) => clockTime(at).slice(days.size > 1 ? 0 : 11);
+  const rows = [...past, ...next].map(({ at, mark, what, took = "", value }) => [
+    at === undefined ? "now" : shownTime(at),
+    mark,
+    what,
+    took,
+    { text: value, wraps: mark !== done },
+  ]);
+  if (rows.length === 0) return "Nothing has happened yet.";
+  const earlier = skipped > 0 ? `(${skipped} earlier records: layover show ${plain(run.runId)} --full)\n` : "";
+  return earlier + table(columns, rows, width).split("\n").slice(1).join("\n");
+}
+
+/** The columns. They have no titles, since the lines need none. */
+const columns = [
+  { title: "", isWhole: true },
+  { title: "", isWhole: true },
+  { title: "" },
+  { title: "", isWhole: true },
+  { title: "" },
+];
+
+function recordLine(record: RecordView, width: number): Line {
+  const { kind, attempts, isFailure, value, beganAt, recordedAt } = record;
+  const shown = isFailure ? describeError(errorIn(value)) : describeValue(value, width);
+  const after = kind === "step" && attempts > 1 ? `after ${attempts} attempts: ` : "";
+  if (record.hasTimedOut)
+    return { at: recordedAt, mark: ended, what: `${kind} ${placeOf(record)}`, value: "timed out" };
+  if (kind === "close") {
+    const is = value === true ? "closed: no more is taken" : "not closed: there was mail";
+    return { at: recordedAt, mark: done, what: `close ${placeOf(record)}`, value: is };
+  }
+  return {
+    at: recordedAt,
+    mark: isFailure ? failed : done,
+    what: kind === "cancellation" ? "cancelled" : `${kind} ${placeOf(record)}`,
+    took: beganAt === undefined ? "" : lasting(recordedAt.getTime() - beganAt.getTime()),
+    value: kind === "cancellation" ? "" : `${after}${shown}`,
+  };
+}
+
+function errorIn(value: unknown) {
+  const isError = typeof value === "object" && value !== null && "name" in value && "message" in value;
+  return isError ? { ...value, name: String(value.name), message: String(value.message) } : undefined;
+}
+
+function attemptLine(attempt: AttemptView): Line {
+  const { number, beganAt, endedAt, error, requestId } = attempt;
+  const request = requestId === undefined ? "" : ` (request ${requestId})`;
+  return {
+    at: endedAt,
+    mark: failed,
+    what: `attempt ${number} of ${placeOf(attempt)}`,
+    took: lasting(endedAt.getTime() - beganAt.getTime()),
+    value: `${describeError(error)}${request}`,
+  };
+}
+
+function pendingLine(row: PendingView, now: Date): Line {
+  const place = placeOf(row);
+  const failures = row.attempts === 0 ? "" : `, ${row.attempts} ${row.attempts === 1 ? "attempt" : "attempts"} failed`;
+  const limit = row.until === undefined ? "for ever" : `until ${clockTime(row.until)} (${fromNow(row.until, now)})`;
+  switch (row.kind) {
+    case "sleep":
+      return { mark: still, what: `sleep ${place}`, value: limit };
+    case "signal":
+      return {
+        mark: still,
+        what: `wait ${place}`,
+        value: `for the signal ${JSON.stringify(row.signal ?? "")}, ${limit}`,
+      };
+    case "callback":
+      return { mark: still, what: `wait ${place}`, value: `for its callback, ${limit}` };
+    case "retry":
+    case "branch":
+      break;
+  }
+  if (row.leasedUntil !== undefined) {
+    const value = `${lease(row.leasedUntil, now)}${failures}${interruptions(row)}`;
+    return { mark: underWay, what: `step ${place}`, value };
+  }
+  if (row.isQueued) return { mark: still, what: `step ${place}`, value: "queued: its map is at its maxConcurrency" };
+  const isLater = row.readyAt !== undefined && row.readyAt > now;
+  return {
+    mark: still,
+    what: `step ${place}`,
+    value: `${isLater ? `is tried again ${moment(row.readyAt, now)}` : "is ready"}${failures}${interruptions(row)}`,
+  };
+}
+
+/** Makes the lines about a turn of the run itself, which has no row in `pending`. */
+function turnLines(run: RunView, now: Date): readonly Line[] {
+  const { status, turn, dueAt, leasedUntil } = run;
+  if (leasedUntil !== undefined) {
+    return [{ mark: underWay, what: `turn ${turn}`, value: `${lease(leasedUntil, now)}${interruptions(run)}` }];
+  }
+  if (status !== "queued") return [];
+  const isOverdue = dueAt !== undefined && now.getTime() - dueAt.getTime() > latestRingMs;
+  const looked =
+    dueAt === undefined ? "" : `; the scheduler ${isOverdue ? "was to look" : "looks"} ${moment(dueAt, now)}`;
+  const advice = isOverdue ? ": layover doctor finds out why it did not" : "";
+  return [{ mark: still, what: `turn ${turn}`, value: `ready to be carried out${looked}${advice}` }];
+}
+
+/** Says how many turns were interrupted. A server of an earlier release does not tell it. */
+function interruptions({ interrupted = 0 }: Partial<Pick<RunView, "interrupted">>): string {
+  if (interrupted === 0) return "";
+  return `, ${interrupted === 1 ? "an earlier try" : `${interrupted} earlier tries`} ended without a result: the process died`;
+}
+
+function lease(until: Date, now: Date): string {
+  return `under way; its lease ${until < now ? "ended" : "stands until"} ${clockTime(until)} (${fromNow(until, now)})`;
+}
+
+/** `ship[3]/send`, and `#2` where it is a second one of that name. */
+function placeOf({ path, occurrence }: StepPlace): string {
+  return plain(occurrence > 1 ? `${path}#${occurrence}` : path);
+}

@@ -1,0 +1,43 @@
+/** Values, errors and statuses of runs, on one line. */
+import { styleText } from "node:util";
+import type { RunStatus } from "../../client/run-view.ts";
+import { Unreadable } from "../../client/unreadable.ts";
+import type { ErrorValue } from "../../core/codec/error-value.ts";
+import { toJson } from "../../http/plain-json.ts";
+import { plain } from "../screen.ts";
+
+/**
+ * "" for undefined, which a step that answers nothing leaves. Of a value's megabyte only what `width` may show is
+ * escaped and measured.
+ */
+export function describeValue(value: unknown, width: number): string {
+  if (value === undefined) return "";
+  if (value instanceof Unreadable) return `(cannot be shown: ${value.reason})`;
+  return plain((JSON.stringify(toJson(value)) ?? "").slice(0, 2 * width));
+}
+
+/** "StepError: charge failed, because PaymentError: card declined" */
+export function describeError(error: ErrorValue | undefined): string {
+  if (error === undefined) return "no reason was stored";
+  const { name, message, cause } = error;
+  const said = plain(message === "" ? name : `${name}: ${message}`);
+  return cause === undefined || said.includes(plain(cause.message)) ? said : `${said}, because ${describeError(cause)}`;
+}
+
+const colours = {
+  completed: "green",
+  failed: "red",
+  cancelled: "gray",
+  cancelling: "yellow",
+  blocked: "red",
+  paused: "yellow",
+  retrying: "yellow",
+  running: "cyan",
+  queued: "cyan",
+  waiting: "blue",
+  sleeping: "blue",
+} as const;
+
+export function coloured(status: RunStatus, text: string = status): string {
+  return status in colours ? styleText(colours[status], text) : plain(text);
+}
