@@ -19,7 +19,7 @@ describe("layering", () => {
       "src/client/client.ts": `import "../postgres/calls.ts";`,
       "src/http/app.ts": `import "../engine/turn.ts"; import "../client/client.ts"; import { Hono } from "hono";`,
       "src/index.ts": `export * from "./http/app.ts"; export * from "./client/client.ts";`,
-      "src/platform/node/index.ts": `import "../http/app.ts"; import "../index.ts";`,
+      "src/platform/node/index.ts": `import "../../http/app.ts"; import "../../index.ts";`,
       "src/cli/main.ts": `import "../platform/node/index.ts"; await import(process.argv[1] ?? "");`,
       "functions/node.ts": `import { serve } from "layover"; import { order } from "./workflows/order.ts";`,
       "functions/workflows/order.ts": `import { workflow } from "layover"; import * as z from "zod";`,
@@ -79,9 +79,20 @@ describe("layering", () => {
       "src/client/over-postgres/ and src/engine/ do not import each other",
     ],
     ["src/client/a.ts", `import "../index.ts";`, "src/index.ts is above src/client/"],
-    ["src/index.ts", `export * from "./platform/b.ts";`, "src/platform/ is above src/index.ts"],
-    ["src/http/a.ts", `import "layover/node";`, "src/platform/ is above src/http/"],
-    ["src/platform/a.ts", `import "../testing.ts";`, "src/testing.ts is above src/platform/"],
+    ["src/index.ts", `export * from "./platform/node/b.ts";`, "src/platform/node/ is above src/index.ts"],
+    ["src/http/a.ts", `import "layover/node";`, "src/platform/node/ is above src/http/"],
+    ["src/platform/node/a.ts", `import "../../testing.ts";`, "src/testing.ts is above src/platform/node/"],
+    [
+      "src/platform/node/a.ts",
+      `import "../cloudflare/queue/b.ts";`,
+      "src/platform/node/ and src/platform/cloudflare/queue/ do not import each other",
+    ],
+    [
+      "src/platform/invocation/a.ts",
+      `import "../cloudflare/b.ts";`,
+      "src/platform/cloudflare/ is above src/platform/invocation/",
+    ],
+    ["src/platform/log/a.ts", `import { inspect } from "node:util";`, "src/platform/log/ runs on every host"],
     ["src/cli/a.ts", `import "../../functions/b.ts";`, "the package imports nothing from functions/"],
     ["src/cli/a.ts", `import "../../test/b.ts";`, "nothing imports test/"],
     ["src/cli/a.ts", `import "../helpers/b.ts";`, "src/helpers/b.ts stands on no floor"],
@@ -98,7 +109,8 @@ describe("layering", () => {
   });
 
   it("refuses a file that stands on no floor", () => {
-    expect(found({ "src/utils.ts": "" })).toEqual([expect.stringContaining("src/utils.ts stands on no floor")]);
+    for (const file of ["src/utils.ts", "src/platform/utils.ts"])
+      expect(found({ [file]: "" })).toEqual([expect.stringContaining(`${file} stands on no floor`)]);
   });
 
   it("names a circle of imports, also one of types alone", () => {

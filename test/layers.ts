@@ -19,7 +19,10 @@ const floors = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
   ["src/http/", "src/index.ts"],
-  ["src/platform/"],
+  ["src/platform/invocation/", "src/platform/log/"],
+  ["src/platform/cloudflare/alarm/", "src/platform/cloudflare/queue/", "src/platform/node/neighbours/"],
+  ["src/platform/node/in-process/"],
+  ["src/platform/cloudflare/", "src/platform/node/"],
   ["src/cli/", "src/testing.ts", "src/testing/", "src/cdk.ts", "functions/", "infra/"],
 ];
 
@@ -27,11 +30,15 @@ const floors = [
 const strangers: readonly (readonly [string, string])[] = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
+  ["src/platform/cloudflare/", "src/platform/node/"],
 ];
 
 /** What a stored value passes through stands in one file, so only these rooms use the codec without it. */
 const codec = "src/core/codec/codec.ts";
 const usersOfCodec = ["src/core/codec/", "src/client/over-http/", "src/http/"];
+
+/** The rooms of the platform that run on every host. */
+const hostFree = new Set(["src/platform/invocation/", "src/platform/log/"]);
 
 /** A deployment sees of layover what a user sees: the public entries. */
 const deployments = new Set(["functions/", "infra/"]);
@@ -73,6 +80,7 @@ function objection(file: string, { specifier, target }: Import): string | null {
   const from = roomOf(file);
   if (from === null) return null;
   if (target === null) {
+    if (hostFree.has(from) && specifier !== null && isBuiltin(specifier)) return `${from} runs on every host`;
     if (!from.startsWith("src/core/")) return null;
     return specifier !== null && isBuiltin(specifier)
       ? "core imports nothing but core, no built-in modules"
