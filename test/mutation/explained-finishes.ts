@@ -85,16 +85,12 @@ export const ofFinishes: readonly Explanation[] = [
     ],
   },
   {
-    why: "The same finish again is told the same.",
-    mutants: ["finish_turns: v_answers[v_part.places[v_number]] is not null → false"],
-  },
-  {
-    why: "Locks more than it needs, in the one order all the same.",
-    mutants: ["finish_turns: v_turn->>'runId' = any (v_branching) → true", "finish_turns: v_turn ? 'released' → true"],
+    why: "The same claim or finish again is told the same.",
+    mutants: ["carry_out_turns: v_answers[v_part.places[v_number]] is not null → false"],
   },
   {
     why: "Costs time only: what raised is done again.",
-    mutants: ["finish_turns: v_try = 1 → false"],
+    mutants: ["carry_out_turns: v_try = 1 → false"],
   },
   {
     why: "No wait for a signal lacks its name, and nothing else has one: a check of the table says so.",

@@ -117,14 +117,7 @@ export const ofOthers: readonly Explanation[] = [
   },
   {
     why: "A branch has no instant until which it waits; and one that is recorded has neither a lease nor an instant at which it is ready.",
-    mutants: [
-      "park_run: b.kind <> 'branch' → true",
-      "park_run: b.position is null → true",
-      "list_due: b.position is null → true",
-      "list_due: b.position is null → true (2)",
-      "move_due: b.position is null → true",
-      "run_status: b.position is null → true",
-    ],
+    mutants: ["park_run: b.kind <> 'branch' → true", "run_status: b.position is null → true"],
   },
   {
     why: "Where a branch that is recorded keeps its row, its run is ready, or another branch of its map is not recorded.",
@@ -132,7 +125,7 @@ export const ofOthers: readonly Explanation[] = [
   },
   {
     why: "The instant of a step's next attempt is that of its run, and of what is no branch only such a step has one.",
-    mutants: ["list_due: b.kind = 'branch' → true", "run_status: b.kind = 'branch' → true"],
+    mutants: ["run_status: b.kind = 'branch' → true"],
   },
   {
     why: "Only branches are claimed and dispatched by themselves: all others have counted nothing.",
@@ -140,11 +133,7 @@ export const ofOthers: readonly Explanation[] = [
   },
   {
     why: "Early, never late: the scheduler looks when it need not.",
-    mutants: [
-      "park_run: b.kind = 'branch' → true",
-      "park_run: t.cancelled_position is null → true (2)",
-      "send_signal: v_ready → true (2)",
-    ],
+    mutants: ["park_run: layover.is_open_branch(b) → true", "send_signal: v_ready → true (2)"],
   },
   {
     why: "Whoever parks as anything else is blocked, which the next condition says.",
@@ -184,10 +173,6 @@ export const ofOthers: readonly Explanation[] = [
       "ready_freed: , ready_at = 'epoch' → nothing",
       "ready_queued: , ready_at = ready_queued.ready_at → nothing",
     ],
-  },
-  {
-    why: "Second line: PL/pgSQL itself makes the target of `into` null where there is no row.",
-    mutants: ["renew_leases: v_until := null; → null;"],
   },
   {
     why: "Nothing differs from null: who names no environment is told of every database that it is theirs.",

@@ -22,7 +22,6 @@ export const explained: readonly Explanation[] = [
       "claim_branches: v_now := layover.now(); → null;",
       "claim_branches: b.ready_at <= v_now limit 1 → b.ready_at < v_now limit 1",
       "claim_turns: jsonb_array_length(p->'turns') = 1 → false",
-      "claim_turns: v_answers[v_part.places[v_number]] is not null → false",
     ],
   },
   {
@@ -68,10 +67,8 @@ export const explained: readonly Explanation[] = [
       "finish_runs: i.claim_token is not null → false",
       "finish_runs: i.claim_token is not null → true (2)",
       "finish_runs: i.claim_token is not null → false (2)",
-      "finish_runs: t.paused_at is null → true",
-      "finish_runs: t.blocked is null → true",
-      "finish_branches: t.paused_at is not null → false",
-      "finish_branches: t.blocked is not null → false",
+      "finish_runs: layover.may_be_due(t) → true",
+      "finish_branches: layover.may_be_due(t) → true (2)",
     ],
   },
   {
@@ -103,13 +100,14 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "claim_branch: t.namespace = p->>'namespace' → true",
       "claim_branches: b.kind = 'branch' → true",
-      "claim_turns: i.turn ? 'path' → true",
-      "claim_turns: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
-      "claim_turns: b.is_released → true",
-      "claim_turns: b.run_id = (v_turn->>'runId')::uuid → true",
-      "claim_turns: not v_turn ? 'path' → true",
-      "claim_turns: v_turn->>'runId' = any (v_branching) → true",
-      "finish_turns: i.turn ? 'path' → true",
+      "carry_out_turns: i.turn ? 'path' → true",
+      "carry_out_turns: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
+      "carry_out_turns: b.is_released → true",
+      "carry_out_turns: b.run_id = (v_turn->>'runId')::uuid → true",
+      "carry_out_turns: not v_turn ? 'path' → true",
+      "carry_out_turns: v_turn->>'runId' = any (v_branching) → true",
+      "carry_out_turns: v_turn ? 'released' → true",
+      "carry_out_turns: not is_finish → true",
       "refresh_pending: b.is_released → true (2)",
     ],
   },
@@ -124,12 +122,10 @@ export const explained: readonly Explanation[] = [
   {
     why: "A run that is over has no pending row: whoever ends it deletes them under its lock, and a branch's call finds none.",
     mutants: [
-      "claim_branch: s.status in ('completed', 'failed', 'cancelled') → false",
+      "claim_branch: layover.is_over(s.status) → false",
       "set_back_branch: t.ended_at is null → true",
       "claim_branches: t.ended_at is null → true",
       "refuse_run: t.ended_at is null → true",
-      "finish_branch: t.ended_at is not null → false",
-      "finish_branches: t.ended_at is not null → false",
     ],
   },
   {
@@ -162,14 +158,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
-    mutants: [
-      "renew_leases: b.path = v_item.turn->>'path' → true",
-      "renew_leases: b.occurrence = (v_item.turn->>'occurrence')::integer → true",
-    ],
-  },
-  {
-    why: "Early, never late: the scheduler looks when it need not.",
-    mutants: ["park_run: not b.is_queued → true", "park_run: not b.is_released → true"],
+    mutants: ["move_leases: b.path = i.path → true", "move_leases: b.occurrence = i.occurrence → true"],
   },
   {
     why: "Early, never late: the motion minute stands in any case, and its tick arms what comes next. It costs one tick.",
@@ -199,8 +188,8 @@ export const explained: readonly Explanation[] = [
     mutants: ["defer_run: , has_pending = true → nothing"],
   },
   {
-    why: "Nothing that is claimed by itself raises this.",
-    mutants: ["claim_turns: v_try = 2 → false"],
+    why: "Nothing that is claimed or finished by itself raises this; and a function that ends without an answer raises as well.",
+    mutants: ["carry_out_turns: v_try = 2 → false"],
   },
   {
     why: "Called only where there is such a record.",

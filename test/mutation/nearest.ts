@@ -38,14 +38,17 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [
-    /^(renew_leases|void_leases|spare_loss)$/,
+    /^(renew_leases|void_leases|spare_loss|lease_end)$/,
     "races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
     "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
-  [/^(claim|finish)_turns$/, "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart"],
+  [
+    /^((claim|finish)_turns|carry_out_(turns|set))$/,
+    "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart",
+  ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
     "races/groups races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
@@ -73,7 +76,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
-  [/^return_leases$/, "races/returns races/late-calls engine/giving-back"],
+  [
+    /^(may_be_due|stops_at|is_over|is_open_branch)$/,
+    "races/dues races/stops races/stillness races/run-timeouts races/signals",
+  ],
+  [/^(return|move)_leases$/, "races/beginnings races/refusals races/returns races/late-calls engine/giving-back"],
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
   [/^accept_announcement$/, "engine/announcements races/closing races/callbacks"],
   [
@@ -81,7 +88,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/closing races/run-timeouts engine/run-timeouts engine/announcements",
   ],
   [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
-  [/wrongly_armed|^is_one_struck$/, "postgres/processes platform/rearming races/late-calls"],
+  [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
+  [/wrongly_armed|^is_one_struck$|^check_armed$/, "postgres/processes platform/rearming races/late-calls"],
   [/^(ready_after|show_ready_at)$/, "engine/clock-steps races/keeping postgres/statuses"],
   [
     /^(is_carried_here|in_lock_order|answer_again|plain_answer|claiming_answer)$/,

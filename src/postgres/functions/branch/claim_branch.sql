@@ -41,7 +41,7 @@ begin
    where t.run_id = v_run and t.namespace = p->>'namespace';
   if not found then
     return json_build_object('outcome', 'unknown');
-  elsif s.status in ('completed', 'failed', 'cancelled') then
+  elsif layover.is_over(s.status) then
     return json_build_object('outcome', 'over', 'status', s.status);
   elsif branch.turn <> (c->>'turn')::integer then
     return json_build_object('outcome', 'stale', 'turn', branch.turn);
@@ -78,7 +78,7 @@ begin
         else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
     end if;
     update layover.pending b
-       set token = v_token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
+       set token = v_token, leased_until = layover.lease_end(p, v_now),
            lost = b.lost + (b.token is not null)::integer, spared = case when b.lost = 0 then 0 else b.spared end,
            lost_token = coalesce(b.token, b.lost_token),
            claims = b.claims + coalesce(branch.group_size = 1, false)::integer, dispatches = 0

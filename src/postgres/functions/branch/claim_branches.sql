@@ -36,12 +36,12 @@ begin
         from unnest(turns) with ordinality as i (turn, number) cross join lateral (
           select b.ctid, b.demanded_after from layover.pending b
            where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
-             and b.kind = 'branch' and b.position is null and b.turn = (i.turn->>'turn')::integer and b.token is null
-             and b.lost < 2 and not b.is_queued and not b.is_released and b.ready_at <= v_now
+             and layover.is_open_branch(b) and b.turn = (i.turn->>'turn')::integer and b.token is null and b.lost < 2
+             and b.ready_at <= v_now
            limit 1) as b
     )
     update layover.pending b
-       set token = i.token, leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond', dispatches = 0
+       set token = i.token, leased_until = layover.lease_end(p, v_now), dispatches = 0
       from item i where b.ctid = i.ctid
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
        'turn', b.turn, 'have', i.have, 'position', b.demanded_after, 'handedPosition', s.handed_position,

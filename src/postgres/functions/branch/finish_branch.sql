@@ -21,8 +21,8 @@ declare
   s         record;
   branch    record;
 begin
-  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.due_at, t.paused_at, t.blocked,
-      t.timeout_at, t.cancelled_position
+  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.paused_at, t.timeout_at,
+      t.cancelled_position, layover.may_be_due(t) as may_be_due
     into s from layover.run_state t
    where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
   if not found then
@@ -92,14 +92,13 @@ begin
          last_record_at = greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          ready_at = case when v_continues then 'epoch' else t.ready_at end,
-         due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
-           else least(t.due_at, layover.pick_due(f->'armed', v_now)) end
+         due_at = case when layover.may_be_due(t) then least(t.due_at, layover.pick_due(f->'armed', v_now)) end
    where t.run_id = v_run;
 
   v_is_last := s.timeout_at <= v_now and s.cancelled_position is null and not exists (
     select from layover.pending b where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token);
   v_answer := json_build_object('outcome', 'finished',
-    'continues', case when s.status = 'parked' and s.paused_at is null and s.blocked is null
+    'continues', case when s.status = 'parked' and s.may_be_due
       and (v_is_last or (v_continues and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,
     'turn', (f->>'turn')::integer + 1, 'branches', v_next);
   update layover.pending b

@@ -11,7 +11,7 @@ declare
   s     record;
 begin
   select t.epoch, t.turn, t.last_position, t.last_record_at,
-      t.status = 'parked' and t.paused_at is null and t.blocked is null as is_waiting, t.ready_at,
+      t.status = 'parked' and layover.may_be_due(t) as is_waiting, t.ready_at,
       t.timeout_at, t.cancelled_position
     into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -79,8 +79,7 @@ begin
          set last_position = t.last_position + i.count, history_bytes = t.history_bytes + i.bytes,
              last_record_at = greatest(layover.from_ms(i.at), t.last_record_at),
              ready_at = case when g.number is not null then 'epoch' else t.ready_at end,
-             due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
-               else least(t.due_at, i.due_at) end
+             due_at = case when layover.may_be_due(t) then least(t.due_at, i.due_at) end
         from (select count(*)::integer as count, sum(j.bytes)::integer as bytes, max(j.at) as at,
                   min(layover.pick_due(j.armed, v_now)) as due_at from item j) as i, going_on g
        where t.run_id = v_run and i.count > 0

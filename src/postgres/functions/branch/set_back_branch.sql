@@ -33,7 +33,7 @@ begin
   v_need := case when v_left = 0 then v_now else v_until end;
   update layover.run_state t
      set ready_at = case when v_left = 0 then 'epoch' else t.ready_at end,
-         due_at = case when t.ended_at is not null or t.paused_at is not null or t.blocked is not null then null
+         due_at = case when not layover.may_be_due(t) then null
            when armed is not null then least(t.due_at, layover.pick_due(armed, v_now))
            when t.due_at <= v_need then t.due_at else v_now end
    where t.run_id = run;

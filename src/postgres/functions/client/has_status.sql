@@ -2,6 +2,6 @@
 -- query.
 create or replace function layover.has_status(s layover.run_state, wanted text) returns boolean
 language sql volatile as $$
-  select wanted is null or case when wanted in ('completed', 'failed', 'cancelled') then s.status = wanted
+  select wanted is null or case when layover.is_over(wanted) then s.status = wanted
     else s.ended_at is null and layover.run_status(s) = wanted end
 $$;

@@ -9,7 +9,7 @@ declare
 begin
   update layover.run_state as t
      set status = 'running', token = (c->>'token')::uuid,
-         leased_until = layover.now() + (p->>'leaseMs')::integer * interval '1 millisecond',
+         leased_until = layover.lease_end(p, layover.now()),
          dispatches = 0
     from layover.run r
    where t.run_id = (c->>'runId')::uuid and r.id = (c->>'runId')::uuid

@@ -18,7 +18,7 @@ begin
     ), moved as (
       update layover.run_state as t
          set status = 'running', token = i.token,
-             leased_until = layover.now() + (p->>'leaseMs')::integer * interval '1 millisecond',
+             leased_until = layover.lease_end(p, layover.now()),
              dispatches = 0
         from item i join layover.run r on r.id = i.run_id
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and layover.is_carried_here(p, r.workflow, r.version)

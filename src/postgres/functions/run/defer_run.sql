@@ -19,7 +19,7 @@ begin
      set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = 'epoch',
-         due_at = case when t.paused_at is null and t.blocked is null
+         due_at = case when layover.may_be_due(t)
            then least(t.due_at, layover.pick_due(f->'armed', v_now)) end,
          finished_token = v_token, has_pending = true
    where t.run_id = v_run and t.namespace = defer_run.namespace and t.token = v_token

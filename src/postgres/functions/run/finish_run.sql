@@ -9,7 +9,7 @@ create or replace function layover.finish_run(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
 declare
   v_next     constant text := f->>'next';
-  v_is_over  constant boolean := v_next in ('completed', 'failed', 'cancelled');
+  v_is_over  constant boolean := layover.is_over(v_next);
   v_is_more  constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
   v_claims   constant boolean := v_next = 'ready' and f ? 'claim' and not v_is_more;
   v_now      constant timestamptz := layover.now();
@@ -25,7 +25,7 @@ begin
          turn = t.turn + 1,
          token = case when v_claims and layover.goes_on(t, v_now) then (f->'claim'->>'token')::uuid end,
          leased_until = case when v_claims and layover.goes_on(t, v_now)
-           then v_now + (p->>'leaseMs')::integer * interval '1 millisecond' end,
+           then layover.lease_end(p, v_now) end,
          claims = 0, beginnings = 0, lost = 0,
          dispatches = case when v_claims and layover.goes_on(t, v_now) then 0 else t.dispatches end,
          last_position = t.last_position + layover.count_of(f->'records'),
@@ -33,7 +33,7 @@ begin
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          last_record_at = coalesce(layover.from_ms((f->'records'->-1->>'at')::bigint), t.last_record_at),
          ready_at = case when not v_is_over then timestamptz 'epoch' end,
-         due_at = case when (v_next in ('ready', 'parked') or f ? 'deployment') and t.paused_at is null and t.blocked is null
+         due_at = case when (v_next in ('ready', 'parked') or f ? 'deployment') and layover.may_be_due(t)
            then least(case when t.has_pending or f ? 'demands' then t.due_at end, layover.pick_due(f->'armed', v_now)) end,
          blocked = case when v_next = 'blocked' and not f ? 'deployment' then f->>'value' when not v_is_over then t.blocked end,
          ended_at = case when v_is_over then v_now end,

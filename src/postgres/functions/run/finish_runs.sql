@@ -26,14 +26,14 @@ begin
              turn = t.turn + 1,
              token = i.claim_token,
              leased_until = case when i.claim_token is not null
-               then v_now + (p->>'leaseMs')::integer * interval '1 millisecond' end,
+               then layover.lease_end(p, v_now) end,
              claims = 0, beginnings = 0, lost = 0,
              dispatches = case when i.claim_token is not null then 0 else t.dispatches end,
              last_position = t.last_position + i.count, handed_position = t.last_position + i.count,
              history_bytes = t.history_bytes + i.bytes,
              last_record_at = coalesce(layover.from_ms((i.records->-1->>'at')::bigint), t.last_record_at),
              ready_at = case when not i.is_over then timestamptz 'epoch' end,
-             due_at = case when not i.is_over and t.paused_at is null and t.blocked is null
+             due_at = case when not i.is_over and layover.may_be_due(t)
                then layover.pick_due(i.armed, v_now) end,
              blocked = case when not i.is_over then t.blocked end,
              ended_at = case when i.is_over then v_now end,

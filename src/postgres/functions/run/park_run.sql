@@ -16,8 +16,7 @@ declare
   v_answer json;
 begin
   select min(case when b.kind = 'retry' then b.ready_at when b.kind <> 'branch' then b.until end),
-      min(coalesce(b.leased_until, b.ready_at)) filter (where b.kind = 'branch' and b.position is null
-        and not b.is_queued and not b.is_released),
+      min(coalesce(b.leased_until, b.ready_at)) filter (where layover.is_open_branch(b)),
       count(*) > 0
     into v_ready, v_need, v_pending
     from layover.pending b where b.run_id = run;
@@ -28,13 +27,11 @@ begin
     v_ready := 'epoch';
   end if;
   update layover.run_state t
-     set ready_at = case when next = 'parked' then least(v_ready, case when t.cancelled_position is null
-           then least(t.timeout_at, t.cancel_requested_at) end) else t.ready_at end,
-         due_at = case when next in ('ready', 'parked') and t.paused_at is null and t.blocked is null
+     set ready_at = case when next = 'parked' then least(v_ready, layover.stops_at(t)) else t.ready_at end,
+         due_at = case when next in ('ready', 'parked') and layover.may_be_due(t)
            then least(case when v_need is not null then t.due_at end, layover.pick_due(armed,
              case when next = 'ready' then v_now
-               else least(v_ready, v_need, case when t.cancelled_position is null
-                 then least(t.timeout_at, t.cancel_requested_at) end) end))
+               else least(v_ready, v_need, layover.stops_at(t)) end))
            else t.due_at end,
          has_pending = v_pending, has_mail = v_mail
    where t.run_id = run;

@@ -2,7 +2,7 @@
 create or replace function layover.plain_answer(turn integer, status text) returns json
 language sql stable as $$
   select case
-    when status in ('completed', 'failed', 'cancelled')
+    when layover.is_over(status)
     then json_build_object('outcome', 'finished', 'turn', turn, 'status', status, 'isReady', false)
     else json_build_object('outcome', 'finished', 'turn', turn, 'status', 'parked', 'isReady', true)
   end

@@ -25,15 +25,14 @@ begin
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.refused_by, t.last_record_at,
-      t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, t.timeout_at,
-      t.cancelled_position, t.cancel_requested_at
+      t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, layover.stops_at(t) as stops_at
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
   v_now := layover.now();
-  if s.status in ('completed', 'failed', 'cancelled') then
+  if layover.is_over(s.status) then
     return json_build_object('outcome', 'over', 'status', s.status);
   elsif s.token = v_token then
     return (select layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) from layover.run_state t where t.run_id = v_run);
@@ -58,7 +57,7 @@ begin
     format('turn %s', s.turn)) end;
   if v_wear is not null then
     v_until := layover.note_setback(v_run, '', 1, s.turn, v_wear);
-    v_ready := least(v_until, case when s.cancelled_position is null then least(s.timeout_at, s.cancel_requested_at) end);
+    v_ready := least(v_until, s.stops_at);
     update layover.run_state t
        set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0,
            beginnings = case when v_until is null then 0 else least(t.beginnings, (p->>'maxBeginnings')::integer - 1) end,
@@ -73,7 +72,7 @@ begin
       else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
   end if;
 
-  if s.is_cancelling or (s.cancelled_position is null and s.timeout_at <= v_now) then
+  if s.is_cancelling or s.stops_at <= v_now then
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
     select max(b.leased_until) into v_busy from layover.pending b where b.run_id = v_run and b.leased_until > v_now;
     if v_busy is not null then
@@ -94,7 +93,7 @@ begin
 
   update layover.run_state t
      set status = 'running', token = v_token,
-         leased_until = v_now + (p->>'leaseMs')::integer * interval '1 millisecond',
+         leased_until = layover.lease_end(p, v_now),
          lost = t.lost + (t.token is not null)::integer, spared = case when t.lost = 0 then 0 else t.spared end,
          lost_token = coalesce(t.token, t.lost_token),
          claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,

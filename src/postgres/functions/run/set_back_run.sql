@@ -15,9 +15,8 @@ begin
     from layover.run_state t where t.run_id = run;
   update layover.run_state t
      set blocked = case when v_until is null then why else t.blocked end,
-         ready_at = case when v_until is null then 'epoch' else least(v_until, case when t.cancelled_position is null
-           then least(t.timeout_at, t.cancel_requested_at) end) end,
-         due_at = case when v_until is not null and t.paused_at is null and t.blocked is null
+         ready_at = case when v_until is null then 'epoch' else least(v_until, layover.stops_at(t)) end,
+         due_at = case when v_until is not null and layover.may_be_due(t)
            then least(t.due_at, layover.pick_due(armed, v_now)) end
    where t.run_id = run;
   update layover.run_state t

@@ -11,11 +11,10 @@ declare
   s      record;
   known  record;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform layover.refuse_isolation();
-  end if;
+  perform layover.check_isolation();
   perform layover.check_environment(p);
-  select t.status, t.turn, t.epoch, t.ready_at, t.paused_at, t.blocked, t.cancelled_position into s
+  select t.status, t.turn, t.epoch, t.ready_at, t.cancelled_position, layover.may_be_due(t) as may_be_due
+    into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return json_build_object('outcome', 'unknown');
@@ -26,7 +25,7 @@ begin
   if found then
     return json_build_object('outcome', case when known.outcome = 'expired' then 'expired'
       when known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
-  elsif s.status in ('completed', 'failed', 'cancelled') or s.epoch <> (p->>'epoch')::integer
+  elsif layover.is_over(s.status) or s.epoch <> (p->>'epoch')::integer
       or s.cancelled_position is not null then -- the run waits for nothing any more
     return json_build_object('outcome', 'over');
   end if;
@@ -44,12 +43,10 @@ begin
   update layover.run_state t
      set has_mail = true,
          ready_at = case when v_waits then 'epoch' else t.ready_at end,
-         due_at = case when v_waits and t.paused_at is null and t.blocked is null
+         due_at = case when v_waits and layover.may_be_due(t)
            then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
    where t.run_id = v_run;
-  if layover.is_wrongly_armed(p) then
-    perform layover.refuse_wrongly_armed(p);
-  end if;
+  perform layover.check_armed(p);
   return json_build_object('outcome', 'answered', 'now', layover.to_ms(v_now),
-    'turn', case when v_waits and s.paused_at is null and s.blocked is null then s.turn end);
+    'turn', case when v_waits and s.may_be_due then s.turn end);
 end $$;

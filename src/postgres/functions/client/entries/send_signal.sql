@@ -12,20 +12,18 @@ declare
   v_bytes bigint;
   s       record;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform layover.refuse_isolation();
-  end if;
+  perform layover.check_isolation();
   if p ? 'keyId' then
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.status, t.turn, t.ready_at, t.paused_at, t.blocked, t.closed into s
+  select t.status, t.turn, t.ready_at, t.closed, layover.may_be_due(t) as may_be_due into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
   elsif exists (select from layover.signal g where g.run_id = v_run and g.id = (p->>'signalId')::uuid) then
     return json_build_object('outcome', 'sent', 'runId', v_run);
-  elsif s.status in ('completed', 'failed', 'cancelled') then
+  elsif layover.is_over(s.status) then
     return json_build_object('outcome', 'over', 'runId', v_run, 'status', s.status);
   elsif p->>'name' = any (s.closed) and not exists (select from layover.signal g
       where g.run_id = v_run and g.name = p->>'name' and g.dedupe_id = p->>'dedupeId') then
@@ -50,12 +48,10 @@ begin
   update layover.run_state t
      set has_mail = true,
          ready_at = case when v_ready then 'epoch' else t.ready_at end,
-         due_at = case when v_ready and t.paused_at is null and t.blocked is null
+         due_at = case when v_ready and layover.may_be_due(t)
            then least(t.due_at, layover.pick_due(p->'armed', v_now)) else t.due_at end
    where t.run_id = v_run;
-  if layover.is_wrongly_armed(p) then
-    perform layover.refuse_wrongly_armed(p);
-  end if;
+  perform layover.check_armed(p);
   return json_build_object('outcome', 'sent', 'runId', v_run, 'now', layover.to_ms(v_now),
-    'turn', case when v_ready and s.paused_at is null and s.blocked is null then s.turn end);
+    'turn', case when v_ready and s.may_be_due then s.turn end);
 end $$;

@@ -60,7 +60,7 @@ begin
   insert into layover.tag (run_id, namespace, name, value)
     select v_run, v_namespace, l.name, l.value from jsonb_each_text(coalesce(p->'tags', '{}')) as l (name, value);
   if layover.is_wrongly_armed(p) then
-    perform layover.refuse_wrongly_armed(p);
+    perform layover.check_armed(p);
   end if;
   return json_build_object('outcome', 'started', 'runId', v_run, 'turn', 1, 'readyAt', layover.to_ms(v_ready),
     'now', layover.to_ms(v_now));

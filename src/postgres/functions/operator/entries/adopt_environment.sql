@@ -27,8 +27,6 @@ begin
   if v_outcome = 'adopted' then -- the rows of a copy name deployments of the original
     delete from layover.deployment d where d.namespace = p->>'namespace';
   end if;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('outcome', v_outcome);
 end $$;

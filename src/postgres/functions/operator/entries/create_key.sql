@@ -17,8 +17,6 @@ begin
       array(select s.scope from jsonb_array_elements_text(p->'scopes') with ordinality as s (scope, place) order by s.place),
       v_now, layover.from_ms((p->>'expiresAt')::bigint))
     on conflict (namespace, id) do nothing;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('outcome', 'created', 'now', layover.to_ms(v_now));
 end $$;

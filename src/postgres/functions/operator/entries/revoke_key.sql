@@ -27,9 +27,7 @@ begin
     )
     select json_agg(json_build_object('keyId', r.id, 'name', r.name) order by r.id) into v_revoked from revoked r;
   end if;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('outcome', case when v_revoked is null then 'unknown' else 'revoked' end,
     'keys', coalesce(v_revoked, '[]'), 'now', layover.to_ms(v_now));
 end $$;

@@ -85,8 +85,8 @@ begin
               and layover.is_carried_here(p, r.workflow, r.version)
               and (not v_is_new or t.due_at <= v_soon or t.ready_at <= v_now
                 or (t.has_pending and exists (
-                  select from layover.pending b where b.run_id = t.run_id and b.kind = 'branch' and b.position is null
-                     and not b.is_queued and not b.is_released and coalesce(b.leased_until, b.ready_at) <= v_now)))
+                  select from layover.pending b where b.run_id = t.run_id and layover.is_open_branch(b)
+                     and coalesce(b.leased_until, b.ready_at) <= v_now)))
             order by t.due_at, t.run_id limit v_limit)
           order by due_at, run_id limit v_limit
         ) as l
@@ -104,8 +104,7 @@ begin
               layover.group_size(b.lost, b.spared, b.token is not null) as group_size,
               coalesce(b.leased_until, b.ready_at) as at, coalesce(b.leased_until, b.ready_at) <= v_now as is_ready
             from layover.pending b
-           where b.run_id = d.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
-             and not b.is_released
+           where b.run_id = d.run_id and layover.is_open_branch(b)
         ) as q
     ) as b on true;
   return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'isUnnoted', v_is_unnoted,

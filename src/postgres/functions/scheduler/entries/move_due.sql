@@ -24,9 +24,7 @@ declare
   v_item  record;
   s       record;
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    perform layover.refuse_isolation();
-  end if;
+  perform layover.check_isolation();
   for v_item in
     select (m->>'runId')::uuid as run_id, layover.from_ms((m->>'seenDueAt')::bigint) as seen_due_at,
         layover.from_ms((m->>'dueAt')::bigint) as due_at, coalesce((m->>'isDispatched')::boolean, false) as is_dispatched,
@@ -65,8 +63,7 @@ begin
     if s.has_pending then
       select least(v_need, min(coalesce(b.leased_until, b.ready_at))) into v_need
         from layover.pending b
-       where b.run_id = v_item.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
-         and not b.is_released and (coalesce(b.leased_until, b.ready_at) > v_now
+       where b.run_id = v_item.run_id and layover.is_open_branch(b) and (coalesce(b.leased_until, b.ready_at) > v_now
            or b.path || '#' || b.occurrence <> all (v_item.branches));
     end if;
     if s.blocked is null and (v_need < v_item.due_at or v_item.due_at is null and v_need is not null) then
@@ -89,9 +86,7 @@ begin
              + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
      where t.run_id = v_item.run_id;
   end loop;
-  if layover.is_wrongly_armed(p) then
-    perform layover.refuse_wrongly_armed(p);
-  end if;
+  perform layover.check_armed(p);
   return json_build_object('now', layover.to_ms(layover.now()), 'moved', v_moved, 'left', v_left,
     'locked', v_locked);
 end $$;

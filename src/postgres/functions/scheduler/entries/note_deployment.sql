@@ -41,8 +41,6 @@ begin
            seen_at = case when v_note = 'left' then '-infinity' else v_now end
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment';
   end if;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('outcome', 'noted');
 end $$;

@@ -31,9 +31,7 @@ begin
       for update skip locked
    ) as s
    where c.namespace = p->>'namespace' and c.id = s.id;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('now', layover.to_ms(v_now), 'others', coalesce((
     select json_agg(json_build_object('id', c.id, 'door', c.door, 'versions', c.versions) order by c.id)
       from layover.process c

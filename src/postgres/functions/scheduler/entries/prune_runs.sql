@@ -17,8 +17,6 @@ begin
     perform layover.delete_rows(v_run);
     v_count := v_count + 1;
   end loop;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('pruned', v_count);
 end $$;

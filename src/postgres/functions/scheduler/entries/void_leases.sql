@@ -15,8 +15,6 @@ begin
     update layover.run_state t set leased_until = v_now where t.run_id = v_run and t.leased_until > v_now;
     update layover.pending b set leased_until = v_now where b.run_id = v_run and b.leased_until > v_now;
   end loop;
-  if layover.is_too_late(p) then
-    perform layover.refuse_too_late();
-  end if;
+  perform layover.check_time(p);
   return json_build_object('outcome', 'voided');
 end $$;

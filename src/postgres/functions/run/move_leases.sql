@@ -1,0 +1,45 @@
+-- running -> running until later, or -> parked when the holder gives its lease back (`gives_back`): what renew_leases and
+-- return_leases share. Only the holder of a lease moves it.
+create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
+language plpgsql volatile as $$
+declare
+  v_answers json[] := '{}';
+  v_until   timestamptz;
+  i         record;
+begin
+  perform layover.check_isolation();
+  for i in
+    select o.turn, o.place, (o.turn->>'runId')::uuid as run_id, o.turn->>'path' as path,
+        (o.turn->>'occurrence')::integer as occurrence, (o.turn->>'token')::uuid as token
+      from layover.in_lock_order(p->'turns') as o
+  loop
+    if i.path is not null then
+      update layover.pending b
+         set token = case when not gives_back then b.token end,
+             leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
+             beginnings = coalesce((i.turn->>'beginnings')::integer, b.beginnings)
+       where b.run_id = i.run_id and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
+         and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace')
+       returning b.leased_until into v_until;
+    else
+      update layover.run_state t
+         set status = case when gives_back then 'parked' else 'running' end,
+             token = case when not gives_back then t.token end,
+             leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
+             ready_at = case when gives_back then 'epoch' else t.ready_at end,
+             beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings)
+       where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
+       returning t.leased_until into v_until;
+    end if;
+    v_answers[i.place] := case when not found then json_build_object('outcome', 'superseded')
+      when gives_back then json_build_object('outcome', 'returned')
+      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until)) end;
+    if not found and not gives_back
+      and exists (select from layover.run_state t where t.run_id = i.run_id and t.namespace = p->>'namespace')
+    then
+      perform layover.spare_loss(i.run_id, i.path, i.occurrence, i.token);
+    end if;
+  end loop;
+  perform layover.check_time(p);
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', array_to_json(v_answers));
+end $$;
