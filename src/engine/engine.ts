@@ -86,8 +86,7 @@ export class Engine {
     const { calls } = options;
     const unfinished = [...this.#context.leases].filter((lease) => !lease.isFinishSent);
     for (const lease of unfinished) {
-      lease.isGivenBack = true;
-      lease.lose();
+      lease.giveBack();
     }
     if (unfinished.length === 0) return;
     const turns = unfinished.map(({ turn: { beginnings: _, ...turn } }) => turn);

@@ -15,7 +15,8 @@ import { Finishes } from "./finish/finishes.ts";
 import type { Finish } from "./finish/lesser-finishes.ts";
 import { Onward } from "./finish/onward.ts";
 import { defaults } from "./options.ts";
-import { type LoadedRun, loadRun } from "./replay/loaded-run.ts";
+import { loadRun } from "./replay/load-run.ts";
+import type { LoadedRun } from "./replay/loaded-run.ts";
 import { replayHistory } from "./replay/replay-history.ts";
 import { type AttemptResult, attemptStep } from "./turn/attempt.ts";
 import { failed, timedOut } from "./turn/ending.ts";
@@ -111,7 +112,7 @@ export class Shift {
     const workflow = run == null ? undefined : this.context.registry.find(run.workflow, run.version);
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
-    lease.contract = workflow.contract;
+    lease.noteContract(workflow.contract);
     try {
       return await loadRun(this.context.options, workflow, {
         runId: turn.runId,
@@ -154,7 +155,6 @@ export class Shift {
     const { runId, epoch, execution, workflow } = loaded;
     const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
     const place = placeName(demand);
-    loaded.borrowers += 1;
     return attemptStep({
       demand,
       body: wanted,
@@ -168,17 +168,14 @@ export class Shift {
       host: this.#host,
       now: () => calls.clock.now(),
       random,
-      onEnd: () => {
-        loaded.borrowers -= 1;
-        execution.bodyEnded(place);
-      },
+      onEnd: loaded.beginBody(place),
     });
   }
 
   /** Hands in a finish, unless its lease was given back: then another process may have the turn. */
   finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
-    lease.isFinishSent = true;
+    lease.noteFinishSent();
     return this.#finishes.send(finish, wakeInstants, (taken, answer) => this.#tellOf(lease, taken, answer));
   }
 
@@ -195,7 +192,7 @@ export class Shift {
   /** Tells once that somebody else has claimed the turn. */
   tellLoss(lease: Lease): void {
     if (lease.isLossTold) return;
-    lease.isLossTold = true;
+    lease.noteLossTold();
     this.context.tell(lossEvent(lease, this.#at()));
   }
 

@@ -87,7 +87,7 @@ describe("a lease", () => {
   test("that is superseded once its finish was sent is not told of: the finish may have been taken", async () => {
     const { leases, lost, pass, tell } = aHolder();
     const lease = leases.hold({ runId: "r", token: "t" });
-    lease.isFinishSent = true;
+    lease.noteFinishSent();
     await pass(leaseMs / 2);
     await tell("superseded");
     expect(lease.isLost).toBe(true);
@@ -98,7 +98,7 @@ describe("a lease", () => {
     const { leases, pass, tell } = aHolder();
     const lease = leases.hold({ runId: "r", token: "t" });
     await pass(leaseMs / 2);
-    lease.turn = { runId: "r", token: "next" };
+    lease.goOn({ runId: "r", token: "next" });
     await tell("superseded");
     expect(lease.isLost).toBe(false);
   });

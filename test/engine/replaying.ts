@@ -2,7 +2,7 @@
 
 import type { Workflow } from "layover";
 import { decode } from "../../src/core/codec/codec.ts";
-import { loadRun } from "../../src/engine/replay/loaded-run.ts";
+import { loadRun } from "../../src/engine/replay/load-run.ts";
 import { describeEnd } from "../../src/engine/turn/ending.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";

@@ -9,16 +9,8 @@ const mebibyte = 1024 * 1024;
 
 function aLoadedRun(runId: string, bytes: number): LoadedRun {
   const execution = new Execution({ atRest: async () => {}, createdAt: 0 });
-  const loaded = new LoadedRun(
-    runId,
-    0,
-    tested.handler(async () => {}),
-    execution,
-    0,
-    0,
-  );
-  loaded.bytes = bytes;
-  return loaded;
+  const workflow = tested.handler(async () => {});
+  return new LoadedRun({ runId, epoch: 0, workflow, execution, handedPosition: 0, bytes });
 }
 
 test("of 60 runs of 12 MiB those that went to rest last are kept, 64 MiB together", () => {

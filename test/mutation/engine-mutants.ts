@@ -309,7 +309,7 @@ export const orderings: readonly Ordering[] = [
     name: "a loaded run on which a branch is at work is taken",
     file: "src/engine/replay/warm-runs.ts",
     why: "The closures of a body would move on under it.",
-    find: "filter(({ borrowers }) => borrowers === 0)",
+    find: "filter(({ isBodyAtWork }) => !isBodyAtWork)",
     replace: "filter(() => true)",
   },
   {

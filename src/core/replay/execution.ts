@@ -143,14 +143,19 @@ export class Execution {
     await this.#untilRest(() => {});
   }
 
+  /** Notes why this code cannot have made this history. */
+  diverge(reason: string): void {
+    this.isHeldUp ||= this.isAwaitingForeign;
+    this.divergence = reason;
+  }
+
   /** Hands out the next record and runs the handler on to its next rest. */
   async hand(record: HistoryRecord): Promise<void> {
     if (this.divergence !== undefined) return;
     const key = placeName(record);
     const demand = this.#pending.get(key);
     if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
-      this.isHeldUp = this.isAwaitingForeign;
-      this.divergence = this.#describeDivergence(record);
+      this.diverge(this.#describeDivergence(record));
       return;
     }
     this.position += 1;

@@ -10,32 +10,80 @@ import type { Gate } from "./gate.ts";
 
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
-  /** The turn and its token. The next turn of the same run goes on with a token of its own. */
-  turn: RenewTurn;
-  isLost = false;
-  /** The contract of its run, once that is known. */
-  contract: Pick<Contract, "name" | "version"> | undefined;
-  /** Whether its finish was sent. The database may have taken it, even if no answer came. */
-  isFinishSent = false;
-  /** Whether it was given back. Somebody else may have it, so nothing is sent for it any more. */
-  isGivenBack = false;
-  /** Whether its loss was told. */
-  isLossTold = false;
+  #turn: RenewTurn;
+  #contract: Pick<Contract, "name" | "version"> | undefined;
+  #isLost = false;
+  #isFinishSent = false;
+  #isGivenBack = false;
+  #isLossTold = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(turn: RenewTurn) {
-    this.turn = turn;
+    this.#turn = turn;
+  }
+
+  /** The turn and its token. */
+  get turn(): RenewTurn {
+    return this.#turn;
+  }
+
+  /** Whether somebody else may have the turn by now. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** The contract of its run, once that is known. */
+  get contract(): Pick<Contract, "name" | "version"> | undefined {
+    return this.#contract;
+  }
+
+  /** Whether its finish was sent. The database may have taken it, even if no answer came. */
+  get isFinishSent(): boolean {
+    return this.#isFinishSent;
+  }
+
+  /** Whether it was given back. Somebody else may have it, so nothing is sent for it any more. */
+  get isGivenBack(): boolean {
+    return this.#isGivenBack;
+  }
+
+  get isLossTold(): boolean {
+    return this.#isLossTold;
+  }
+
+  noteContract(contract: Pick<Contract, "name" | "version">): void {
+    this.#contract = contract;
+  }
+
+  noteFinishSent(): void {
+    this.#isFinishSent = true;
+  }
+
+  noteLossTold(): void {
+    this.#isLossTold = true;
+  }
+
+  /** Goes on with the next turn of the same run, which has a token of its own. */
+  goOn(turn: RenewTurn): void {
+    this.#turn = turn;
+    this.#isFinishSent = false;
+  }
+
+  /** Ends the turn here, so that another process may have it at once. */
+  giveBack(): void {
+    this.#isGivenBack = true;
+    this.lose();
   }
 
   /** Calls `listener` when the lease is lost, unless the function that it answers is called before. */
   whenLost(listener: () => void): () => void {
-    if (this.isLost) listener();
+    if (this.#isLost) listener();
     else this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   lose(): void {
-    this.isLost = true;
+    this.#isLost = true;
     for (const listener of this.#listeners) listener();
   }
 }

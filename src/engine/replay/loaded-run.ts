@@ -1,54 +1,117 @@
 /**
- * A run in this process's memory: its handler, and what the process knows of the run's rows: enough to go on without asking again.
+ * A run in this process's memory: its handler, and what the process knows of the run's rows. That is enough to go on
+ * without asking again.
  */
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { fromStored } from "../../core/codec/stored-value.ts";
 import type { Workflow } from "../../core/contract/contract.ts";
-import { parse } from "../../core/contract/schema.ts";
-import type { Log } from "../../core/contract/step.ts";
-import { LayoverError } from "../../core/errors.ts";
-import { Execution } from "../../core/replay/execution.ts";
+import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
-import { makeStep } from "../../core/replay/steps.ts";
-import type { WireRecord, WireRun } from "../../postgres/wire.ts";
-import { digestOf } from "../digest.ts";
-import { defaults, type EngineOptions, type LogLevel, type Mistake } from "../options.ts";
+import type { WireRecord } from "../../postgres/wire.ts";
+import type { EngineOptions, Mistake } from "../options.ts";
 
 export class LoadedRun {
   readonly runId: string;
   readonly epoch: number;
   readonly workflow: Workflow;
   readonly execution: Execution;
-  readonly createdAt: number;
-  /** Places whose pending row stands, of those demanded up to `rowsThrough`; and until when each of them waits. */
-  readonly rows = new Map<string, number | undefined>();
-  /** -1: none is known, as after the replay for a branch. */
-  rowsThrough = -1;
-  /** How many attempts of the inline step failed. */
-  readonly failedAttempts = new Map<string, number>();
-  /** The size of its input and of its history, as far as the history is known. */
-  bytes = 0;
-  /** How many bodies run on this handler's closures at present. The handler rests meanwhile. */
-  borrowers = 0;
-  /** Up to which position the handler was run on before; what it logs beyond is new. */
-  handedPosition: number;
+  readonly #rows = new Map<string, number | undefined>();
+  readonly #failedAttempts = new Map<string, number>();
+  #rowsThrough = -1;
+  #bytes: number;
+  #bodies = 0;
+  #handedPosition: number;
 
-  constructor(
-    runId: string,
-    epoch: number,
-    workflow: Workflow,
-    execution: Execution,
-    createdAt: number,
-    handedPosition: number,
-  ) {
-    this.runId = runId;
-    this.epoch = epoch;
-    this.workflow = workflow;
-    this.execution = execution;
-    this.createdAt = createdAt;
-    this.handedPosition = handedPosition;
+  /** `bytes`: the size of the run's input. `handedPosition`: up to where another process has run the handler on. */
+  constructor(given: {
+    readonly runId: string;
+    readonly epoch: number;
+    readonly workflow: Workflow;
+    readonly execution: Execution;
+    readonly handedPosition: number;
+    readonly bytes: number;
+  }) {
+    this.runId = given.runId;
+    this.epoch = given.epoch;
+    this.workflow = given.workflow;
+    this.execution = given.execution;
+    this.#handedPosition = given.handedPosition;
+    this.#bytes = given.bytes;
+  }
+
+  /** The size of its input and of its history, as far as the history is known. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The position up to which the pending rows are known. -1: none is known, as after the replay for a branch. */
+  get rowsThrough(): number {
+    return this.#rowsThrough;
+  }
+
+  /** Whether a body runs on this handler's closures at present. The handler rests meanwhile. */
+  get isBodyAtWork(): boolean {
+    return this.#bodies > 0;
+  }
+
+  /** Whether the handler was here before: what it logs now was logged then. */
+  get isReplaying(): boolean {
+    return this.execution.position <= this.#handedPosition;
+  }
+
+  /** Begins a turn of the run, with what its claim told. */
+  beginTurn({
+    handedPosition,
+    historyBytes,
+  }: {
+    readonly handedPosition: number;
+    readonly historyBytes: number;
+  }): void {
+    this.#handedPosition = handedPosition;
+    this.#bytes = Math.max(this.#bytes, historyBytes);
+  }
+
+  /** Comes to rest where the database has confirmed everything. */
+  rest(): void {
+    this.#handedPosition = this.execution.position;
+    this.#rowsThrough = this.execution.position;
+  }
+
+  /** Whether a pending row stands for this demand. */
+  hasRow(place: string): boolean {
+    return this.#rows.has(place);
+  }
+
+  /** The instant until which the row waits. Undefined: it has no end, or there is no row. */
+  rowUntil(place: string): number | undefined {
+    return this.#rows.get(place);
+  }
+
+  noteRow(place: string, until: number | undefined): void {
+    this.#rows.set(place, until);
+  }
+
+  forgetRow(place: string): void {
+    this.#rows.delete(place);
+  }
+
+  /** How many attempts of the inline step failed. */
+  failedAttemptsOf(place: string): number {
+    return this.#failedAttempts.get(place) ?? 0;
+  }
+
+  noteFailedAttempts(place: string, count: number): void {
+    this.#failedAttempts.set(place, count);
+  }
+
+  /** Notes that a body runs, until the answered function is called. */
+  beginBody(place: string): () => void {
+    this.#bodies += 1;
+    return () => {
+      this.#bodies -= 1;
+      this.execution.bodyEnded(place);
+    };
   }
 
   /**
@@ -59,14 +122,14 @@ export class LoadedRun {
     for (const record of records) {
       if (this.execution.isAwaitingForeign) await this.execution.awaitForeign(patience());
       await this.execution.hand(toRecord(record));
-      this.bytes += record[4]?.length ?? 0;
+      this.#bytes += record[4]?.length ?? 0;
       if (this.execution.divergence !== undefined) return;
     }
   }
 
   /** Reports a mistake of the handler once, and not again in a replay. */
   warn({ onMistake, onLog }: EngineOptions, code: Mistake["code"], message: string): void {
-    if (this.execution.position <= this.handedPosition) return;
+    if (this.isReplaying) return;
     const { runId } = this;
     const workflow = this.workflow.contract.name;
     if (onMistake !== undefined) onMistake({ code, message, runId, workflow });
@@ -84,76 +147,4 @@ function seedOf(runId: string, epoch: number, text: string): Uint8Array {
 
 function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempts]: WireRecord): HistoryRecord {
   return { kind, path, occurrence, isFailure, value, recordedAt, attempts };
-}
-
-/**
- * Begins a handler at its first rest.
- *
- * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses
- */
-export async function loadRun(
-  options: EngineOptions,
-  workflow: Workflow,
-  claimed: { readonly runId: string; readonly epoch: number; readonly handedPosition: number; readonly run: WireRun },
-): Promise<LoadedRun> {
-  const { runId, epoch, run } = claimed;
-  const { contract } = workflow;
-  const stored = fromStored(run.input, "the run's input");
-  const input =
-    run.isInputParsed || contract.input === undefined
-      ? stored
-      : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
-  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
-  const loaded = new LoadedRun(runId, epoch, workflow, execution, run.createdAt, claimed.handedPosition);
-  loaded.bytes = run.input.length;
-  const step = makeStep({
-    execution,
-    seed: (text) => loaded.seed(text),
-    sealCallback: (callback) =>
-      sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
-    stepTimeoutMs: defaults.stepTimeoutMs,
-    digest: digestOf,
-    signals: Object.keys(contract.signals),
-    callbacks: Object.keys(contract.callbacks),
-  });
-  const info = {
-    runId,
-    id: run.userId ?? undefined,
-    workflow: contract.name,
-    version: contract.version,
-    tags: run.tags ?? {},
-    createdAt: new Date(run.createdAt),
-  };
-  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
-  return loaded;
-}
-
-function sealCallback(
-  options: EngineOptions,
-  callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0],
-): { url: string; token: string } {
-  if (options.sealCallback === undefined) {
-    throw new LayoverError(
-      "callbacks_unavailable",
-      `the callback "${callback.name}" has no address: this deployment has no public URL or no secret`,
-      {
-        hint: "Set publicUrl and secrets where the workflows are served.",
-      },
-    );
-  }
-  return options.sealCallback(callback);
-}
-
-function logOf({ onLog }: EngineOptions, loaded: LoadedRun): Log {
-  const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
-    if (loaded.borrowers === 0 && loaded.execution.position <= loaded.handedPosition) return;
-    onLog?.({ level, message, fields, runId: loaded.runId, workflow: loaded.workflow.contract.name });
-  };
-  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
-}
-
-function macrotask(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -5,20 +5,19 @@ import type { LoadedRun } from "./loaded-run.ts";
 
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
 export function notePendingRows(loaded: LoadedRun, { pending }: ClaimedRun): void {
-  const { execution, rows, failedAttempts } = loaded;
+  const { execution } = loaded;
   if (execution.divergence !== undefined) return;
   if (pending == null && !execution.hasLosers) return;
   const losers = new Set(execution.losers);
   const standing = new Set((pending ?? []).map(placeName));
-  for (const loser of losers) if (!standing.has(loser)) rows.delete(loser);
+  for (const loser of losers) if (!standing.has(loser)) loaded.forgetRow(loser);
   for (const row of pending ?? []) {
     const place = placeName(row);
-    if (row.kind === "retry") failedAttempts.set(place, row.attempts);
-    else if (row.position === null) rows.set(place, row.until ?? undefined);
+    if (row.kind === "retry") loaded.noteFailedAttempts(place, row.attempts);
+    else if (row.position === null) loaded.noteRow(place, row.until ?? undefined);
     if (row.position !== null || row.isReleased || losers.has(place)) continue;
     if (isAskedFor(loaded, row)) continue;
-    execution.isHeldUp ||= execution.isAwaitingForeign;
-    execution.divergence = `the run waits for ${row.kind} ${place}, which the code does not ask for`;
+    execution.diverge(`the run waits for ${row.kind} ${place}, which the code does not ask for`);
   }
 }
 

@@ -34,7 +34,7 @@ export class WarmRuns {
 
   /** Takes out the loaded run that is farthest along, unless a branch is at work on it. */
   take(runId: string): LoadedRun | undefined {
-    const free = this.#loaded.get(runId)?.filter(({ borrowers }) => borrowers === 0) ?? [];
+    const free = this.#loaded.get(runId)?.filter(({ isBodyAtWork }) => !isBodyAtWork) ?? [];
     const front = free.reduce<LoadedRun | undefined>(
       (first, other) => (first === undefined || other.execution.position > first.execution.position ? other : first),
       undefined,

@@ -15,7 +15,7 @@ export async function carryOutBranch(shift: Shift, branch: Place, atWork: TurnAt
   if (loaded === undefined) return;
   historyBudget.enter(turn, loaded);
   const { execution } = loaded;
-  lease.contract = loaded.workflow.contract;
+  lease.noteContract(loaded.workflow.contract);
   const demand = execution.find(branch.path, branch.occurrence);
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {

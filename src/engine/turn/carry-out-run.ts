@@ -15,7 +15,7 @@ export async function carryOutRun(
   const loaded = first.have === null ? await shift.loadRun(turn, first, lease) : held;
   if (loaded === undefined) return;
   historyBudget.enter(turn, loaded);
-  lease.contract = loaded.workflow.contract;
+  lease.noteContract(loaded.workflow.contract);
   let claimed = first;
   let claim = turn;
   for (let steps = 1; ; steps += 1) {
@@ -23,8 +23,7 @@ export async function carryOutRun(
     if (claimed.pending != null && loaded.execution.isAwaitingForeign)
       await loaded.execution.awaitForeign(shift.patience());
     notePendingRows(loaded, claimed);
-    loaded.handedPosition = claimed.handedPosition;
-    loaded.bytes = Math.max(loaded.bytes, claimed.historyBytes);
+    loaded.beginTurn(claimed);
     const { wakeInstants, ...plan } = await new RunTurn({
       loaded,
       claimed,
@@ -44,16 +43,14 @@ export async function carryOutRun(
       loaded.execution.divergence === undefined &&
       plan.setback === undefined
     ) {
-      for (const demand of plan.demands ?? []) loaded.rows.set(placeName(demand), demand.until);
+      for (const demand of plan.demands ?? []) loaded.noteRow(placeName(demand), demand.until);
       if (again !== undefined && answer.claim?.outcome === "claimed") {
         claimed = answer.claim;
         claim = again;
-        lease.turn = { runId: again.runId, token: again.token };
-        lease.isFinishSent = false;
+        lease.goOn({ runId: again.runId, token: again.token });
         continue;
       }
-      loaded.handedPosition = loaded.execution.position;
-      loaded.rowsThrough = loaded.execution.position;
+      loaded.rest();
       warm.keep(loaded);
     }
     if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries

@@ -131,7 +131,7 @@ export class RunTurn {
       signals: this.#signals,
       cutShort: this.#cutShort,
       answers: this.#answers,
-      isRecorded: (demand: Demand) => this.#loaded.rows.has(placeName(demand)),
+      isRecorded: (demand: Demand) => this.#loaded.hasRow(placeName(demand)),
       untilOf: (demand: Demand) => this.#untilOf(demand),
       claimedAt: this.#claimed.now,
       now: this.#options.now(),
@@ -155,20 +155,19 @@ export class RunTurn {
   /** The one pending step, if it is a step and nothing else is pending: neither here nor by a loser still at work. */
   #inlineStep(): Demand | undefined {
     const sole = this.#loaded.execution.soleDemand;
-    if (sole?.wanted.kind !== "step" || this.#loaded.rows.has(placeName(sole))) return undefined;
+    if (sole?.wanted.kind !== "step" || this.#loaded.hasRow(placeName(sole))) return undefined;
     return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;
   }
 
   /** A race decided in this very turn may have left losers at work. */
   #hasBranches(): boolean {
-    return this.#loaded.execution.losers.some((place) => this.#loaded.rows.has(place));
+    return this.#loaded.execution.losers.some((place) => this.#loaded.hasRow(place));
   }
 
   /** Carries out one attempt; answers the delay if there is to be another. */
   async #carryOut(step: Demand): Promise<number | undefined> {
-    const { failedAttempts } = this.#loaded;
     const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
-    const number = (failedAttempts.get(placeName(step)) ?? 0) + 1;
+    const number = this.#loaded.failedAttemptsOf(placeName(step)) + 1;
     if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {
       // Whoever answered knew the callback, whatever became of its announcement.
       await this.#record(step, {
@@ -199,7 +198,7 @@ export class RunTurn {
       ...(retryInMs !== undefined && { retryInMs }),
     };
     if (retryInMs !== undefined) {
-      failedAttempts.set(placeName(step), number);
+      this.#loaded.noteFailedAttempts(placeName(step), number);
       return retryInMs;
     }
     this.#announces = announces;
@@ -219,9 +218,9 @@ export class RunTurn {
   }
 
   #park(): Plan {
-    const { execution, rows } = this.#loaded;
+    const { execution } = this.#loaded;
     const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
-    const demands = execution.pending.filter((demand) => !rows.has(placeName(demand))).map(toNewDemand);
+    const demands = execution.pending.filter((demand) => !this.#loaded.hasRow(placeName(demand))).map(toNewDemand);
     return this.#end("parked", { ...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants(waits) });
   }
 
@@ -230,9 +229,8 @@ export class RunTurn {
    * `Date.now()`, at each replay. If that counted, a run whose row is ready would be claimed again and again.
    */
   #untilOf(demand: Demand): number | undefined {
-    const { rows } = this.#loaded;
     const place = placeName(demand);
-    if (rows.has(place)) return rows.get(place);
+    if (this.#loaded.hasRow(place)) return this.#loaded.rowUntil(place);
     return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
   }
 

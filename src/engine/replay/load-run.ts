@@ -1,0 +1,84 @@
+/** Begins the handler of a run. */
+import { fromStored } from "../../core/codec/stored-value.ts";
+import type { Workflow } from "../../core/contract/contract.ts";
+import { parse } from "../../core/contract/schema.ts";
+import type { Log } from "../../core/contract/step.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { Execution } from "../../core/replay/execution.ts";
+import { makeStep } from "../../core/replay/steps.ts";
+import type { WireRun } from "../../postgres/wire.ts";
+import { digestOf } from "../digest.ts";
+import { defaults, type EngineOptions, type LogLevel } from "../options.ts";
+import { LoadedRun } from "./loaded-run.ts";
+
+/**
+ * Begins a handler at its first rest.
+ *
+ * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses
+ */
+export async function loadRun(
+  options: EngineOptions,
+  workflow: Workflow,
+  claimed: { readonly runId: string; readonly epoch: number; readonly handedPosition: number; readonly run: WireRun },
+): Promise<LoadedRun> {
+  const { runId, epoch, run } = claimed;
+  const { contract } = workflow;
+  const stored = fromStored(run.input, "the run's input");
+  const input =
+    run.isInputParsed || contract.input === undefined
+      ? stored
+      : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
+  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
+  const { handedPosition } = claimed;
+  const loaded = new LoadedRun({ runId, epoch, workflow, execution, handedPosition, bytes: run.input.length });
+  const step = makeStep({
+    execution,
+    seed: (text) => loaded.seed(text),
+    sealCallback: (callback) =>
+      sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
+    stepTimeoutMs: defaults.stepTimeoutMs,
+    digest: digestOf,
+    signals: Object.keys(contract.signals),
+    callbacks: Object.keys(contract.callbacks),
+  });
+  const info = {
+    runId,
+    id: run.userId ?? undefined,
+    workflow: contract.name,
+    version: contract.version,
+    tags: run.tags ?? {},
+    createdAt: new Date(run.createdAt),
+  };
+  await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
+  return loaded;
+}
+
+function sealCallback(
+  options: EngineOptions,
+  callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0],
+): { url: string; token: string } {
+  if (options.sealCallback === undefined) {
+    throw new LayoverError(
+      "callbacks_unavailable",
+      `the callback "${callback.name}" has no address: this deployment has no public URL or no secret`,
+      {
+        hint: "Set publicUrl and secrets where the workflows are served.",
+      },
+    );
+  }
+  return options.sealCallback(callback);
+}
+
+function logOf({ onLog }: EngineOptions, loaded: LoadedRun): Log {
+  const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
+    if (!loaded.isBodyAtWork && loaded.isReplaying) return;
+    onLog?.({ level, message, fields, runId: loaded.runId, workflow: loaded.workflow.contract.name });
+  };
+  return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+function macrotask(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
