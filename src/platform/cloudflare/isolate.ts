@@ -13,7 +13,7 @@ import { DatabaseClock } from "../../postgres/database-clock.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 
 export interface Isolate {
-  /** Its keys are derived once. */
+  /** The root secrets. Their keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
   /** The keys and callbacks that are known to be over. */
@@ -24,7 +24,7 @@ export interface Isolate {
   readonly deployment: Deployment;
   /** The minutes that it has armed (see alarm-shards.ts). */
   readonly armed: Set<number>;
-  /** It has said what it costs that something is not bound. */
+  /** Whether the log has been told what it costs that something is not bound. */
   isWarned: boolean;
 }
 
@@ -52,7 +52,7 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate
   };
 }
 
-/** Calls an option with `env`. What it throws is the operator's to read, never a caller's. */
+/** Calls an option with `env`. The operator reads in the log what it throws. A caller never does. */
 export function read<Value>(option: string, readOption: () => Value): Value {
   try {
     return readOption();
@@ -65,7 +65,10 @@ export function read<Value>(option: string, readOption: () => Value): Value {
   }
 }
 
-/** `.invalid` leads nowhere for ever (RFC 2606): wrangler.toml has it until someone has chosen. */
+/**
+ * Refuses what is no address of the web. A host that ends in `.invalid` never leads anywhere (RFC 2606), and wrangler.toml
+ * has such a host until somebody has chosen another.
+ */
 function checkUrl(url: string | undefined): string {
   const { protocol, hostname } = URL.parse(url ?? "") ?? {};
   const isWeb = protocol === "https:" || protocol === "http:";

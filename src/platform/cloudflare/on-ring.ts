@@ -1,5 +1,5 @@
 /** Ticks when an alarm rings, and looks after the alarms when the cron trigger fires. */
-import { codeOf, ringsWith, type Ticked, tickAll } from "./alarm/layover-alarm.ts";
+import { addServed, codeOf, type Ticked, tickAll } from "./alarm/layover-alarm.ts";
 import { watch } from "./alarm/watch.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
@@ -7,7 +7,7 @@ import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): void {
   const { carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.
-  ringsWith({
+  addServed({
     tick: async (bindings) => {
       try {
         return await tickOnce(worker, bindings as Env);

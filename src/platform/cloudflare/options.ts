@@ -14,9 +14,10 @@ type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onL
 export interface CloudflareOptions<Env> extends Settings {
   readonly workflows: readonly Workflow[];
   /**
-   * Called for each request that asks it something, and ended with it if it has an `end`: `neon(env.DATABASE_URL)`, or by TCP and with
-   * nodejs_compat `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. A request and all that it calls by
-   * bindings may have six connections open, so whoever waits for another one has ended its own.
+   * Opens the database: `neon(env.DATABASE_URL)`, or by TCP and with nodejs_compat
+   * `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. It is called in each request that sends a statement.
+   * If the answer has an `end`, that is called before the request ends. A request may have six connections open, those
+   * of requests that it calls by bindings included. So a request ends its own before it waits for another.
    */
   readonly database: (env: Env) => Query & { readonly end?: () => Promise<void> };
   /** The address at which the world reaches this Worker, with the prefix. Callbacks are answered there. */
@@ -24,32 +25,34 @@ export interface CloudflareOptions<Env> extends Settings {
   /** The root secret, and while it is being replaced the old one after it. At least 32 random bytes each. */
   readonly secrets: (env: Env) => readonly (string | undefined)[];
   /**
-   * A queue that this Worker sends to and is the consumer of (`queue` of what `serve` answers): the way by which it asks
-   * itself to carry out turns. What it could not deliver again and again goes to its dead-letter queue; name that
-   * `…-dead` and consume it too, and the log tells what became of each run. (The queue itself has another name, then.)
+   * A queue that this Worker both sends to and consumes (by `queue` of what `serve` answers). By its messages the Worker
+   * asks itself to carry out turns. A message that could not be delivered again and again goes to a dead-letter queue.
+   * Name that one `…-dead`, and consume it as well: then the log tells what became of each run. The name of the first
+   * queue must not end so.
    */
   readonly queue?: ((env: Env) => QueueProducer | undefined) | undefined;
   /**
-   * The Durable Objects of the class `LayoverAlarm`, which ring when something is due: so while nothing is, nobody asks
-   * the database. Default: the cron trigger asks it each time, and keeps it awake.
+   * The Durable Objects of the class `LayoverAlarm`. They ring when something is due, so nobody asks the database while
+   * nothing is due. Default: the cron trigger asks the database each time, and keeps it awake.
    */
   readonly alarm?: ((env: Env) => AlarmNamespace | undefined) | undefined;
   /**
-   * How many of these objects share the minutes: one takes some 500 new waits a second. Default: 1. Where it becomes less,
-   * the cron trigger no longer looks after the others: they still ring, but what they drop is found by the sweep.
+   * How many of these objects share the minutes. One takes some 500 new waits a second. Default: 1. If you lower it, the
+   * cron trigger no longer looks after the objects that are left out. They still ring. If one of their alarms is
+   * dropped, the sweep finds its runs.
    */
   readonly alarmShards?: number | undefined;
   /**
-   * With `alarm`: how often the cron trigger has the database looked through nevertheless, in case an alarm was lost or
-   * bare SQL armed none. Default: "6 hours".
+   * How often the cron trigger looks through the database even though `alarm` is given: an alarm may have been lost, and
+   * bare SQL arms none. Default: "6 hours".
    */
   readonly sweep?: Duration | false | undefined;
   /**
-   * Without a `queue`: a service binding of this Worker to itself, by which it asks itself to carry out turns. Default:
-   * `publicUrl`, which is for Custom Domains: a `fetch` to a route of one's own zone passes Workers by, and one to
-   * workers.dev is refused.
+   * A service binding of this Worker to itself, for use without a `queue`. By it the Worker asks itself to carry out
+   * turns. Default: `publicUrl`. That works with a Custom Domain only: a `fetch` to a route of one's own zone passes
+   * Workers by, and one to workers.dev is refused.
    *
-   * `wrangler types` gives it the type of this very Worker. TypeScript gets out of that circle where it is told:
+   * `wrangler types` gives the binding the type of this very Worker, which is a circle. Name the type to break it:
    * `const worker: CloudflareWorker<Env> = serve({ … }); export default worker;`
    */
   readonly self?: ((env: Env) => Fetcher | undefined) | undefined;
@@ -68,31 +71,31 @@ export interface CloudflareOptions<Env> extends Settings {
   /** Name of this Worker among the hosts that share the database. Its deployments replace each other. Default: "cloudflare". */
   readonly deploymentName?: string | undefined;
   /**
-   * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
-   * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
+   * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
+   * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.
    */
   readonly authenticate?: ((request: Request, env: Env) => ReturnType<Authenticate>) | undefined;
   /** The other websites that may call this Worker from a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
-  /** Runs of other namespaces in the same database are none of ours. Default: "default". */
+  /** Which runs of the database are this Worker's: those of this namespace. Default: "default". */
   readonly namespace?: string | undefined;
   /** The prefix of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
   /**
-   * Without a `queue`: how many turns one request carries of what is ready together; more, up to 200, if that were more
-   * than 30 requests. Default: 10.
+   * How many turns one request to itself carries, for use without a `queue`. It carries more, up to 200, if there would
+   * be more than 30 requests. Default: 10.
    */
   readonly batch?: number | undefined;
   /**
-   * How many steps one request or delivery carries out in all, and how long it goes on beginning new ones: each is
-   * recorded and the next one claimed by one statement. Default: 10 and 5 s.
+   * How many steps one request or delivery carries out in all, and how long it goes on beginning new ones. One statement
+   * records a step and claims the next one. Default: 10 and 5 s.
    */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
 }
 
 /*
- * Of Cloudflare's runtime, as much as is used, in the shapes that it has. The types that `wrangler types` or
- * @cloudflare/workers-types make fit them, and nobody needs to have either.
+ * The parts of Cloudflare's runtime that are used. The types that `wrangler types` or @cloudflare/workers-types make fit
+ * them, and nobody needs to have either.
  */
 
 /** The context of one invocation. */

@@ -1,6 +1,4 @@
-/**
- * How a Worker without a queue asks itself to carry out turns: by signed requests, each answered when it has.
- */
+/** Signed requests by which a Worker without a queue asks itself to carry out turns. */
 
 import { mediaType, problemType } from "../../client/over-http/media-type.ts";
 import { LayoverError } from "../../core/errors.ts";
@@ -11,28 +9,32 @@ import type { Fetcher } from "./options.ts";
 import { SelfDispatch, type SelfDispatchOptions } from "./self-dispatch.ts";
 
 /**
- * A chain of requests to oneself is stopped at a depth of 16 by the public URL (error 1019), and by a service binding
- * after 32 requests in all, side chains included. Before that the rest is left to the next tick, which begins anew; so is
- * what is refused where chains side by side come to 32 sooner, which is reported.
+ * The longest chain of requests to oneself. Cloudflare stops a chain at a depth of 16 by the public URL (error 1019), and
+ * after 32 requests in all by a service binding, side chains included. What is left then is carried out by the next tick,
+ * which begins a new chain. If side chains come to 32 requests sooner, the refusal is reported, and the next tick goes on.
  */
 const mostHops = 12;
 
 /**
- * In all, of what a visit may ask of others. The Free plan allows 50 subrequests, and with `neon` each statement is one,
- * so some are left for those: 10 of a tick that finds as much as it may dispatch, some 15 of a request with ten turns.
+ * The most requests that one invocation sends. The Free plan allows 50 subrequests, and with `neon` each statement is
+ * one. So some are left for statements: 10 of a tick that finds as much as it may dispatch, some 15 of a request with
+ * ten turns.
  */
 const mostRequests = 30;
 
 /** The most that one tick dispatches: 67 turns in each request. A third of the requests at most carry a group by itself. */
 export const mostOfTick = { turns: 2_000, groups: 10 };
 
-/** A request may have six connections open, those of the service bindings that it calls included. */
+/**
+ * The most requests under way at a time. A request may have six connections open, those of the service bindings that it
+ * calls included.
+ */
 const mostOpen = 4;
 
 export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "hold"> {
   readonly isolate: Isolate;
   readonly namespace: string;
-  /** Default: by the public URL. */
+  /** The service binding to this Worker. Default: the requests go to the public URL. */
   readonly self?: Fetcher | undefined;
   readonly batch?: number | undefined;
   /** How many requests to oneself led here. */
@@ -53,11 +55,11 @@ export function requestsToSelf(options: RequestsOptions): SelfDispatch {
       try {
         // A redirect would make a GET of it.
         const response = await self.fetch(`${publicUrl}${turnsPath}`, { ...request, redirect: "manual" });
-        // A problem document is the Worker's own answer: it tried. Like whoever says that the request is wrong, it will
-        // not do better in a minute.
+        // The Worker knows of the turns if the answer is a problem document of its own, or says that the request is wrong.
+        // To send them again in a minute would not help.
         const { status, headers } = response;
         isTold = (status < 500 && status !== 429) || mediaType(headers) === problemType;
-        await response.body?.cancel(); // who reads no answer keeps the connection
+        await response.body?.cancel(); // an answer that nobody reads keeps its connection
         if (!response.ok) throw refused(response.status);
       } finally {
         if (!isTold) onRefused(turns);

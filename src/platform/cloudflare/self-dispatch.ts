@@ -35,10 +35,10 @@ export interface SelfDispatchOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** A longer wait is the scheduler's: until then the request that waits would be open. */
+/** The longest wait within a request, which stays open meanwhile. After a longer one the scheduler dispatches. */
 const longestPauseMs = 10_000;
 
-/** That one request carries, however short they are. */
+/** The most turns that one request carries, however short they are. */
 const mostTurns = 200;
 
 export class SelfDispatch {

@@ -1,6 +1,6 @@
 /**
- * A database that is opened by the first statement, and by the first one after its end again: what asks nothing needs
- * none, such as `/health`, or a refusal.
+ * A database that the first statement opens, and after its end the next statement again. So a request that sends no
+ * statement opens none, such as `GET /health` or one that is refused.
  */
 import type { Query } from "../../core/ports.ts";
 

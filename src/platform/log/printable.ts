@@ -1,17 +1,17 @@
 /**
- * Text as a terminal may show it. Names, values and errors come from others, and a terminal obeys what it is sent: it
- * clears itself, hides, and turns text round. So nothing is printed but what can be seen; all else is escaped, as JSON does it.
+ * Text as a terminal may show it. Names, values and errors come from others, and a terminal obeys control signs: it
+ * clears itself, hides text, and turns it round. So only what can be seen is printed. All else is escaped as in JSON.
  */
 
-/** Controls and what has no form of its own: format signs, such as those that turn the direction, and line separators. */
+/** Signs that cannot be seen: controls, line separators, and format signs such as those that turn the direction. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** On one line: a line end is escaped, too. */
+/** Makes one line. Line ends are escaped, too. */
 export function printable(text: string): string {
   return text.replace(unseen, escaped);
 }
 
-/** Lines stay lines. */
+/** Keeps the lines of a text. */
 export function printableLines(text: string): string {
   return text
     .split(/\r?\n/)
@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
     .join("\n");
 }
 
-/** `\u001b`; of two such beyond U+FFFF. */
+/** Writes a sign as `\u001b`, or as two of these beyond U+FFFF. */
 export function escaped(sign: string): string {
   return sign
     .split("")

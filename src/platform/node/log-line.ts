@@ -1,4 +1,4 @@
-/** A line for people of what a handler logs. Values may be anything, so they are shown as Node shows them. */
+/** Lines for people: of what a handler logs, and of errors. Values may be anything, so they look as Node shows them. */
 import { inspect } from "node:util";
 import { LayoverError } from "../../core/errors.ts";
 import { QueryError } from "../../core/ports.ts";
@@ -6,7 +6,7 @@ import type { LogEntry } from "../../engine/options.ts";
 import { messages } from "../log/event-text.ts";
 import { printable, printableLines } from "../log/printable.ts";
 
-/** `order 5f0a1c2e  charged { amount: 42 }`: the workflow, the end of the run's id, the message and its fields. */
+/** Makes the line `order 5f0a1c2e  charged { amount: 42 }`: workflow, end of the run's id, message and fields. */
 export function logLine({ workflow, runId, message, fields }: LogEntry): string {
   const shown = fields === undefined ? "" : ` ${inspect(fields, { breakLength: Number.POSITIVE_INFINITY })}`;
   return `${printable(workflow)} ${runId.slice(-8)}  ${indented(`${message}${shown}`)}`;

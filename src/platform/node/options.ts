@@ -15,8 +15,8 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** The prefix of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
   /**
-   * Who calls, where that is not told by an API key but by a session of your own, say. It is asked first; whom it does
-   * not know may still have a key. Where a cookie tells who calls, have it refuse other sites' requests: look at `Origin`.
+   * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
+   * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.
    */
   readonly authenticate?: Authenticate | undefined;
   /** The other websites that may call this server from a browser. Default: none. */

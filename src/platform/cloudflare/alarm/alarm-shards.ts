@@ -1,8 +1,8 @@
 /**
- * The alarm of a Worker: it arms minutes in Durable Objects (see minutes.ts), and asks them whether a tick is wanted.
+ * The alarm of a Worker. It arms minutes in Durable Objects (see minutes.ts), and asks them whether a tick is needed.
  *
- * A minute belongs to one object of several, so each rings once. What this isolate has armed it remembers, and asks for
- * a minute about once. It forgets a minute somewhat before it rings: the object's clock may run ahead.
+ * Each minute belongs to one object of several, so it rings once. The isolate remembers which minutes it has armed, so
+ * it arms each about once. It forgets a minute a little before that minute rings, since the object's clock may be ahead.
  */
 import type { Alarm, HostClock } from "../../../core/ports.ts";
 import { minuteOf, minuteRingsAt } from "../../../core/waking.ts";
@@ -11,7 +11,7 @@ import type { AlarmLook, AlarmMessage, AlarmNote } from "./minutes.ts";
 
 export interface AlarmShardsOptions {
   readonly ask: (shard: number, message: AlarmMessage) => Promise<AlarmLook | null>;
-  /** How many objects. */
+  /** How many objects there are. */
   readonly shards: number;
   /** The minutes that this isolate has armed; kept from request to request. */
   readonly armed: Set<number>;
@@ -24,8 +24,8 @@ const aheadMs = 15_000;
 const mostRemembered = 10_000;
 
 /**
- * An object that moves to another machine, or gets new code, refuses or drops what is under way. With five tries of 4 s
- * (see askAlarm) one that hangs is given up after 26 s: `waitUntil` is cut after 30.
+ * The pauses between tries. An object refuses or drops requests while it moves to another machine or gets new code. One
+ * that hangs is given up after five tries of 4 s (see askAlarm). That takes 26 s, and `waitUntil` is cut after 30.
  */
 const pausesMs = [100, 400, 1_600, 4_000];
 
@@ -50,7 +50,7 @@ export class AlarmShards {
     for (const minute of missing) armed.add(minute);
   };
 
-  /** Asks each object for its look. */
+  /** Asks each object what it sees. */
   async looks(): Promise<readonly AlarmLook[]> {
     return await Promise.all(
       Array.from({ length: this.#options.shards }, async (_, shard) => {
@@ -65,7 +65,7 @@ export class AlarmShards {
     await this.#ask(shard, () => ({ note }));
   }
 
-  /** Each try says when it was sent: what it waited before is not the clocks' difference. */
+  /** Asks until the object answers. Each try says when it was sent, so a pause does not look like a wrong clock. */
   async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmLook | null> {
     const { ask, host } = this.#options;
     return await askAgain(() => ask(shard, message()), pausesMs, host);

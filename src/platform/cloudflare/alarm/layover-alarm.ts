@@ -1,11 +1,11 @@
 /**
- * The Durable Object that rings a Worker which sleeps. Export it beside what `serve` makes, and bind it:
+ * The Durable Object that wakes a Worker. Export it beside what `serve` answers, and bind it:
  *
  *   export { LayoverAlarm } from "layover/cloudflare";
  *   export default serve<Env>({ …, alarm: (env) => env.ALARM });
  *
- * An object runs the script of its Worker, in which `serve` was called: so when it rings it ticks itself, without a
- * request, a signature, or knowledge of where that Worker is mounted. What it keeps: see minutes.ts.
+ * An object runs the script of its Worker, in which `serve` was called. So it ticks by itself when its alarm rings. It
+ * needs no request, no signature, and no address of the Worker. What it keeps is described in minutes.ts.
  */
 import { type AlarmLook, type AlarmMessage, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
 
@@ -15,31 +15,33 @@ export interface AlarmNamespace {
 }
 
 export interface Ticked {
+  /** How many runs were due. */
   readonly due: number;
+  /** Whether everything that was dispatched was taken. */
   readonly isWhole: boolean;
 }
 
-/** What `serve` makes, by the script's bindings. */
-export interface Rung {
-  /** Rejects where it has not ended well, which it has reported. */
+/** What one call of `serve` does with the bindings of the script. */
+export interface Served {
+  /** Ticks. It reports why if that has not ended well, and rejects. */
   readonly tick: (env: object) => Promise<Ticked>;
   readonly codeOf: (env: object) => Code;
 }
 
-const rungs = new Set<Rung>();
+const served = new Set<Served>();
 
-/** It ticks when an alarm of this script rings. */
-export function ringsWith(rung: Rung): void {
-  rungs.add(rung);
+/** Has an alarm of this script tick for one more call of `serve`. */
+export function addServed(one: Served): void {
+  served.add(one);
 }
 
 /**
- * Ticks for everything that this script serves. They share the minutes, so whoever ticks for one of them ticks for
- * each.
+ * Ticks for everything that this script serves. All calls of `serve` share the minutes, so a minute rings for all of
+ * them.
  */
 export async function tickAll(env: object): Promise<Ticked> {
-  if (rungs.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
-  const ends = await Promise.allSettled([...rungs].map((rung) => rung.tick(env)));
+  if (served.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
+  const ends = await Promise.allSettled([...served].map((one) => one.tick(env)));
   const ticks = ends.map((end) => {
     if (end.status === "rejected") throw end.reason;
     return end.value;
@@ -49,7 +51,7 @@ export async function tickAll(env: object): Promise<Ticked> {
 
 /** The code of everything that this script serves. */
 export function codeOf(env: object): Code {
-  const codes = [...rungs].map((rung) => rung.codeOf(env));
+  const codes = [...served].map((one) => one.codeOf(env));
   return {
     id: codes.map(({ id }) => id).join("\n"),
     carries: codes.flatMap(({ carries }, place) => carries.map((version) => `${place}/${version}`)),
@@ -80,7 +82,7 @@ export class LayoverAlarm {
   }
 
   async fetch(request: Request): Promise<Response> {
-    // Only this account's Workers reach an object, by a binding; and ours alone has this one.
+    // Only a Worker of this account that has the binding can reach an object, and only our own has this binding.
     return Response.json(await this.#minutes.answer((await request.json()) as AlarmMessage));
   }
 
@@ -89,7 +91,7 @@ export class LayoverAlarm {
   }
 }
 
-/** Asks an object by its binding. One that hangs is given up, though it may have heard. */
+/** Asks an object by its binding. An object that hangs is given up, though it may have got the message. */
 export async function askAlarm(
   namespace: AlarmNamespace,
   shard: number,

@@ -1,12 +1,13 @@
 /**
- * What a Durable Object of {@link LayoverAlarm} keeps: a set of whole minutes, each of which rings once, and stays until the
- * tick that it rang for has ended well. So an alarm that is dropped, or a tick that dies, loses no minute.
+ * What a Durable Object of {@link LayoverAlarm} keeps: a set of whole minutes. Each minute rings once. It stays in the
+ * set until a tick has ended well after it rang. So no minute is lost if an alarm is dropped or a tick dies.
  *
- * The runtime has one alarm for each object. It stands for the earliest minute, and is not set again where an earlier
- * one stands: each setting is a row that is written and billed, and so is each key. What changes nothing writes nothing.
+ * The runtime has one alarm for each object. It is set to the earliest minute. It is not set again if it stands at an
+ * earlier one, since each setting is a row that is written and billed. So is each key. So nothing is written that
+ * changes nothing.
  *
- * The runtime tries an alarm whose handler throws six times more and then drops it, so {@link Minutes.ring} sets
- * another one instead. Should it be dropped nevertheless, whoever looks each minute sees what is overdue.
+ * The runtime tries an alarm whose handler throws six times more, and then drops it. So {@link Minutes.ring} does not
+ * throw, and sets another alarm instead. If an alarm is dropped nevertheless, the cron trigger sees what is overdue.
  */
 import { latestRingMs, minuteMs, minuteOf, minuteRingsAt, minuteSlackMs, overdueMs } from "../../../core/waking.ts";
 
@@ -17,18 +18,18 @@ export interface MinuteStorage {
   delete(keys: string[]): Promise<unknown>;
   /** Lists entries in the order of their keys. */
   list(options: { prefix: string; end?: string; limit?: number }): Promise<Map<string, unknown>>;
-  /** Null as well while the handler of the one that rang is at work. */
+  /** The alarm that is set. Null: there is none, or the handler of the one that rang is at work. */
   getAlarm(): Promise<number | null>;
   setAlarm(at: number): Promise<void>;
 }
 
-/** What it is asked for, as JSON. Each may come twice. */
+/** A message to an object, as JSON. Each message may come twice. */
 export type AlarmMessage = AlarmOrder | { readonly note: AlarmNote } | { readonly look: true };
 
 export interface AlarmOrder {
   /** Minutes of the sender's clock. */
   readonly arm: readonly number[];
-  /** What that clock showed, in epoch milliseconds. Default: what the object's shows. */
+  /** The time of that clock when it was sent, in epoch milliseconds. Default: the time of the object's clock. */
   readonly sentAt?: number;
 }
 
@@ -41,23 +42,24 @@ export interface Code {
 }
 
 export interface AlarmNote {
-  /** A tick that began after this instant of the object's clock has ended well. */
+  /** The instant, by the object's clock, after which a tick began that has ended well. */
   readonly through?: number | undefined;
-  /** The deployment whose first tick it was. Left out: it was no first tick. */
+  /** The deployment whose first tick that was. Left out: it was not a first tick. */
   readonly deployed?: Code | undefined;
-  /** When the tick was a sweep: its instant, by the object's clock. Left out: it was none. */
+  /** The time of a sweep, by the object's clock. Left out: the tick was not a sweep. */
   readonly sweptAt?: number | undefined;
 }
 
 export interface AlarmLook {
   /** The time of the object's clock, in epoch milliseconds. */
   readonly now: number;
-  /** A minute should have rung, or its tick have ended, a while ago. */
+  /** Whether some minute should have rung, or its tick should have ended, a while ago. */
   readonly isOverdue: boolean;
-  /** No minute rings soon, so that nothing can be due but what no alarm stands for. */
+  /** Whether no minute rings soon. Then everything that is due now lacks an alarm. */
   readonly isQuiet: boolean;
   /** The two deployments whose first ticks were noted last: in a gradual deployment both are alive. */
   readonly live: readonly Code[];
+  /** The time of the last sweep, by the object's clock. */
   readonly sweptAt: number | null;
 }
 
@@ -66,8 +68,8 @@ export interface MinutesOptions {
   /** The host's wall clock, in epoch milliseconds. */
   readonly now: () => number;
   /**
-   * Does a tick. Rejects if it has not ended well. False: a deployment that is `live` carries something that the code
-   * of this tick does not, so another tick must follow.
+   * Ticks. Rejects if that has not ended well. False: a deployment that is `live` carries something that the code of
+   * this tick does not carry, so another tick must follow.
    */
   readonly ring: (live: readonly Code[]) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
@@ -77,15 +79,16 @@ export interface MinutesOptions {
 const againMs = 30_000;
 
 /**
- * By then whoever looks each minute has come. Where nobody does (the object is one of fewer since), a tick that ended well
- * is enough, whatever code it ran: otherwise it would ring for ever.
+ * How long a minute waits for a tick of the newest code. The cron trigger does that tick within this time. It does not
+ * look after an object that is no longer used, since there are fewer now. Then a tick of any code is enough after this
+ * time: otherwise the minute would ring for ever.
  */
 const abandonedMs = 10 * minuteMs;
 
 /** The most deployments that share the traffic at a time. */
 const mostLive = 2;
 
-/** That one call of the storage takes. */
+/** The most keys that one call of the storage takes. */
 const mostKeys = 128;
 
 export class Minutes {
@@ -102,7 +105,7 @@ export class Minutes {
     return null;
   }
 
-  /** The alarm has rung. */
+  /** Ticks for the minutes that have come, when the alarm has rung. */
   async ring(): Promise<void> {
     const { now, ring, onError } = this.#options;
     let isDone = false;
@@ -118,8 +121,9 @@ export class Minutes {
   }
 
   /**
-   * A clock that is further off than a message may be under way is made up for. One that is ahead by less rings so much
-   * before the instant that is meant: its tick arms what comes next, the minute after.
+   * Translates the sender's minutes into this object's. A difference between the clocks is made up for if it is larger
+   * than a message's time under way. A smaller one is not: if the object's clock is ahead, the minute rings as much too
+   * early, and its tick arms the next minute.
    */
   #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
     const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
@@ -127,8 +131,8 @@ export class Minutes {
   }
 
   /**
-   * A minute that has begun to ring is no promise to whoever arms it only now: the tick may have looked already. So the
-   * next one is kept for it.
+   * Keeps minutes. If a minute has begun to ring already, the next one is kept in its place, since the tick of the first
+   * one may have looked before now.
    */
   async #arm(minutes: readonly number[]): Promise<void> {
     const { storage, now } = this.#options;
@@ -199,7 +203,7 @@ export class Minutes {
 
 const prefix = "minute/";
 
-/** Ten digits, so that the order of keys is that of minutes. */
+/** Makes a key with ten digits, so that the keys sort as the minutes do. */
 function keyOf(minute: number): string {
   return `${prefix}${String(minute).padStart(10, "0")}`;
 }

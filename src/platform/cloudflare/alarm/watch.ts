@@ -12,7 +12,7 @@ export interface WatchOptions {
   readonly code: Code;
   /** Undefined: no sweeps. */
   readonly sweepMs: number | undefined;
-  /** `isWhole`: whatever it has found was dispatched. Rejects where it has not ended well. */
+  /** Ticks. `isWhole`: everything that was dispatched was taken. Rejects if the tick has not ended well. */
   readonly tick: () => Promise<{ readonly due: number; readonly isWhole: boolean }>;
   readonly tell: Tell;
 }
@@ -23,7 +23,7 @@ export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions)
   // neither is new.
   const isKnown = (look: AlarmLook) => look.live.some(({ id }) => id === code.id);
   const isNew = !looks.every(isKnown);
-  // Where minutes ring again and again each is a tick that finds what a sweep would. The first object keeps when it was.
+  // While minutes ring again and again, each tick finds what a sweep would find. The first object keeps the sweep's time.
   const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = looks;
   const isQuiet = looks.every((look) => look.isQuiet);
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;

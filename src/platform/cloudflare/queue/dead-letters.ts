@@ -1,6 +1,6 @@
 /**
- * What a queue has given up, since it could not be delivered again and again: for each message the log gets its run's
- * story. Losing it loses nothing, as the run's alarm stands; but it seldom happens for no reason.
+ * The messages that a queue has given up, since they could not be delivered again and again. For each of them the log
+ * tells the state of its run. No run is lost by it, since its alarm stands, but it seldom happens for no reason.
  */
 import type { Client } from "../../../client/over-postgres/client.ts";
 import { LayoverError } from "../../../core/errors.ts";
@@ -8,7 +8,7 @@ import type { TurnRef } from "../../../core/ports.ts";
 import type { EngineOptions } from "../../../engine/options.ts";
 import { type DeliveryOptions, type QueuedMessage, readLetters, retryLater } from "./queue-delivery.ts";
 
-/** Whether a queue holds dead letters. Its name is all that this Worker learns of it. */
+/** Whether a queue holds dead letters. The Worker learns nothing of a queue but its name. */
 export function isOfDeadLetters(queue: string): boolean {
   return queue.endsWith("-dead");
 }

@@ -24,11 +24,11 @@ export interface QueuedMessage {
 }
 
 export interface DeliveryOptions {
-  /** False: it could claim none of them. */
+  /** Carries out turns. False: none of them could be claimed. */
   readonly carryOut: (turns: readonly TurnRef[]) => Promise<boolean>;
-  /** The turns, of those that were carried out, whose version is not carried here. */
+  /** Those of the turns whose version this deployment does not carry. */
   readonly elsewhere?: ReadonlySet<TurnRef>;
-  /** Resolves when nothing of what follows from them is at work any more. */
+  /** Resolves when nothing that follows from the turns is at work any more. */
   readonly settled: () => Promise<void>;
   /** Has turns delivered as messages of their own. Answers whether the queue took them. */
   readonly sendAnew: (turns: readonly TurnRef[]) => Promise<boolean>;
@@ -38,8 +38,9 @@ export interface DeliveryOptions {
 }
 
 /**
- * While two versions of the Worker share the traffic, they share the queue: so messages come here of runs that only the
- * other one carries. Each has a few tries to get there; after that it is the next tick's.
+ * How often a message is delivered whose run this version of the Worker does not carry. While two versions share the
+ * traffic they share the queue, so a few tries may bring the message to the other one. After that the next tick
+ * dispatches the run.
  */
 const triesElsewhere = 5;
 
@@ -89,7 +90,7 @@ export async function deliver(messages: readonly QueuedMessage[], options: Deliv
   end(later, await sendAnew(later.map(({ turn, tries }) => ({ ...turn, tried: tries - 1 }))));
 }
 
-/** What is none of ours is acknowledged, since it would be none the next time either. */
+/** Reads messages. One that names no turn is reported and acknowledged: it would name none the next time either. */
 export function readLetters(
   messages: readonly QueuedMessage[],
   onError: DeliveryOptions["onError"],
@@ -122,8 +123,8 @@ export function retryLater(message: QueuedMessage, tries = message.attempts): vo
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * One turn that Postgres cannot read would fail the claim of all. The queue is the Worker's own, so this tells our messages
- * from those of somebody else's program, not from forged ones.
+ * Whether the body names a turn that Postgres can read. One that it cannot read would fail the claim of all others. This
+ * tells our messages from those of another program. It is no defence against forged ones: the queue is the Worker's own.
  */
 function isTurn(body: unknown): body is SentTurn {
   return (

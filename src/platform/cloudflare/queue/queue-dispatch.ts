@@ -41,7 +41,7 @@ export interface QueueDispatchOptions {
   readonly host?: HostClock | undefined;
 }
 
-/** A longer wait is the alarm's. */
+/** The longest delay of a message. After a longer wait the alarm wakes the run. */
 const longestDelayMs = 24 * 3_600_000;
 
 /**
@@ -52,7 +52,10 @@ const mostBytes = 200_000;
 const mostBytesOfOne = 128_000;
 const addedBytes = 100;
 
-/** A queue that refuses for a moment costs no run its minutes. What it takes twice is carried out once. */
+/**
+ * The pauses between tries. So no run waits for minutes because the queue refused for a moment. A message that the queue
+ * takes twice is carried out once.
+ */
 const pausesMs = [200, 1_000];
 
 /** How long one try may take. The runtime waits 30 s for work under way, so it sees the end of three tries. */
@@ -78,7 +81,7 @@ export class QueueDispatch {
     this.#collected.push(...turns.map((body) => ({ body, ...(delaySeconds > 0 && { delaySeconds }) })));
   };
 
-  /** A queue takes what it gets, whenever that is. */
+  /** Does `work`. A queue takes messages at any time, so nothing waits for the end of it. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   }
@@ -101,7 +104,7 @@ export class QueueDispatch {
       const turns = messages.map(({ body }) => body);
       if (await this.#options.here?.carryOut(turns, this.#spend(turns))) return;
     }
-    // A queue that refuses one for ever would be asked for it each minute, and refuse what goes with it.
+    // A queue refuses a message that is too long, and all that is sent with it. It would do so each minute.
     const sendable = messages.filter((message) => bytesOf(message) <= mostBytesOfOne);
     if (sendable.length < messages.length) this.#options.onError(new Error("a turn is too long for a message"));
     await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));

@@ -28,7 +28,7 @@ type Settings = Pick<
 export interface InProcessOptions extends Settings {
   readonly workflows: readonly Workflow[];
   readonly database: Query;
-  /** Runs of other namespaces in the same database are none of ours. Default: "default". */
+  /** Which runs of the database are this process's: those of this namespace. Default: "default". */
   readonly namespace?: string | undefined;
   /**
    * Id of the build, such as a commit's id. All processes that run this build give the same. Default:
@@ -52,7 +52,7 @@ export interface InProcessOptions extends Settings {
   readonly concurrency?: number | undefined;
   /** How many turns one invocation takes at most of what is ready together. Default: 100. */
   readonly batch?: number | undefined;
-  /** Whether nobody else uses this database, as with an embedded one: then whoever holds a lease is dead. */
+  /** Whether nobody else uses this database, as with an embedded one. Then each lease is of a process that is dead. */
   readonly isExclusive?: boolean | undefined;
 }
 
