@@ -16,14 +16,14 @@ import type { StartArguments, StartOptions } from "./client/starting.ts";
 import type { ClientVerbs } from "./client/verbs.ts";
 import type { Contract, Workflow } from "./core/contract/contract.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
-import type { LogEntry } from "./engine/options.ts";
+import type { LogEntry } from "./engine/events.ts";
 import { TestKitError } from "./testing/kit-error.ts";
 import { Stage } from "./testing/stage.ts";
 import type { OnMissingStub } from "./testing/stub-use.ts";
 import type { Stubs } from "./testing/stubs.ts";
 import { TestRun } from "./testing/test-run.ts";
 
-export type { LogEntry } from "./engine/options.ts";
+export type { LogEntry } from "./engine/events.ts";
 export { type KitErrorCode, TestKitError } from "./testing/kit-error.ts";
 export type { OnMissingStub } from "./testing/stub-use.ts";
 export { failing, hanging, type Stub, type StubContext, type Stubs } from "./testing/stubs.ts";

@@ -1,11 +1,35 @@
 /**
- * What an engine tells of its runs while it works. Each event is told once, by the process that saw it, after the
- * database has recorded it. If that process dies in between, nobody tells it. So use events for counters and logs, and
- * let no decision depend on them.
+ * What an engine tells of its runs while it works. Nothing is told in another way: log lines and errors are events too.
+ * Each event is told once, by the process that saw it. What the database records is told after it has recorded it. If
+ * the process dies in between, nobody tells it. So use events for counters and logs, and let no decision depend on them.
  */
 import type { ErrorValue } from "../core/codec/error-value.ts";
 import { isLayoverError } from "../core/errors.ts";
 import { QueryError } from "../core/ports.ts";
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** What a handler has logged. */
+export interface LogEntry {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+  readonly runId: string;
+  readonly workflow: string;
+}
+
+/** A mistake of a handler. The run goes on in spite of it. */
+export interface Mistake {
+  /**
+   * `not_awaited`: the handler returned without awaiting everything that it had asked for. `foreign_await`: it awaited
+   * something that is no step, which every replay does again.
+   */
+  readonly code: "not_awaited" | "foreign_await";
+  /** What was seen, and what to do. */
+  readonly message: string;
+  readonly runId: string;
+  readonly workflow: string;
+}
 
 interface OfRun {
   readonly runId: string;
@@ -53,6 +77,27 @@ export type LayoverEvent =
   | ({ readonly kind: "lease_lost" } & OfLooks)
   /** The scheduler has dispatched it `dispatches` times, and nobody has claimed it. */
   | ({ readonly kind: "run_unclaimed"; readonly dispatches: number } & OfLooks)
+  /** A handler has logged something. `onLog` gets it, too. */
+  | ({ readonly kind: "handler_logged" } & LogEntry)
+  | ({ readonly kind: "handler_mistaken" } & Mistake)
+  /** The platform's queue has given up a dispatch, since it could not be delivered again and again. */
+  | {
+      readonly kind: "dispatch_given_up";
+      readonly runId: string;
+      readonly workflow: string;
+      readonly version: number;
+      /** The status of the run. */
+      readonly status: string;
+      /** Why the run is blocked. Undefined: it is not blocked. */
+      readonly blocked: string | undefined;
+      readonly dispatchedTurn: number;
+      readonly turn: number;
+      /** When the run's alarm rings. Undefined: it needs none. */
+      readonly dueAt: Date | undefined;
+      readonly waitsFor: readonly string[];
+    }
+  /** This deployment works, but at a cost that `message` names, since something is not bound. */
+  | { readonly kind: "binding_missing"; readonly message: string }
   /** A look that no alarm asked for has found runs that were due: an alarm was lost. */
   | { readonly kind: "sweep_found"; readonly due: number; readonly message: string }
   /** Something went wrong in the engine itself. Nothing is lost by it. */

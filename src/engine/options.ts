@@ -5,30 +5,7 @@ import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
-import type { LayoverEvent } from "./events.ts";
-
-export type LogLevel = "debug" | "info" | "warn" | "error";
-
-export interface LogEntry {
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly fields: Readonly<Record<string, unknown>> | undefined;
-  readonly runId: string;
-  readonly workflow: string;
-}
-
-/** A mistake of a handler. The run goes on in spite of it. */
-export interface Mistake {
-  /**
-   * `not_awaited`: the handler returned without awaiting everything that it had asked for. `foreign_await`: it awaited
-   * something that is no step, which every replay does again.
-   */
-  readonly code: "not_awaited" | "foreign_await";
-  /** What was seen, and what to do. */
-  readonly message: string;
-  readonly runId: string;
-  readonly workflow: string;
-}
+import type { LayoverEvent, LogEntry, Mistake } from "./events.ts";
 
 export interface Deployment {
   /** Name of the host or stack. Deployments of one name replace each other. */
@@ -53,13 +30,16 @@ export interface EngineOptions {
   readonly deployment?: Deployment | undefined;
   /** Makes the one-time URL of a callback. Without it, `step.createCallback` throws. */
   readonly sealCallback?: ((callback: CallbackRef) => { readonly url: string; readonly token: string }) | undefined;
-  /** Gets what handlers log. Default: nothing. */
+  /** Gets what handlers log: the events of the kind `handler_logged`. Default: nothing. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
-  /** Is told of mistakes of handlers. Default: they are logged as warnings. */
+  /** Is told of the events of the kind `handler_mistaken`. Default: `onLog` gets them as warnings. */
   readonly onMistake?: ((mistake: Mistake) => void) | undefined;
   /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
   readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
-  /** Is told what happens, for logs and counters: runs that end, steps that fail, leases that are lost, errors. */
+  /**
+   * Is told everything that happens, for logs and counters: runs that end, steps that fail, leases that are lost, what
+   * handlers log, errors.
+   */
   readonly onEvent?: ((event: LayoverEvent) => void) | undefined;
   /** Is told of the events that are errors, such as a lost call or a broken connection. No run is lost by them. */
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;

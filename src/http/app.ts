@@ -1,7 +1,7 @@
 /**
  * The HTTP face: the client's verbs for programs anywhere, and callbacks for people. Mount it under any prefix:
  *
- *   app.route("/layover", createApp({ client, contracts: [order], secrets, namespace: "shop" }));
+ *   app.route("/layover", createApp({ client, contracts: [order], secrets, namespace: "shop", onError: report }));
  *
  * Every error is an RFC 9457 problem document with a stable `code` (see core/errors.ts).
  */
@@ -44,8 +44,8 @@ export interface AppOptions {
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
   readonly isClosing?: (() => boolean) | undefined;
-  /** Told of every error that is not the caller's. Default: `console.error`. */
-  readonly onError?: ((error: unknown, request: Request) => void) | undefined;
+  /** Is told of every error that is not the caller's. */
+  readonly onError: (error: unknown, request: Request) => void;
 }
 
 /** How many bytes a body may have besides the value in it. */
@@ -59,7 +59,7 @@ const mostBodyBytes = 32 * 1024 * 1024;
 
 /** @throws LayoverError `invalid_name`, for the namespace */
 export function createApp(options: AppOptions): Hono {
-  const { client, limits, isClosing = () => false, onError = (error) => console.error(error) } = options;
+  const { client, limits, isClosing = () => false, onError } = options;
   const namespace = checkNamespace(options.namespace);
   const { authenticate = byApiKey({ ...options, namespace }), remembered = newRemembered() } = options;
   const contracts = new Contracts(options.contracts);

@@ -7,7 +7,7 @@ import type { OpenCallback, SealCallback } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
-import type { LogEntry, Mistake } from "../engine/options.ts";
+import type { LogEntry, Mistake } from "../engine/events.ts";
 import { type Calls, makeCalls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
 import type { StubUse } from "./stub-use.ts";

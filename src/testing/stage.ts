@@ -6,7 +6,7 @@ import { Client } from "../client/over-postgres/client.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Query } from "../core/ports.ts";
-import type { LogEntry } from "../engine/options.ts";
+import type { LogEntry } from "../engine/events.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Secrets } from "../http/secrets.ts";
 import { makeCalls } from "../postgres/calls.ts";

@@ -137,3 +137,26 @@ test("an error of the engine is an event with its code, and onError is told as w
   expect(world.errors).toHaveLength(1);
   expect(kinds(world)).toEqual(["error", "step_completed charge", "run_completed"]);
 });
+
+describe("a handler", () => {
+  test("that logs is told of, and onLog gets the entry too", async () => {
+    const { world, runId } = await told(async ({ log }) => {
+      log.info("began", { amount: 1 });
+    });
+    const entry = { level: "info", message: "began", fields: { amount: 1 }, runId, workflow: "tested" };
+    expect(world.events).toEqual([
+      { kind: "handler_logged", ...entry },
+      expect.objectContaining({ kind: "run_completed" }),
+    ]);
+    expect(world.logs).toEqual([entry]);
+  });
+
+  test("that makes a mistake is told of, and onLog gets a warning where nobody takes mistakes", async () => {
+    const { world, runId } = await told(async ({ step }) => {
+      void step.sleep("nap", "1 hour");
+    });
+    const about = { message: expect.any(String), runId, workflow: "tested" };
+    expect(world.events).toContainEqual({ kind: "handler_mistaken", code: "not_awaited", ...about });
+    expect(world.logs).toEqual([{ level: "warn", fields: { code: "not_awaited" }, ...about }]);
+  });
+});

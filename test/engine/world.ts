@@ -18,8 +18,7 @@ import type { StartArguments, StartOptions } from "../../src/client/starting.ts"
 import type { InferInput } from "../../src/core/contract/schema.ts";
 import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
-import type { LayoverEvent } from "../../src/engine/events.ts";
-import type { LogEntry } from "../../src/engine/options.ts";
+import type { LayoverEvent, LogEntry } from "../../src/engine/events.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";

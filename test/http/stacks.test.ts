@@ -45,7 +45,7 @@ describe("the stacks of errors", () => {
 
   /** What a key with these scopes is answered, in whole. */
   async function answersTo(scopes: readonly Scope[], accept: string): Promise<Record<string, string>> {
-    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace });
+    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const authorization = `Bearer ${createApiKey(secrets, { name: "test", namespace, scopes })}`;
     const { caught = "", failed = "" } = runs;
     const paths = [
@@ -82,7 +82,7 @@ describe("the stacks of errors", () => {
     expect(error?.stack).toContain("StepError");
     expect(error?.cause?.stack).toContain(ownFile);
 
-    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace });
+    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const apiKey = createApiKey(secrets, { name: "test", namespace, scopes: ["read"] });
     const client = new HttpClient({
       url: "http://test",

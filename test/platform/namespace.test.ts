@@ -31,7 +31,13 @@ test.each<[string, (namespace: string) => unknown]>([
   [
     "an app",
     (namespace) =>
-      createApp({ namespace, client: aClient(database.query).client, contracts: [], secrets: new Secrets([secret]) }),
+      createApp({
+        namespace,
+        client: aClient(database.query).client,
+        contracts: [],
+        secrets: new Secrets([secret]),
+        onError: () => {},
+      }),
   ],
 ])("%s refuses a namespace that is no plain identifier", async (_, begin) => {
   const begun = async () => await begin("shop\n1767268800");

@@ -3,8 +3,8 @@
  * folder it goes on.
  */
 import { styleText } from "node:util";
+import type { LogEntry } from "../../engine/events.ts";
 import { reportTo } from "../../engine/events.ts";
-import type { LogEntry } from "../../engine/options.ts";
 import { type NodeServer, serve } from "../../platform/node/index.ts";
 import { logLine } from "../../platform/node/log-line.ts";
 import { printingEvents } from "../../platform/node/print-events.ts";

@@ -8,7 +8,8 @@ import { Execution } from "../../core/replay/execution.ts";
 import { makeStep } from "../../core/replay/steps.ts";
 import type { WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
-import { defaults, type EngineOptions, type LogLevel } from "../options.ts";
+import type { LogLevel } from "../events.ts";
+import { defaults, type EngineOptions } from "../options.ts";
 import { LoadedRun } from "./loaded-run.ts";
 
 /**
@@ -69,10 +70,11 @@ function sealCallback(
   return options.sealCallback(callback);
 }
 
-function logOf({ onLog }: EngineOptions, loaded: LoadedRun): Log {
+function logOf({ onEvent }: EngineOptions, loaded: LoadedRun): Log {
   const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
     if (!loaded.isBodyAtWork && loaded.isReplaying) return;
-    onLog?.({ level, message, fields, runId: loaded.runId, workflow: loaded.workflow.contract.name });
+    const { runId, workflow } = loaded;
+    onEvent?.({ kind: "handler_logged", level, message, fields, runId, workflow: workflow.contract.name });
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

@@ -9,7 +9,8 @@ import type { Workflow } from "../../core/contract/contract.ts";
 import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
 import type { WireRecord } from "../../postgres/wire.ts";
-import type { EngineOptions, Mistake } from "../options.ts";
+import type { Mistake } from "../events.ts";
+import type { EngineOptions } from "../options.ts";
 
 export class LoadedRun {
   readonly runId: string;
@@ -128,12 +129,11 @@ export class LoadedRun {
   }
 
   /** Reports a mistake of the handler once, and not again in a replay. */
-  warn({ onMistake, onLog }: EngineOptions, code: Mistake["code"], message: string): void {
+  warn({ onEvent }: EngineOptions, code: Mistake["code"], message: string): void {
     if (this.isReplaying) return;
     const { runId } = this;
     const workflow = this.workflow.contract.name;
-    if (onMistake !== undefined) onMistake({ code, message, runId, workflow });
-    else onLog?.({ level: "warn", message, fields: { code }, runId, workflow });
+    onEvent?.({ kind: "handler_mistaken", code, message, runId, workflow });
   }
 
   seed(text: string): Uint8Array {

@@ -9,7 +9,7 @@ import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "..
 import { utf8Size } from "../../core/utf8-size.ts";
 import { dueForTimeout } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
-import type { Mistake } from "../options.ts";
+import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";

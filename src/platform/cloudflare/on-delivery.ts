@@ -6,7 +6,7 @@ import { deliver, retryLater } from "./queue/queue-delivery.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 export async function onDelivery<Env>(
-  { onLog, report: onError, begin }: ServedWorker<Env>,
+  { tell, report: onError, begin }: ServedWorker<Env>,
   { queue, messages }: MessageBatch,
   env: Env,
 ): Promise<void> {
@@ -14,7 +14,7 @@ export async function onDelivery<Env>(
     const until = Date.now() + afterRingMs;
     const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
     const { engine, client, dispatcher, elsewhere, settle } = invocation;
-    if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, onLog, onError });
+    if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, tell, onError });
     else
       await deliver(messages, {
         carryOut: (turns) => engine.carryOut(turns),

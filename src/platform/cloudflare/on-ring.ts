@@ -1,5 +1,5 @@
 /** Ticks when an alarm rings, and looks after the alarms when the cron trigger fires. */
-import { addServed, codeOf, type Ticked, tickAll } from "./alarm/layover-alarm.ts";
+import { addServed, codeOf, type Ticked, TickFailed, tickAll } from "./alarm/layover-alarm.ts";
 import { watch } from "./alarm/watch.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
@@ -16,6 +16,7 @@ export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): voi
         throw error;
       }
     },
+    report,
     codeOf: (bindings) => ({ id: isolateOf(bindings as Env).deployment.id, carries }),
   });
 }
@@ -28,7 +29,7 @@ export async function onCron<Env extends object>(worker: ServedWorker<Env>, env:
     if (shards === undefined) await tickOnce(worker, env);
     else await watch({ shards, code: codeOf(env), sweepMs, tick: () => tickAll(env), tell });
   } catch (error) {
-    report(error, "ticking");
+    if (!(error instanceof TickFailed)) report(error, "ticking");
     throw error; // so that Cloudflare counts it as failed
   }
 }

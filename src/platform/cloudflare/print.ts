@@ -1,7 +1,6 @@
 /** What a Worker prints by itself: log entries and events for Workers Logs, one JSON object each. */
 import { LayoverError } from "../../core/errors.ts";
-import type { LayoverEvent } from "../../engine/events.ts";
-import type { LogEntry } from "../../engine/options.ts";
+import type { LayoverEvent, LogEntry } from "../../engine/events.ts";
 import { keyOf, levelOf, messageOf } from "../log/event-text.ts";
 import { foldEqual } from "../log/fold-equal.ts";
 

@@ -4,7 +4,7 @@ import { LayoverError } from "../../core/errors.ts";
 import { checkNamespace } from "../../core/names.ts";
 import { sweepMs as defaultSweepMs } from "../../core/waking.ts";
 import { type Report, reportTo, type Tell } from "../../engine/events.ts";
-import { checkLeaseMs, type EngineOptions } from "../../engine/options.ts";
+import { checkLeaseMs } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
 import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
@@ -30,7 +30,6 @@ export interface ServedWorker<Env> {
   readonly carries: readonly string[];
   readonly tell: Tell;
   readonly report: Report;
-  readonly onLog: NonNullable<EngineOptions["onLog"]>;
   readonly isolateOf: (env: Env) => Isolate;
   readonly alarmsOf: (env: Env) => AlarmShards | undefined;
   /**
@@ -50,7 +49,7 @@ export interface ServedWorker<Env> {
  */
 export function servedWorker<Env extends object>(options: CloudflareOptions<Env>): ServedWorker<Env> {
   const hooks = printingHooks(options, { printLog, printEvent });
-  const { onLog, onEvent: tell } = hooks;
+  const { onEvent: tell } = hooks;
   const report = reportTo(tell);
   const { versions } = new Registry(options.workflows);
   const namespace = checkNamespace(options.namespace ?? "default");
@@ -73,7 +72,6 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
     carries: Object.entries(versions).flatMap(([name, numbers]) => numbers.map((number) => `${name}@${number}`)),
     tell,
     report,
-    onLog,
     isolateOf,
     alarmsOf: (env) => alarmsOf({ ...options, isolate: isolateOf(env) }, env),
     begin: (env, { hops, hold, ...invocation }) => {

@@ -30,12 +30,12 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
-  const { workflows, leaseMs, keepMs, keepFailedMs, onLog, onEvent, isolate, namespace, report } = options;
+  const { workflows, leaseMs, keepMs, keepFailedMs, onEvent, isolate, namespace, report } = options;
   const { secrets, publicUrl, clock, deployment } = isolate;
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
     ...bindings,
-    engine: { workflows, leaseMs, keepMs, keepFailedMs, onLog, onEvent, claimBytes, warmRuns: 0, atRest },
+    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, claimBytes, warmRuns: 0, atRest },
     namespace,
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     deployment,
@@ -46,7 +46,7 @@ export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incom
     invocation: { ...carrying, ...options.invocation },
     report,
     onFirstTick: () => {
-      if (!isolate.isWarned) for (const cost of costs) console.warn(cost);
+      if (!isolate.isWarned) for (const message of costs) onEvent({ kind: "binding_missing", message });
       isolate.isWarned = true;
     },
   };

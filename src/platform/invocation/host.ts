@@ -14,7 +14,6 @@ type EngineSettings =
   | "keepMs"
   | "leaseMs"
   | "onEvent"
-  | "onLog"
   | "warmRuns"
   | "workflows";
 

@@ -1,9 +1,12 @@
 /** Makes the texts that an operator reads of an event. It uses only JavaScript itself, so it runs on every host. */
 import type { LayoverEvent } from "../../engine/events.ts";
 
-/** The level of an event in a log. Undefined: the event is only for counters, and nobody has to read it. */
-export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
-  switch (kind) {
+/**
+ * The level of an event in the log of an operator. Undefined: nobody has to read it, or `onLog` gets it (what handlers
+ * log, and their mistakes).
+ */
+export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
+  switch (event.kind) {
     case "run_failed":
     case "run_blocked":
     case "error":
@@ -13,7 +16,10 @@ export function levelOf({ kind }: LayoverEvent): "error" | "warn" | undefined {
     case "lease_lost":
     case "run_unclaimed":
     case "sweep_found":
+    case "binding_missing":
       return "warn";
+    case "dispatch_given_up":
+      return event.blocked === undefined ? "warn" : "error";
     default:
       return undefined;
   }
@@ -34,7 +40,12 @@ export function messageOf(event: LayoverEvent): string {
       return `${workOf(event)} was not finished within its lease: its process died, hangs, or lost its way to the database`;
     case "run_unclaimed":
       return `${workOf(event)} was dispatched ${event.dispatches} times, and nobody has claimed it. layover doctor finds out why`;
+    case "dispatch_given_up":
+      return `a dispatch was given up; the run is ${event.status}, and its alarm ${event.dueAt === undefined ? "is not needed" : "stands"}`;
     case "sweep_found":
+    case "binding_missing":
+    case "handler_logged":
+    case "handler_mistaken":
       return event.message;
     case "error":
       return `error while ${event.doing}: ${messages(event.error).join(": ")}`;
@@ -49,9 +60,10 @@ export function messageOf(event: LayoverEvent): string {
 export function keyOf(event: LayoverEvent): string {
   const parts: unknown[] = [event.kind];
   if (event.kind === "error") parts.push(...messages(event.error).map(withoutNumbers));
-  if ("workflow" in event) parts.push(event.workflow, event.version);
+  if ("workflow" in event) parts.push(event.workflow, "version" in event ? event.version : undefined);
   if ("step" in event) parts.push(event.step?.replaceAll(/\[[^\]]*\]|#\d+$/g, ""));
-  if ("code" in event && event.kind !== "error") parts.push(event.code, event.error.name);
+  if ("error" in event && event.kind !== "error") parts.push(event.code, event.error.name);
+  if (event.kind === "binding_missing") parts.push(event.message);
   return parts.join("\n");
 }
 

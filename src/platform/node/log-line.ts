@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { LayoverError } from "../../core/errors.ts";
 import { QueryError } from "../../core/ports.ts";
-import type { LogEntry } from "../../engine/options.ts";
+import type { LogEntry } from "../../engine/events.ts";
 import { messages } from "../log/event-text.ts";
 import { printable, printableLines } from "../log/printable.ts";
 

@@ -1,6 +1,5 @@
 /** What a server of Node prints by itself: log entries to stdout, events to stderr. */
-import type { LayoverEvent } from "../../engine/events.ts";
-import type { LogEntry } from "../../engine/options.ts";
+import type { LayoverEvent, LogEntry } from "../../engine/events.ts";
 import { logLine } from "./log-line.ts";
 import { printingEvents } from "./print-events.ts";
 

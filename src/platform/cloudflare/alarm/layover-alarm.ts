@@ -7,6 +7,7 @@
  * An object runs the script of its Worker, in which `serve` was called. So it ticks by itself when its alarm rings. It
  * needs no request, no signature, and no address of the Worker. What it keeps is described in minutes.ts.
  */
+import type { Report } from "../../../engine/events.ts";
 import { type AlarmLook, type AlarmMessage, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
 
 /** A binding of Durable Objects, as much of it as is used. */
@@ -25,6 +26,7 @@ export interface Ticked {
 export interface Served {
   /** Ticks. It reports why if that has not ended well, and rejects. */
   readonly tick: (env: object) => Promise<Ticked>;
+  readonly report: Report;
   readonly codeOf: (env: object) => Code;
 }
 
@@ -35,18 +37,36 @@ export function addServed(one: Served): void {
   served.add(one);
 }
 
+/** A tick that failed. The Worker that ticked has reported the cause, so nobody reports this error again. */
+export class TickFailed extends Error {
+  override readonly name = "TickFailed";
+
+  constructor(cause: unknown) {
+    super(`a tick failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
 /**
  * Ticks for everything that this script serves. All calls of `serve` share the minutes, so a minute rings for all of
  * them.
+ *
+ * @throws TickFailed
  */
 export async function tickAll(env: object): Promise<Ticked> {
   if (served.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
   const ends = await Promise.allSettled([...served].map((one) => one.tick(env)));
   const ticks = ends.map((end) => {
-    if (end.status === "rejected") throw end.reason;
+    if (end.status === "rejected") throw new TickFailed(end.reason);
     return end.value;
   });
   return { due: ticks.reduce((sum, { due }) => sum + due, 0), isWhole: ticks.every(({ isWhole }) => isWhole) };
+}
+
+/** Tells each Worker of this script that an object could not ring. Without a Worker, only the console is left. */
+function reportRing(error: unknown): void {
+  if (error instanceof TickFailed) return;
+  if (served.size === 0) console.error("error while an alarm rang:", error);
+  for (const { report } of served) report(error, "ringing an alarm");
 }
 
 /** The code of everything that this script serves. */
@@ -77,7 +97,7 @@ export class LayoverAlarm {
         // which runs the newer code in the end.
         return carriesAllOf(codeOf(env), live);
       },
-      onError: (error) => console.error("error while an alarm rang:", error),
+      onError: reportRing,
     });
   }
 
