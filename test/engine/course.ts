@@ -29,8 +29,8 @@ export interface CourseOptions {
   readonly pick?: ((happenings: readonly Happening[]) => Happening) | undefined;
   readonly mostEvents: number;
   readonly onHappening?: ((happening: Happening) => void) | undefined;
-  /** Whatever died comes back, before anything else happens. */
-  readonly revive: () => void;
+  /** Has whatever died come back, before anything else happens. Answers whether anything did. */
+  readonly revive: () => boolean;
 }
 
 export class Course {
@@ -61,7 +61,7 @@ export class Course {
     if (this.isOver) return false;
     const { sources, pick, mostEvents, revive, look, onHappening } = this.#options;
     await this.rest();
-    revive();
+    if (revive()) await this.rest();
     const happenings = sources.flatMap((source) => source.happenings());
     const happening = pick !== undefined && happenings.length > 1 ? pick(happenings) : happenings[0];
     if (happening === undefined) {

@@ -366,13 +366,15 @@ export class World {
     void takers[this.#turn++ % takers.length]?.carryOut(this.platform.take(delivery));
   }
 
-  #respawn(): void {
+  #respawn(): boolean {
+    if (!this.#processes.some(({ isDead }) => isDead)) return false;
     this.#processes = this.#processes.map((process, index) => {
       if (!process.isDead) return process;
       const next = this.#newProcess(index);
       if (this.#isOneProcess) this.#takeOver(next);
       return next;
     });
+    return true;
   }
 
   /** As a process begins on Node: with a tick, which arms again what died with the last one. */

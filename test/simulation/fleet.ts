@@ -116,8 +116,11 @@ export class Fleet implements Source {
     else if (this.#isInMemory) this.#unticked.add(this.#processes.indexOf(process));
   }
 
-  revive(): void {
+  /** Answers whether any process was dead. */
+  revive(): boolean {
+    if (!this.#processes.some(({ isDead }) => isDead)) return false;
     this.#processes = this.#processes.map((process, index) => (process.isDead ? this.#beget(index) : process));
+    return true;
   }
 
   /**
