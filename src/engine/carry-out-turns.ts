@@ -9,13 +9,13 @@ import type { TurnRef } from "../core/ports.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
 import type { EngineContext } from "./engine-context.ts";
+import { type Claimed, Invocation } from "./invocation.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
-import { type Claimed, Shift } from "./shift.ts";
 import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
-/** Answers whether it could claim: whether the database answered, and knows this environment. */
+/** Claims turns and carries them out. Answers whether it could claim: whether the database answered, and knows this environment. */
 export async function carryOut(
   context: EngineContext,
   refs: readonly TurnRef[],
@@ -26,33 +26,34 @@ export async function carryOut(
     await context.historyBudget.pass();
     if (context.isClosing) return false;
   }
-  const invocation = new Invocation(context, refs.length);
-  context.historyBudget.reserve(invocation);
+  const turns = new ClaimedTurns(context, refs.length);
+  context.historyBudget.reserve(turns);
   try {
-    return await invocation.carryOut(refs, onEnd);
+    return await turns.carryOut(refs, onEnd);
   } finally {
-    context.historyBudget.leave(invocation);
+    context.historyBudget.leave(turns);
   }
 }
 
-class Invocation {
+class ClaimedTurns {
   readonly #context: EngineContext;
-  readonly #shift: Shift;
+  readonly #invocation: Invocation;
 
   constructor(context: EngineContext, turns: number) {
     this.#context = context;
-    this.#shift = new Shift(context, turns);
+    this.#invocation = new Invocation(context, turns);
   }
 
   async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
     const { options, historyBudget, warm } = this.#context;
-    const { onward, terms } = this.#shift;
+    const { onward, claims } = this.#invocation;
+    const { terms } = claims;
     const asked = refs.map((ref) => {
       const held =
         ref.branch === undefined
           ? warm.take(ref.runId)
           : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
-      return { ref, held, turn: this.#shift.claimTurn(ref, held) };
+      return { ref, held, turn: claims.ofTurn(ref, held) };
     });
     const wishes: TurnRef[] = [];
     let answer: ClaimAnswer;
@@ -91,7 +92,7 @@ class Invocation {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
           historyBudget.leave(turn);
-          this.#shift.leave();
+          this.#invocation.leave();
           onEnd();
         }
       }),
@@ -102,15 +103,15 @@ class Invocation {
 
   async #carryOutOne(ref: TurnRef, turn: ClaimTurn, claimed: Claimed, held: LoadedRun | undefined): Promise<void> {
     const { branch } = ref;
-    const shift = this.#shift;
-    const lease = shift.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
+    const invocation = this.#invocation;
+    const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     this.#context.leases.add(lease);
     try {
-      if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;
-      if (branch === undefined) await carryOutRun(shift, { turn, claimed: claimed as ClaimedRun, held, lease });
-      else await carryOutBranch(shift, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
+      if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;
+      if (branch === undefined) await carryOutRun(invocation, { turn, claimed: claimed as ClaimedRun, held, lease });
+      else await carryOutBranch(invocation, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
     } finally {
-      shift.leases.release(lease);
+      invocation.leases.release(lease);
       this.#context.leases.delete(lease);
     }
   }

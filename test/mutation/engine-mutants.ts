@@ -22,10 +22,10 @@ const tick = "src/engine/scheduler/tick.ts";
 const mover = "src/engine/scheduler/mover.ts";
 const lookAgain = "src/engine/scheduler/look-again.ts";
 const dueRuns = "src/engine/scheduler/due-runs.ts";
-const invocation = "src/engine/carry-out-turns.ts";
+const carryOutTurns = "src/engine/carry-out-turns.ts";
 const carryOutRun = "src/engine/turn/carry-out-run.ts";
 const carryOutBranch = "src/engine/turn/carry-out-branch.ts";
-const shift = "src/engine/shift.ts";
+const invocation = "src/engine/invocation.ts";
 const onward = "src/engine/finish/onward.ts";
 
 export const orderings: readonly Ordering[] = [
@@ -277,9 +277,9 @@ export const orderings: readonly Ordering[] = [
     name: "the next turn is dispatched before the finish is answered",
     file: carryOutRun,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "    const answer = await shift.finish(lease, finish, wakeInstants);",
-    replace: `    await shift.onward.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
-    const answer = await shift.finish(lease, finish, wakeInstants);`,
+    find: "    const answer = await invocation.finish(lease, finish, wakeInstants);",
+    replace: `    await invocation.onward.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
+    const answer = await invocation.finish(lease, finish, wakeInstants);`,
   },
   {
     name: "a loaded run is kept whose finish was deferred",
@@ -295,8 +295,8 @@ export const orderings: readonly Ordering[] = [
     name: "a loaded run is kept before its finish was answered",
     file: carryOutRun,
     why: "A finish that got lost leaves a loaded run ahead of the history.",
-    find: '    const again = plan.next === "ready" &&',
-    replace: '    warm.keep(loaded);\n    const again = plan.next === "ready" &&',
+    find: "    const again =\n",
+    replace: "    warm.keep(loaded);\n    const again =\n",
   },
   {
     name: "a loaded run stays warm while a turn is at work on it",
@@ -346,7 +346,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "whoever is to come in a group is not dispatched",
-    file: invocation,
+    file: carryOutTurns,
     why: "A turn whose process died would wait for the next tick.",
     find: 'else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));',
     replace: "",
@@ -360,24 +360,24 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "an exhausted step is carried out once more",
-    file: shift,
+    file: invocation,
     why: "What kills each process that carries it out would go on for ever.",
     find: "      isExhausted: beginnings >= defaults.maxBeginnings,",
     replace: "      isExhausted: false,",
   },
   {
     name: "what goes alone is carried out uncounted",
-    file: invocation,
+    file: carryOutTurns,
     why: "What kills each process that carries it out would go on for ever.",
-    find: "if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;",
+    find: "if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;",
     replace: "",
   },
   {
     name: "what goes alone is carried out before it is counted",
-    file: invocation,
+    file: carryOutTurns,
     why: "What kills its process at once would never be counted.",
-    find: "if (claimed.claims > 0 && !(await shift.leases.begin(lease, claimed.beginnings + 1))) return;",
-    replace: "if (claimed.claims > 0) void shift.leases.begin(lease, claimed.beginnings + 1);",
+    find: "if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;",
+    replace: "if (claimed.claims > 0) void invocation.leases.begin(lease, claimed.beginnings + 1);",
   },
   {
     name: "who was superseded before it began begins",

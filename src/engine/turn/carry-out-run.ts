@@ -1,41 +1,44 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
+import type { Invocation, TurnAtWork } from "../invocation.ts";
 import { notePendingRows } from "../replay/note-pending-rows.ts";
 import { isToReplay } from "../replay/replay-history.ts";
-import type { Shift, TurnAtWork } from "../shift.ts";
 import { RunTurn } from "./run-turn.ts";
 
 export async function carryOutRun(
-  shift: Shift,
+  invocation: Invocation,
   { turn, claimed: first, held, lease }: TurnAtWork<ClaimedRun>,
 ): Promise<void> {
-  const { options, historyBudget, warm } = shift.context;
+  const { options, historyBudget, warm } = invocation.context;
   const { calls } = options;
-  const loaded = first.have === null ? await shift.loadRun(turn, first, lease) : held;
+  const loaded = first.have === null ? await invocation.loadRun(turn, first, lease) : held;
   if (loaded === undefined) return;
   historyBudget.enter(turn, loaded);
   lease.noteContract(loaded.workflow.contract);
   let claimed = first;
   let claim = turn;
   for (let steps = 1; ; steps += 1) {
-    if (isToReplay(claimed) && !(await shift.replay(loaded, claim, claimed))) return shift.tellLoss(lease);
+    if (isToReplay(claimed) && !(await invocation.replay(loaded, claim, claimed))) return invocation.tellLoss(lease);
     if (claimed.pending != null && loaded.execution.isAwaitingForeign)
-      await loaded.execution.awaitForeign(shift.patience());
+      await loaded.execution.awaitForeign(invocation.patience());
     notePendingRows(loaded, claimed);
     loaded.beginTurn(claimed);
     const { wakeInstants, ...plan } = await new RunTurn({
       loaded,
       claimed,
-      patience: shift.patience,
+      patience: invocation.patience,
       now: () => calls.clock.now(),
-      attempt: (demand, number) => shift.attempt(loaded, demand, number, claimed, lease),
+      attempt: (demand, number) => invocation.attempt(loaded, demand, number, claimed, lease),
       warn: (code, message) => loaded.warn(options, code, message),
     }).plan();
-    const again = plan.next === "ready" && shift.maySpend(steps) ? shift.nextClaim(loaded, claim, plan) : undefined;
-    const more = plan.next === "blocked" ? shift.refuser : again !== undefined && { claim: again };
+    const again =
+      plan.next === "ready" && invocation.maySpend(steps)
+        ? invocation.claims.ofNextTurn(loaded, claim, plan)
+        : undefined;
+    const more = plan.next === "blocked" ? invocation.refuser : again !== undefined && { claim: again };
     const finish = { ...plan, runId: claim.runId, token: claim.token, ...more };
-    const answer = await shift.finish(lease, finish, wakeInstants);
+    const answer = await invocation.finish(lease, finish, wakeInstants);
     if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
     if (
       answer.outcome === "finished" &&
@@ -54,6 +57,6 @@ export async function carryOutRun(
       warm.keep(loaded);
     }
     if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries
-    return shift.onward.next(claim.runId, answer);
+    return invocation.onward.next(claim.runId, answer);
   }
 }

@@ -1,13 +1,14 @@
 /**
- * What the turns of one invocation share: the terms of their claims, their leases and finishes, and what a turn of a run and
- * a turn of a branch have in common.
+ * What the turns of one invocation share: the terms of their claims, their leases and their finishes. It does what a turn
+ * of a run and a turn of a branch have in common.
  */
 
 import { LayoverError } from "../core/errors.ts";
-import type { HostClock, TurnRef } from "../core/ports.ts";
+import type { HostClock } from "../core/ports.ts";
 import { type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
-import type { ClaimCall, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import { Claims } from "./claim/claims.ts";
 import { type Lease, Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
@@ -32,11 +33,11 @@ export interface TurnAtWork<Answer extends Claimed> {
   readonly lease: Lease;
 }
 
-export class Shift {
+export class Invocation {
   readonly context: EngineContext;
   /** The deployment that a refusal names, where code and history do not fit. */
   readonly refuser: { readonly deployment?: string };
-  readonly terms: Omit<ClaimCall, "turns">;
+  readonly claims: Claims;
   readonly leases: Leases;
   readonly onward: Onward;
   readonly #host: HostClock;
@@ -44,58 +45,21 @@ export class Shift {
   readonly #endsAt: number;
 
   constructor(context: EngineContext, turns: number) {
-    const { options, registry, gate, kept } = context;
+    const { options, gate, kept } = context;
     const { random = Math.random, resendMs = Number.POSITIVE_INFINITY } = options;
-    const { calls, leaseMs = defaults.leaseMs, environment = defaults.environment, invocation } = options;
+    const { calls, leaseMs = defaults.leaseMs, invocation } = options;
     this.context = context;
     this.#host = context.host;
     this.refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
-    this.terms = {
-      environment,
-      endpoint: calls.endpoint,
-      versions: registry.versions,
-      ...this.refuser,
-      leaseMs,
-      maxClaims: defaults.maxClaims,
-      maxBeginnings: defaults.maxBeginnings,
-      budgetBytes: options.claimBytes ?? defaults.claimBytes,
-    };
+    this.claims = new Claims(context);
     const onError = context.report;
     this.onward = new Onward(options, onError);
     const host = this.#host;
     const onLost = (lease: Lease) => this.tellLoss(lease);
     this.leases = new Leases({ calls, host, leaseMs, gate, random, onError, onLost });
     const endsAt = host.monotonic() + resendMs;
-    this.#finishes = new Finishes({ calls, host, claim: this.terms, turns, kept, endsAt, onError });
+    this.#finishes = new Finishes({ calls, host, claim: this.claims.terms, turns, kept, endsAt, onError });
     this.#endsAt = this.#host.monotonic() + (invocation?.budgetMs ?? defaults.budgetMs);
-  }
-
-  /** Makes a claim. `held`: the loaded run at rest that goes on with it. */
-  claimTurn(ref: TurnRef, held: LoadedRun | undefined): ClaimTurn {
-    return {
-      runId: ref.runId,
-      turn: ref.turn,
-      token: (this.context.options.newToken ?? randomToken)(),
-      alone: ref.alone ?? false,
-      ...(ref.groupSize !== undefined && { groupSize: ref.groupSize }),
-      ...ref.branch,
-      ...(held !== undefined && {
-        have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough },
-      }),
-    };
-  }
-
-  /** Makes the claim of the run's next turn, which the finish of this one carries. */
-  nextClaim(
-    loaded: LoadedRun,
-    claim: ClaimTurn,
-    plan: { readonly position: number; readonly records?: readonly unknown[] },
-  ): ClaimTurn {
-    const position = plan.position + (plan.records?.length ?? 0);
-    return {
-      ...this.claimTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined),
-      have: { epoch: loaded.epoch, position, rowsThrough: position },
-    };
   }
 
   /** Tells whether another step may begin after so many. */
@@ -204,8 +168,4 @@ export class Shift {
   leave(): void {
     this.#finishes.leave();
   }
-}
-
-function randomToken(): string {
-  return crypto.randomUUID();
 }
