@@ -185,6 +185,12 @@ export function minuteRingsAt(minute: number): number {
   return minute * minuteMs + minuteSlackMs;
 }
 
+/** How long before its ring an isolate forgets a minute that it has armed, since the object's clock may be ahead. */
+export const forgottenMs = 15_000;
+
+/** How long after a tick that failed a Durable Object rings again. */
+export const nextRingMs = 30_000;
+
 /**
  * How long after its ring the tick of a minute may go on before somebody else ticks too. The cron trigger of the next
  * whole minute then sees that an alarm was dropped. That is at most two minutes after the instants of the minute.

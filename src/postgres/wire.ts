@@ -273,20 +273,20 @@ export interface DueRun {
   readonly turn: number;
   readonly dueAt: number | null;
   readonly dispatches: number;
-  /** The run itself may be claimed now. */
+  /** Whether the run itself may be claimed now. Its branches are listed apart. */
   readonly isReady: boolean;
-  /** Whether it was claimed and not finished. */
+  /** Whether its turn was claimed and not finished. */
   readonly isUnfinished: boolean;
   /** The most turns that its invocation may have. Null: any number. */
   readonly groupSize: number | null;
-  /** When something else of it must be looked at. */
+  /** The earliest wake instant of the run and its branches that is still to come. Null: none. */
   readonly nextAt: number | null;
   /** The run's timeout, if it is to come. */
   readonly timeoutAt?: number | null;
   readonly branches: readonly DueBranch[] | null;
-  /** When the run itself may be claimed, if that is not now. */
+  /** The ready instant of the run itself, if it is not ready now. */
   readonly ownAt?: number | null;
-  /** The branches that may be claimed within `withinMs`, but not now. */
+  /** The branches that will be ready within `withinMs`, each with its ready instant (`at`). */
   readonly later?: readonly (BranchRef & { readonly at: number })[] | null;
 }
 export interface DueCall {
@@ -299,7 +299,7 @@ export interface DueCall {
   /** Name of the caller's deployment. Its id comes beside it. */
   readonly deploymentName?: string;
   readonly deployment?: string;
-  /** How far ahead a run may be due that is listed as well. */
+  /** How far ahead runs are listed that are not due yet. Default: 0. */
   readonly withinMs?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
 }
@@ -307,12 +307,14 @@ export interface DueAnswer {
   readonly now: number;
   /** False: the database belongs to another environment, and nothing was looked at. */
   readonly isOurs: boolean;
+  /** Whether everything that is ready or blocked counted as due. */
   readonly isNew: boolean;
   /** Whether the deployment must note that it is deployed. */
   readonly isUnnoted?: boolean;
   /** Whether the deployment must note that it is still there. Null: the database does not know it. */
   readonly isStale?: boolean | null;
   readonly runs: readonly DueRun[];
+  /** The earliest due instant to come of all runs of the namespace. */
   readonly nextDueAt: number | null;
 }
 export interface ProcessCall {
@@ -348,14 +350,20 @@ export interface NoteCall {
 }
 export interface Move {
   readonly runId: string;
+  /** The due instant that the scheduler has read. If the run has another one by now, it is left alone. */
   readonly seenDueAt: number | null;
+  /** The new due instant, for which an alarm stands. */
   readonly dueAt: number | null;
+  /** Whether the run itself is about to be dispatched. */
   readonly isDispatched: boolean;
+  /** The branches that are about to be dispatched. */
   readonly branches: readonly Place[];
 }
 export interface MoveCall {
   readonly moves: readonly Move[];
+  /** The due instant of runs that were woken after they were listed. An alarm stands for it. */
   readonly soonAt?: number;
+  /** Whether dispatches are counted from the beginning. */
   readonly isNew?: boolean;
   /** Id of the caller's deployment. A run that it has refused does not count as dispatched. */
   readonly deployment?: string;

@@ -20,6 +20,8 @@ import {
   minuteOf,
   minuteRingsAt,
   motionMinute,
+  nextRingMs,
+  nextTickMs,
   overdueMs,
   shortWaitMs,
   timerMs,
@@ -214,6 +216,13 @@ describe("an alarm rings at its instant or at most two minutes later", () => {
   it("and not early, if the database's clock is slower by 50 millionths, up to ten days ahead", () => {
     expect(timerMs(day)).toBeGreaterThan(day * 1.000_05);
     expect(timerMs(10 * day)).toBeGreaterThan(10 * day * 1.000_05);
+  });
+});
+
+describe("a tick that fails", () => {
+  it("is followed by another one before its runs count as overdue", () => {
+    expect(nextTickMs).toBeLessThan(latestRingMs);
+    expect(nextRingMs).toBeLessThan(overdueMs);
   });
 });
 

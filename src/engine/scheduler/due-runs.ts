@@ -36,11 +36,11 @@ export function look(run: DueRun, { now, notBefore, countsAnew, coming }: LookTe
     isReady ? run.dispatches : Number.POSITIVE_INFINITY,
     ...branches.map((branch) => branch.dispatches),
   );
-  const instants = [
+  const dueInstants = [
     ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now) : dueFor(nextAt, now)]),
     ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches), now)] : []),
   ];
-  const dueAt = instants.length === 0 ? null : Math.max(Math.min(...instants), notBefore);
+  const dueAt = dueInstants.length === 0 ? null : Math.max(Math.min(...dueInstants), notBefore);
   const isSoon = !isDispatched && nextAt !== null && nextAt - now <= shortWaitMs && !isUnfinished;
   const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
   return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, turns: [...ready, ...later] };

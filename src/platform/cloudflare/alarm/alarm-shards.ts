@@ -5,7 +5,7 @@
  * it arms each about once. It forgets a minute a little before that minute rings, since the object's clock may be ahead.
  */
 import type { Alarm, HostClock } from "../../../core/ports.ts";
-import { minuteOf, minuteRingsAt } from "../../../core/waking.ts";
+import { forgottenMs, minuteOf, minuteRingsAt } from "../../../core/waking.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { AlarmLook, AlarmMessage, AlarmNote } from "./minutes.ts";
 
@@ -20,7 +20,6 @@ export interface AlarmShardsOptions {
   readonly host?: HostClock;
 }
 
-const aheadMs = 15_000;
 const mostRemembered = 10_000;
 
 /**
@@ -41,7 +40,7 @@ export class AlarmShards {
   readonly alarm: Alarm = async (instants) => {
     const { armed, shards } = this.#options;
     const now = this.#now();
-    for (const minute of armed) if (minuteRingsAt(minute) <= now + aheadMs) armed.delete(minute);
+    for (const minute of armed) if (minuteRingsAt(minute) <= now + forgottenMs) armed.delete(minute);
     if (armed.size > mostRemembered) armed.clear();
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
     const missing = [...minutes].filter((minute) => !armed.has(minute));

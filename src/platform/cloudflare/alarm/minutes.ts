@@ -9,7 +9,15 @@
  * The runtime tries an alarm whose handler throws six times more, and then drops it. So {@link Minutes.ring} does not
  * throw, and sets another alarm instead. If an alarm is dropped nevertheless, the cron trigger sees what is overdue.
  */
-import { latestRingMs, minuteMs, minuteOf, minuteRingsAt, minuteSlackMs, overdueMs } from "../../../core/waking.ts";
+import {
+  latestRingMs,
+  minuteMs,
+  minuteOf,
+  minuteRingsAt,
+  minuteSlackMs,
+  nextRingMs,
+  overdueMs,
+} from "../../../core/waking.ts";
 
 /** The storage of a SQLite-backed Durable Object, as much of it as is used. */
 export interface MinuteStorage {
@@ -75,9 +83,6 @@ export interface MinutesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** How long after a failed tick the next one follows. */
-const againMs = 30_000;
-
 /**
  * How long a minute waits for a tick of the newest code. The cron trigger does that tick within this time. It does not
  * look after an object that is no longer used, since there are fewer now. Then a tick of any code is enough after this
@@ -117,7 +122,7 @@ export class Minutes {
     } catch (error) {
       onError(error);
     }
-    await this.#setAlarm(isDone ? await this.#first() : now() + againMs);
+    await this.#setAlarm(isDone ? await this.#first() : now() + nextRingMs);
   }
 
   /**
