@@ -1,9 +1,11 @@
 -- Branches of one run: ready -> leased. It does what claim_branch does for a branch that is ready. A branch that it leaves out has no
 -- answer here: its row is locked, and claim_branch claims it or says why not.
 --
--- It finds each row by its key, and then by its place in the table (ctid), as finish_branches does.
+-- It finds each row by its key, and then by its place in the table (ctid), as finish_branches does. One plan serves all calls:
+-- planning anew takes 0.4 ms.
 create or replace function layover.claim_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
-language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_indexscan = on set enable_seqscan = off as $$
 declare
   v_run constant uuid := (turns[1]->>'runId')::uuid;
   v_now timestamptz;

@@ -2,9 +2,10 @@
 -- out has no answer here: its row is locked, and finish_branch finishes it.
 --
 -- It finds each row once by its key, and then by its place in the table (ctid), since the rows are locked. A planner that knows little
--- of the table would otherwise read all rows of the run for each of them.
+-- of the table would otherwise read all rows of the run for each of them. One plan serves all calls: planning anew takes 1 ms.
 create or replace function layover.finish_branches(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
-language plpgsql volatile set enable_indexscan = on set enable_seqscan = off as $$
+language plpgsql volatile
+set plan_cache_mode = force_generic_plan set enable_indexscan = on set enable_seqscan = off as $$
 declare
   v_run constant uuid := (turns[1]->>'runId')::uuid;
   v_now timestamptz;

