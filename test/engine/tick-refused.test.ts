@@ -9,7 +9,7 @@ import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { lookAgain } from "../../src/engine/scheduler/look-again.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
-import type { Move } from "../../src/postgres/wire.ts";
+import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 

@@ -1,5 +1,5 @@
 /** Which deployments are alive, and which of them have refused a run. */
-import type { NoteCall } from "../../src/postgres/wire.ts";
+import type { NoteCall } from "../../src/postgres/wire-scheduler.ts";
 import { isOver } from "./rules.ts";
 import { type Deployment, hour, type Run, type World } from "./world.ts";
 

@@ -1,6 +1,7 @@
 /** What the scheduler sees and moves, how leases are renewed, given back and voided, and when a run is forgotten. */
 import { dueFor, dueForTimeout, motionMinute } from "../../src/core/waking.ts";
-import type { Move, RenewTurn, ReturnTurn } from "../../src/postgres/wire.ts";
+import type { RenewTurn, ReturnTurn } from "../../src/postgres/wire.ts";
+import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import { hasRefused, hasTaker } from "./refusals.ts";
 import {
   earliest,

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import * as z from "zod";
 import type { Query } from "../../src/core/ports.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
-import type { NoteCall } from "../../src/postgres/wire.ts";
+import type { NoteCall } from "../../src/postgres/wire-scheduler.ts";
 import { describeEachPostgres, testDatabase } from "./database.ts";
 
 const versions = { order: [1] };

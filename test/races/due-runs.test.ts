@@ -1,6 +1,6 @@
 /** What the scheduler is told of each run that is due: what may be claimed of it, and when to look again. */
 import { describe, expect, test } from "vitest";
-import type { DueRun } from "../../src/postgres/wire.ts";
+import type { DueRun } from "../../src/postgres/wire-scheduler.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {
   aFanOut,

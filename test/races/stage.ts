@@ -9,6 +9,7 @@ import { Client } from "pg";
 import { afterEach, beforeEach, expect } from "vitest";
 import { z } from "zod";
 import type * as wire from "../../src/postgres/wire.ts";
+import type * as scheduler from "../../src/postgres/wire-scheduler.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
@@ -23,8 +24,8 @@ export interface Answers {
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
   return_leases: { readonly now: number; readonly turns: readonly wire.ReturnAnswer[] };
   void_leases: { readonly outcome: "voided" };
-  list_due: wire.DueAnswer;
-  move_due: wire.MoveAnswer & { readonly moved: number };
+  list_due: scheduler.DueAnswer;
+  move_due: scheduler.MoveAnswer & { readonly moved: number };
   prune_runs: { readonly pruned: number };
   send_signal: verbs.SignalAnswer;
   answer_callback: verbs.CallbackAnswer;
@@ -34,7 +35,7 @@ export interface Answers {
   create_key: { readonly outcome: "created" | "taken" };
   revoke_key: verbs.RevokeAnswer;
   note_deployment: { readonly outcome: "noted" };
-  note_process: wire.ProcessAnswer;
+  note_process: scheduler.ProcessAnswer;
 }
 
 export type Row = Readonly<Record<string, unknown>>;

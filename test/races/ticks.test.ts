@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DueRun, Move } from "../../src/postgres/wire.ts";
+import type { DueRun, Move } from "../../src/postgres/wire-scheduler.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {
   aDemand,

@@ -3,7 +3,7 @@
  * Where one process has everything in memory, its successor begins with a tick.
  */
 import type { Code } from "../../src/platform/cloudflare/alarm/minutes.ts";
-import type { Move } from "../../src/postgres/wire.ts";
+import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
 import { Process } from "../engine/process.ts";

@@ -2,7 +2,8 @@
 import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
-import type { BranchRef, DueAnswer, DueRun, Move } from "../../postgres/wire.ts";
+import type { BranchRef } from "../../postgres/wire.ts";
+import type { DueAnswer, DueRun, Move } from "../../postgres/wire-scheduler.ts";
 
 /** A turn to dispatch, and after how long. */
 export interface DelayedTurn {

@@ -1,7 +1,7 @@
 /** What happens to runs whose dispatch the platform has refused. */
 import { motionMinute } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { Move } from "../../postgres/wire.ts";
+import type { Move } from "../../postgres/wire-scheduler.ts";
 
 /**
  * Has the scheduler look again, as soon as a tick can be armed, at runs whose dispatch the platform refused. `moves` is

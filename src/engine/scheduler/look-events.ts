@@ -1,7 +1,7 @@
 /** The events of runs that a tick finds without a holder: their process died, or nobody claims them. */
 import { placeName } from "../../core/replay/demand.ts";
 import { unclaimedDispatches } from "../../core/waking.ts";
-import type { DueRun } from "../../postgres/wire.ts";
+import type { DueRun } from "../../postgres/wire-scheduler.ts";
 import type { LayoverEvent } from "../events.ts";
 
 /**

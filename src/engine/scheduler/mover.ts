@@ -4,7 +4,7 @@
  */
 import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
-import type { Move } from "../../postgres/wire.ts";
+import type { Move } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import type { DelayedTurn, Look } from "./due-runs.ts";
 import type { TimeLimit } from "./time-limit.ts";

@@ -3,7 +3,7 @@
  * and only then dispatches. So at every moment each run is armed.
  */
 import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
-import type { DueAnswer, DueCall, Move } from "../../postgres/wire.ts";
+import type { DueAnswer, DueCall, Move } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";

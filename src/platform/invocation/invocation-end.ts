@@ -3,7 +3,7 @@ import type { TurnRef } from "../../core/ports.ts";
 import { lookAgain } from "../../engine/scheduler/look-again.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { Move, NoteCall } from "../../postgres/wire.ts";
+import type { Move, NoteCall } from "../../postgres/wire-scheduler.ts";
 import type { Dispatcher, InvocationHost } from "./host.ts";
 
 export interface InvocationEndOptions {

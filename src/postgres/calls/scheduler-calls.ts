@@ -1,13 +1,13 @@
 /** The calls of the scheduler, and of the hosts and processes that tick. One method for each SQL function. */
 
-import type * as wire from "../wire.ts";
+import type * as scheduler from "../wire-scheduler.ts";
 import type { CallSender } from "./call-sender.ts";
 
 export type SchedulerCalls = ReturnType<typeof schedulerCalls>;
 
 export function schedulerCalls(sender: CallSender) {
   return {
-    listDue(call: wire.DueCall): Promise<wire.DueAnswer> {
+    listDue(call: scheduler.DueCall): Promise<scheduler.DueAnswer> {
       return sender.call("list_due", { ...call, endpoint: sender.endpoint });
     },
 
@@ -15,7 +15,7 @@ export function schedulerCalls(sender: CallSender) {
      * Moves due instants on. The new instants must be armed already. A run that was woken after it was listed is left
      * alone and counted. With `soonAt`, which must be armed too, such a run is moved there.
      */
-    moveDue(call: wire.MoveCall): Promise<wire.MoveAnswer> {
+    moveDue(call: scheduler.MoveCall): Promise<scheduler.MoveAnswer> {
       const instants = [
         ...call.moves.flatMap(({ dueAt }) => dueAt ?? []),
         ...(call.soonAt === undefined ? [] : [call.soonAt]),
@@ -29,12 +29,12 @@ export function schedulerCalls(sender: CallSender) {
       return sender.call("prune_runs", call);
     },
 
-    noteDeployment(call: wire.NoteCall): Promise<{ readonly outcome: "noted" | "wrong_environment" }> {
+    noteDeployment(call: scheduler.NoteCall): Promise<{ readonly outcome: "noted" | "wrong_environment" }> {
       return sender.call("note_deployment", { ...call, endpoint: sender.endpoint });
     },
 
     /** Lists a process, and answers the others. */
-    noteProcess(call: wire.ProcessCall): Promise<wire.ProcessAnswer> {
+    noteProcess(call: scheduler.ProcessCall): Promise<scheduler.ProcessAnswer> {
       return sender.call("note_process", { ...call, endpoint: sender.endpoint });
     },
   };

@@ -12,7 +12,7 @@ import type { AlarmMessage } from "../../../src/platform/cloudflare/alarm/minute
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
 import { deliver } from "../../../src/platform/cloudflare/queue/queue-delivery.ts";
 import { QueueDispatch, type QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
-import type { Move } from "../../../src/postgres/wire.ts";
+import type { Move } from "../../../src/postgres/wire-scheduler.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import { describeTurn, type Process } from "../../engine/process.ts";

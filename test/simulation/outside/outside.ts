@@ -1,6 +1,6 @@
 /** What stands outside of every process: what was dispatched, and the alarms. Each platform has rules of its own. */
 import type { Code } from "../../../src/platform/cloudflare/alarm/minutes.ts";
-import type { Move } from "../../../src/postgres/wire.ts";
+import type { Move } from "../../../src/postgres/wire-scheduler.ts";
 import type { Source } from "../../engine/course.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import type { Ports, Process, Within } from "../../engine/process.ts";

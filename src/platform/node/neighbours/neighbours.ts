@@ -11,7 +11,7 @@ import type { Alarm, HostClock } from "../../../core/ports.ts";
 import { within } from "../../../core/waits.ts";
 import { type ArmMessage, type Instant, mostInstants, type Peer } from "../../../http/arm.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
-import type { ProcessAnswer, ProcessCall } from "../../../postgres/wire.ts";
+import type { ProcessAnswer, ProcessCall } from "../../../postgres/wire-scheduler.ts";
 import { AlarmCopies, type AlarmCopy, copyOf, distances } from "./alarm-copies.ts";
 import { Peers } from "./peers.ts";
 import { closing, lateFarewell, misdirected, unreached } from "./process-errors.ts";

@@ -1,0 +1,118 @@
+/** What the SQL functions of the scheduler take and answer, as in wire.ts. */
+import type { BranchRef, ClaimCall, Place } from "./wire.ts";
+
+export interface DueBranch extends BranchRef {
+  readonly dispatches: number;
+  readonly isUnfinished: boolean;
+  /** The most turns that its invocation may have. Null: any number. */
+  readonly groupSize: number | null;
+}
+export interface DueRun {
+  readonly runId: string;
+  readonly turn: number;
+  readonly dueAt: number | null;
+  readonly dispatches: number;
+  /** Whether the run itself may be claimed now. Its branches are listed apart. */
+  readonly isReady: boolean;
+  /** Whether its turn was claimed and not finished. */
+  readonly isUnfinished: boolean;
+  /** The most turns that its invocation may have. Null: any number. */
+  readonly groupSize: number | null;
+  /** The earliest wake instant of the run and its branches that is still to come. Null: none. */
+  readonly nextAt: number | null;
+  /** The run's timeout, if it is to come. */
+  readonly timeoutAt?: number | null;
+  readonly branches: readonly DueBranch[] | null;
+  /** The ready instant of the run itself, if it is not ready now. */
+  readonly ownAt?: number | null;
+  /** The branches that will be ready within `withinMs`, each with its ready instant (`at`). */
+  readonly later?: readonly (BranchRef & { readonly at: number })[] | null;
+}
+export interface DueCall {
+  /** Name of the caller's environment. Left out: the database does not compare it. */
+  readonly environment?: string;
+  readonly versions: ClaimCall["versions"];
+  readonly limit: number;
+  /** Whether everything that is ready or blocked counts as due. Left out: yes, if the database does not know the deployment. */
+  readonly isNew?: boolean;
+  /** Name of the caller's deployment. Its id comes beside it. */
+  readonly deploymentName?: string;
+  readonly deployment?: string;
+  /** How far ahead runs are listed that are not due yet. Default: 0. */
+  readonly withinMs?: number;
+  readonly after?: { readonly dueAt: number | null; readonly runId: string };
+}
+export interface DueAnswer {
+  readonly now: number;
+  /** False: the database belongs to another environment, and nothing was looked at. */
+  readonly isOurs: boolean;
+  /** Whether everything that is ready or blocked counted as due. */
+  readonly isNew: boolean;
+  /** Whether the deployment must note that it is deployed. */
+  readonly isUnnoted?: boolean;
+  /** Whether the deployment must note that it is still there. Null: the database does not know it. */
+  readonly isStale?: boolean | null;
+  readonly runs: readonly DueRun[];
+  /** The earliest due instant to come of all runs of the namespace. */
+  readonly nextDueAt: number | null;
+}
+export interface ProcessCall {
+  readonly environment: string;
+  readonly id: string;
+  readonly door: string;
+  readonly versions: ClaimCall["versions"];
+  readonly isLeaving?: boolean;
+  /** Ids of other processes that this one has not reached for minutes. */
+  readonly gone: readonly string[];
+  /** How long such a process must not have written its row before it is struck. */
+  readonly silentMs: number;
+}
+export interface ProcessAnswer {
+  readonly now: number;
+  readonly others: readonly Pick<ProcessCall, "id" | "door" | "versions">[];
+}
+export interface NoteCall {
+  readonly environment: string;
+  readonly deploymentName: string;
+  readonly deployment: string;
+  /**
+   * What is noted. `deployed`: it is deployed now, again or for the first time. `looked`: since then it has looked at
+   * all that is ready or blocked. `seen`: it still ticks. `left`: one of its processes has ended.
+   */
+  readonly note: "deployed" | "looked" | "seen" | "left";
+  /** The versions that it carries, with `deployed`. */
+  readonly versions?: ClaimCall["versions"];
+  /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
+  readonly isExclusive?: boolean;
+  /** The last blocked run that was tried, where further ones are left. */
+  readonly triedThrough?: string | undefined;
+}
+export interface Move {
+  readonly runId: string;
+  /** The due instant that the scheduler has read. If the run has another one by now, it is left alone. */
+  readonly seenDueAt: number | null;
+  /** The new due instant, for which an alarm stands. */
+  readonly dueAt: number | null;
+  /** Whether the run itself is about to be dispatched. */
+  readonly isDispatched: boolean;
+  /** The branches that are about to be dispatched. */
+  readonly branches: readonly Place[];
+}
+export interface MoveCall {
+  readonly moves: readonly Move[];
+  /** The due instant of runs that were woken after they were listed. An alarm stands for it. */
+  readonly soonAt?: number;
+  /** Whether dispatches are counted from the beginning. */
+  readonly isNew?: boolean;
+  /** Id of the caller's deployment. A run that it has refused does not count as dispatched. */
+  readonly deployment?: string;
+  /** Whether runs that somebody has locked are left alone. Otherwise the call waits for them. */
+  readonly skipsLocked?: true;
+}
+export interface MoveAnswer {
+  readonly now: number;
+  /** How many runs were left alone because they were woken after they were listed. */
+  readonly left: number;
+  /** Ids of the runs that somebody had locked. */
+  readonly locked: readonly string[];
+}
