@@ -69,38 +69,13 @@ export function createApp(options: AppOptions): Hono {
     ...signalRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
-    {
-      method: "POST",
-      path: "/v1/wake",
-      scope: "admin",
-      answer: async ({ client, request }) => {
-        await client.wake();
-        return answerTo(request, { outcome: "woken" });
-      },
-    },
-    {
-      method: "GET",
-      path: "/health",
-      answer: async ({ request }) =>
-        isClosing()
-          ? answerTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
-          : answerTo(request, { status: "ok" }),
-    },
+    wakeRoute,
+    healthRoute(isClosing),
   ];
 
   const heavy = new Lane(mostHeavy);
   const room = new BodyRoom(options.bodyBytes ?? mostBodyBytes);
   const { revokedKeys } = remembered;
-  /** Answers for this key. Each statement looks whether the key was revoked. Once that is known, no statement is sent. */
-  const byKey = async (keyId: string, answer: (client: Client) => Promise<Response>): Promise<Response> => {
-    if (revokedKeys.get(keyId)) throw revokedKey();
-    try {
-      return await answer(client.by(keyId));
-    } catch (error) {
-      if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(keyId, true);
-      throw error;
-    }
-  };
 
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
     const request = req.raw;
@@ -118,7 +93,8 @@ export function createApp(options: AppOptions): Hono {
           query,
           seesStacks: caller?.scopes.includes("admin") ?? false,
         });
-      const pass = () => (caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, answer));
+      const pass = () =>
+        caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, { client, revokedKeys, answer });
       if (route.isHeavy) return await heavy.pass(pass, request.signal);
       return await room.hold(request, maxBytes, pass);
     } catch (error) {
@@ -135,6 +111,49 @@ export function createApp(options: AppOptions): Hono {
   }
   app.notFound(notFound);
   return app;
+}
+
+/** Answers for this key. Each statement looks whether the key was revoked. Once that is known, no statement is sent. */
+async function byKey(
+  keyId: string,
+  {
+    client,
+    revokedKeys,
+    answer,
+  }: {
+    readonly client: Client;
+    readonly revokedKeys: Remembered["revokedKeys"];
+    readonly answer: (client: Client) => Promise<Response>;
+  },
+): Promise<Response> {
+  if (revokedKeys.get(keyId)) throw revokedKey();
+  try {
+    return await answer(client.by(keyId));
+  } catch (error) {
+    if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(keyId, true);
+    throw error;
+  }
+}
+
+const wakeRoute: Route = {
+  method: "POST",
+  path: "/v1/wake",
+  scope: "admin",
+  answer: async ({ client, request }) => {
+    await client.wake();
+    return answerTo(request, { outcome: "woken" });
+  },
+};
+
+function healthRoute(isClosing: () => boolean): Route {
+  return {
+    method: "GET",
+    path: "/health",
+    answer: async ({ request }) =>
+      isClosing()
+        ? answerTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
+        : answerTo(request, { status: "ok" }),
+  };
 }
 
 function wrongMethod(method: string, routes: readonly Route[]): LayoverError {

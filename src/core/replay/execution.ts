@@ -7,9 +7,9 @@
  */
 
 import { CancelledError } from "../contract/user-errors.ts";
-import { LayoverError } from "../errors.ts";
 import { defaultLimits } from "../limits.ts";
 import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts";
+import { nested, unlike } from "./divergence.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
 
@@ -155,7 +155,7 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
-      this.diverge(this.#describeDivergence(record));
+      this.diverge(unlike(record, this));
       return;
     }
     this.position += 1;
@@ -283,23 +283,6 @@ export class Execution {
     await this.#atRest();
     this.#isOpen = false;
   }
-
-  #describeDivergence(record: HistoryRecord): string {
-    const asked = this.pending.map((demand) => `${demand.wanted.kind} ${placeName(demand)}`);
-    const asks =
-      this.outcome !== undefined
-        ? "has ended"
-        : asked.length === 0
-          ? "asks for nothing"
-          : `asks for ${asked.join(", ")}`;
-    return `the history holds ${record.kind} ${placeName(record)} at position ${this.position + 1}, where the code ${asks}`;
-  }
-}
-
-function nested(path: string, body: string): LayoverError {
-  return new LayoverError("nested_step", `${path} was asked for in the body of step ${body}`, {
-    hint: "A step's body cannot use `step`: call the steps one after the other in the handler, or group them by step.scope.",
-  });
 }
 
 const never = new Promise<never>(() => {});
