@@ -30,17 +30,14 @@ export function makeCalls(options: CallsOptions): Calls {
 
 function callsOf(sender: CallSender): Calls {
   const { clock, alarms } = sender;
-  return {
-    ...turnCalls(sender),
-    ...schedulerCalls(sender),
-    ...clientCalls(sender),
-    ...operatorCalls(sender),
+  const own = {
     clock,
     alarms,
     get endpoint() {
       return sender.endpoint;
     },
     now: () => sender.now(),
-    by: (keyId) => callsOf(sender.by(keyId)),
+    by: (keyId: string) => callsOf(sender.by(keyId)),
   };
+  return Object.assign(own, turnCalls(sender), schedulerCalls(sender), clientCalls(sender), operatorCalls(sender));
 }

@@ -10,7 +10,7 @@ const hour = 60 * minute;
 describeEachPostgres(
   "the diagnosis",
   (database) => {
-    const stage = stageOn(database);
+    const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });
     const diagnose = async (namespace = "default") =>
       await makeCalls({ query: database.query, namespace, alarm: async () => {} }).diagnose();
     const set = (run: Run, assignments: string) =>
