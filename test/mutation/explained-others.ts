@@ -6,6 +6,21 @@ import type { Explanation } from "./explained.ts";
 
 export const ofOthers: readonly Explanation[] = [
   {
+    why: "Costs time only: the wrong function for a set answers nothing or raises, and each item is done alone.",
+    mutants: [
+      "carry_out_set: is_finish → true",
+      "carry_out_set: are_runs → true",
+      "carry_out_set: is_finish → true (2)",
+      "carry_out_set: is_finish → false",
+      "carry_out_set: are_runs → true (2)",
+      "carry_out_set: are_runs → false",
+    ],
+  },
+  {
+    why: "A claim never says what is released.",
+    mutants: ["carry_out_turns: is_finish → true"],
+  },
+  {
     why: "Costs time only: what the fast paths leave alone is done by the slow ones, which ask for the same under the lock.",
     mutants: [
       "may_run: t.cancelled_position is not null → false",
