@@ -123,6 +123,7 @@ export const explained: readonly Explanation[] = [
     why: "A run that is over has no pending row: whoever ends it deletes them under its lock, and a branch's call finds none.",
     mutants: [
       "claim_branch: layover.is_over(s.status) → false",
+      "may_be_due: t.ended_at is null → true",
       "set_back_branch: t.ended_at is null → true",
       "claim_branches: t.ended_at is null → true",
       "refuse_run: t.ended_at is null → true",

@@ -78,7 +78,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
-    "races/dues races/stops races/stillness races/run-timeouts races/signals",
+    "races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals",
   ],
   [/^(return|move)_leases$/, "races/beginnings races/refusals races/returns races/late-calls engine/giving-back"],
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
