@@ -106,7 +106,8 @@ function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: Claim
   refusals.push(...whyGroupIsRefused(run, terms, asked));
   const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
   const isCrashing = run.status === "running" && isWornOut(run);
-  if (isCancelling && !isCrashing && atWork.length > 0) refusals.push({ outcome: "busy", until: Math.max(...atWork) });
+  if (isCancelling && !isCrashing && atWork.length > 0)
+    refusals.push({ outcome: "not_ready", readyAt: Math.max(...atWork) });
   if (run.status === "parked" && !isCancelling && !run.isBlocked && !isReady(run, now)) {
     refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
   }

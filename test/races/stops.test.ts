@@ -104,7 +104,7 @@ describeEachPostgres(
 
     test("that is cancelled, recorded by the claim of the run, waits until the branch is done whose claim came before", async () => {
       const run = await aParkedRun(stage, branches(["a", "b"]));
-      const [claimed, busy] = await stage.collide({
+      const [claimed, refused] = await stage.collide({
         first: async (session) => {
           const answer = await run.claimBranch(session, "b", { token: "b" });
           await stage.onlooker.query("update layover.run_state set cancel_requested_at = layover.now()");
@@ -113,7 +113,7 @@ describeEachPostgres(
         second: (session) => run.claim(session, { token: "second", turn: 2 }),
       });
       expect(claimed).toMatchObject({ outcome: "claimed" });
-      expect(busy).toEqual({ outcome: "busy", until: noon + minute });
+      expect(refused).toEqual({ outcome: "not_ready", readyAt: noon + minute });
       expect(await run.finishBranch(stage.onlooker, "b", { token: "b" })).toMatchObject({ outcome: "finished" });
       expect(await run.claim(stage.onlooker, { token: "second", turn: 2 })).toMatchObject({ position: 2 });
       expect(await run.history()).toEqual(["b", ""]);
@@ -132,7 +132,7 @@ describeEachPostgres(
 
       test("waits until the branch is done that was claimed just before", async () => {
         const run = await aRunNearItsTimeout();
-        const [claimed, busy] = await stage.collide({
+        const [claimed, refused] = await stage.collide({
           first: async (session) => {
             const answer = await claim(run)(session);
             await pass();
@@ -141,7 +141,7 @@ describeEachPostgres(
           second: claimRun(run),
         });
         expect(claimed).toMatchObject({ outcome: "claimed" });
-        expect(busy).toEqual({ outcome: "busy", until: noon + timeoutMs - 1 + minute });
+        expect(refused).toEqual({ outcome: "not_ready", readyAt: noon + timeoutMs - 1 + minute });
         expect(await run.history()).toEqual([]);
         expect(await run.finishBranch(stage.onlooker, "b", { token: "b" })).toMatchObject({ outcome: "finished" });
         expect(await claimRun(run)(stage.onlooker)).toMatchObject({ outcome: "claimed", position: 2 });
@@ -209,9 +209,9 @@ describeEachPostgres(
         const run = await aFanOut(stage, ["a", "b"], { timeoutMs });
         await stage.clock.advance(2 * minute);
         const renew = (session: Session) => run.renew(session, "b", { path: "b" });
-        const [renewed, busy] = await stage.collide({ first: renew, second: claimRun(run) });
+        const [renewed, refused] = await stage.collide({ first: renew, second: claimRun(run) });
         expect(renewed).toMatchObject({ outcome: "renewed" });
-        expect(busy).toEqual({ outcome: "busy", until: noon + 3 * minute });
+        expect(refused).toEqual({ outcome: "not_ready", readyAt: noon + 3 * minute });
       });
     });
   },

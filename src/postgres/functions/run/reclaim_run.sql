@@ -75,8 +75,8 @@ begin
   if s.is_cancelling or s.stops_at <= v_now then
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
     select max(b.leased_until) into v_busy from layover.pending b where b.run_id = v_run and b.leased_until > v_now;
-    if v_busy is not null then
-      return json_build_object('outcome', 'busy', 'until', layover.to_ms(v_busy));
+    if v_busy is not null then -- nobody else asks for this turn when the last branch's lease is over
+      return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_busy));
     end if;
     insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
       values (v_run, s.epoch, s.last_position + 1, 'cancellation', '', 1, true, greatest(v_now, s.last_record_at),
