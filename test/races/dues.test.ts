@@ -134,8 +134,8 @@ describeEachPostgres(
           ]);
         }
         await stage.clock.set(noon + timeoutMs);
-        const busy = { outcome: "busy", until: noon + 5 * minute };
-        expect(await run.claim(stage.onlooker, { token: "last", turn: 2 })).toEqual(busy);
+        const waits = { outcome: "not_ready", readyAt: noon + 5 * minute };
+        expect(await run.claim(stage.onlooker, { token: "last", turn: 2 })).toEqual(waits);
         expect(await run.history()).toEqual([]);
       });
     });
