@@ -90,7 +90,7 @@ export class Run<C extends Contract> {
     return this.#client.get(this.runId);
   }
 
-  /** What the run did and what it waits for. Its records come a page at a time. @throws LayoverError `unknown_run` */
+  /** Answers what the run did and what it waits for. Its records come a page at a time. @throws LayoverError `unknown_run` */
   history(options: HistoryOptions = {}): Promise<HistoryView> {
     return this.#client.history(this.runId, options);
   }

@@ -1,4 +1,4 @@
-/** What the verbs of a client over Postgres share. */
+/** The calls, limits and dispatch that all verbs of a client over Postgres use. */
 import { defaultLimits, type Limits } from "../../core/limits.ts";
 import type { Dispatch, HostClock } from "../../core/ports.ts";
 import { shortWaitMs } from "../../core/waking.ts";

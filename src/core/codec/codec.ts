@@ -26,7 +26,7 @@ import { Writer } from "./writer.ts";
 export interface EncodeOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
   readonly what?: string;
-  /** Of the text in UTF-8. Default 1 MiB. */
+  /** The most bytes that the text may take in UTF-8. Default: 1 MiB. */
   readonly maxBytes?: number;
   /** Default 1,000. */
   readonly maxDepth?: number;

@@ -10,7 +10,7 @@ import type { ErrorValue } from "./error-value.ts";
 interface ToStoreOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
   readonly what: string;
-  /** Of the text in UTF-8. Default: 1 MiB. */
+  /** The most bytes that the text may take in UTF-8. Default: 1 MiB. */
   readonly maxBytes?: number;
 }
 

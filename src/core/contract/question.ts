@@ -1,4 +1,4 @@
-/** What a workflow asks a person by a callback. The question stands in the callback's URL, so it is short. */
+/** Checks the question that a callback asks a person. The question stands in the callback's URL, so it is short. */
 import { LayoverError } from "../errors.ts";
 import { checkName } from "../names.ts";
 import { utf8Size } from "../utf8-size.ts";

@@ -62,8 +62,8 @@ export interface MapOptions<Item = unknown> {
 }
 
 /**
- * What a person reads who opens a callback's URL in a browser. Both texts stand in the URL, so put no secret into them.
- * Three characters of them make the URL four characters longer.
+ * The two texts that a person reads on the page of a callback. Both stand in the callback's URL, so put no secret into
+ * them. Three characters of them make the URL four characters longer.
  */
 export interface Question {
   /** Up to 200 characters. Default: the callback's name. */

@@ -111,7 +111,7 @@ export class Execution {
   }
 
   /**
-   * What a handler asked for and never awaited, once it has returned. Empty if it left other waits behind: it may have
+   * The steps and waits that a handler asked for and had not awaited when it returned. Empty if it left other waits behind: it may have
    * been about to await the loser of a `Promise.race`.
    */
   get unawaited(): readonly string[] {

@@ -6,7 +6,7 @@ import { defaults } from "../options.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 
 export class Claims {
-  /** What holds for every turn that this invocation claims. */
+  /** The parts of a claim that are the same for every turn of this invocation: deployment, versions, lease, limits. */
   readonly terms: Omit<ClaimCall, "turns">;
   readonly #newToken: () => string;
 

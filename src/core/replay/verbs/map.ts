@@ -6,7 +6,7 @@ import { checkFunction, checkOptions, invalid } from "./step-checks.ts";
 import { keyPart } from "./step-key.ts";
 import { duplicateKey, type StepScope } from "./step-scope.ts";
 
-/** What a map does with one item. */
+/** The body of a map. It is called once for each item. */
 type Each<Item, Result> = (item: Item, context: { step: Step; index: number }) => Promise<Result>;
 
 const taken = ["maxConcurrency", "key", "sensitiveKey"];

@@ -1,4 +1,4 @@
-/** Where the names of one `step` stand: what its verbs share. */
+/** A scope: the prefix of the paths that one `step` gives to its demands, and all else that the verbs of this `step` share. */
 
 import type { Question, Step } from "../../contract/step.ts";
 import { LayoverError } from "../../errors.ts";
@@ -30,14 +30,14 @@ export interface StepsOptions {
   readonly callbacks: readonly string[];
 }
 
-/** Where a demand stands. */
+/** The place of a demand in its run. It is the same in each replay. */
 export interface DemandPlace {
   readonly path: string;
   readonly occurrence: number;
   readonly map: MapScope | undefined;
 }
 
-/** What an inner scope has of its own. The rest is that of the outer scope. */
+/** The parts of a scope that an inner scope has of its own. It takes all other parts from the outer scope. */
 interface Inner {
   readonly prefix: string;
   readonly map?: MapScope;
