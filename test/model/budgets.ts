@@ -3,7 +3,7 @@ import type { ClaimTurn, PageCall } from "../../src/postgres/wire.ts";
 import { findRow, findRun } from "./rules.ts";
 import type { Answer, Entry, Run, World } from "./world.ts";
 
-/** How many of the first turns may be answered within so many bytes. One is, whatever it takes. */
+/** Counts the first turns that may be answered within so many bytes. One may, whatever it takes. */
 export function countFitting(world: World, asked: readonly ClaimTurn[], budgetBytes: number): number {
   let bytes = 0;
   const place = asked.findIndex((turn, index) => {
@@ -13,7 +13,9 @@ export function countFitting(world: World, asked: readonly ClaimTurn[], budgetBy
   return place < 0 ? asked.length : place;
 }
 
-/** Of what the claimer does not hold. Each value and path is escaped, and has so much around it. */
+/**
+ * Counts the bytes of what the claimer does not hold. Each value and path has 200 around it, and escaping doubles all.
+ */
 function bytesOf(world: World, { runId, path, have }: ClaimTurn): number {
   const run = world.runs.find(({ id }) => id === runId);
   if (run === undefined) return 0;
@@ -31,13 +33,16 @@ function sizeOf(values: readonly (string | null)[]): number {
   return values.reduce((sum, value) => sum + (value?.length ?? 0) + 200, 0);
 }
 
-/** What a claim answers of a history: all, or the first records that fit. The others are asked for with the lease. */
+/**
+ * Picks what a claim answers of a history: all, or the first records that fit. The others are asked for with the
+ * lease.
+ */
 export function firstPage(run: Run, after: number, through: number, budgetBytes: number | undefined): unknown[] | null {
   const isSmall = budgetBytes === undefined || 2 * (run.historyBytes + 200 * run.history.length) <= budgetBytes;
   return page(run.history.slice(after, through), isSmall ? Number.POSITIVE_INFINITY : budgetBytes);
 }
 
-/** One record at least. */
+/** Picks the first records that fit, one at least. */
 function page(entries: readonly Entry[], budgetBytes: number): unknown[] | null {
   const sizes = entries.map((_, index) => 2 * sizeOf(entries.slice(0, index + 1).map(({ value }) => value)));
   const count = Math.max(1, sizes.filter((size) => size <= budgetBytes).length);
@@ -57,7 +62,7 @@ function wireRecord({ kind, path, occurrence, isFailure, value, at, attempts }: 
   return [kind, path, occurrence, isFailure, value, at, attempts];
 }
 
-/** Up to where the claimer has the history. Null: it has none of it. */
+/** Answers the position up to which the claimer has the history. Null: it has none of it. */
 export function heldPrefix(have: ClaimTurn["have"], length: number): number | null {
   return have !== undefined && have.epoch === 0 && have.position <= length ? have.position : null;
 }

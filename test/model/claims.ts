@@ -43,7 +43,7 @@ export interface ClaimTerms {
   readonly by?: string | undefined;
   /** How many turns are claimed, or finished, by the call. */
   readonly turns: number;
-  /** Of the answer. */
+  /** Most bytes of the answer. Undefined: no limit. */
   readonly budgetBytes?: number | undefined;
 }
 
@@ -93,7 +93,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   return describeRun(world, run, asked, terms);
 }
 
-/** All that is true; which of it is said does not matter. */
+/** Answers all refusals that are true. It does not matter which of them the database gives. */
 function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: ClaimTurn): Answer[] {
   const { now } = world;
   const { turn } = asked;
@@ -114,14 +114,20 @@ function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: Claim
   return refusals;
 }
 
-/** What may have ended its processes goes with few of its kind; whoever names no size, with anybody. */
+/**
+ * Refuses a turn that may have ended its processes, where it comes in too large a call. A claim that names no size may
+ * be of any.
+ */
 function whyGroupIsRefused(of: Run | Row, { turns }: ClaimTerms, { alone, groupSize }: ClaimTurn): Answer[] {
   const most = groupSizeOf(of);
   const size = Math.max(turns, groupSize ?? (alone ? 1 : Number.POSITIVE_INFINITY));
   return most !== null && size > most ? [{ outcome: "alone", groupSize: most }] : [];
 }
 
-/** Who may go beside others again, as its holders proved to be alive, is not worn out. */
+/**
+ * Tells whether the turn was claimed alone, or begun, too often. One that may go beside others again is not worn out:
+ * its holders proved to be alive.
+ */
 function isWornOut(of: Run | Row): boolean {
   return groupSizeOf(of) === 1 && (of.beginnings > maxBeginnings || of.loneClaims > maxClaims);
 }
@@ -136,7 +142,7 @@ function recordCancellation(run: Run, now: number): void {
   run.maps.clear();
 }
 
-/** Tells the claimer, and the world who it was. */
+/** Answers what the claimer is told, and notes the claimer in the world. */
 function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budgetBytes }: ClaimTerms): Answer {
   const { now } = world;
   run.rows = run.rows.filter((row) => !row.isReleased || isLive(row.lease, now));
@@ -286,7 +292,7 @@ function describeBranch(
   };
 }
 
-/** Rows and runs that a claim would get now. */
+/** Answers the runs and rows that a claim would get now. */
 export function claimable(world: World): { run: Run; row: Row | undefined }[] {
   const { now } = world;
   return world.runs.flatMap((run) => {

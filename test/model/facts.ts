@@ -87,7 +87,7 @@ function factsOfSetback(of: Run | Row): unknown {
     : [setback.tries, setback.since, setback.until];
 }
 
-/** Since when something is ready makes no difference. */
+/** Answers when something becomes ready. All instants that have passed are alike, as `now`. */
 function readiness(at: number | undefined, now: number): number | null {
   return at === undefined ? null : Math.max(at, now);
 }
@@ -100,7 +100,7 @@ export function nameOf({ path, occurrence }: Place): string {
   return `${path}#${occurrence}`;
 }
 
-/** An object whose keys are all looked at, on both sides. */
+/** Sorts entries by their names. They stay a list, so that a comparison looks at all keys of both sides. */
 function byName(entries: [string, unknown][]): unknown[] {
   return entries.sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -1,6 +1,6 @@
 /**
- * What a handler does within its turn: takes what came for its waits, carries out a step if that is all it waits for, demands
- * more. It knows what its claim told it.
+ * What a handler does within its turn: it takes what came for its waits, carries out a step if that is all it waits
+ * for, and demands more. It knows what its claim told it.
  */
 import type { NewDemand, NewRecord } from "../../src/postgres/wire.ts";
 import { isLive, isSamePlace } from "./rules.ts";
@@ -11,7 +11,7 @@ export interface CarriedOut {
   readonly path: string;
   readonly occurrence: number;
   readonly demandedAfter: number;
-  /** Of the attempt that failed. */
+  /** Number of the attempt, if it failed. Undefined: it succeeded. */
   readonly number: number | undefined;
   readonly retryInMs: number | undefined;
 }
@@ -57,7 +57,7 @@ export class Handler {
     }
   }
 
-  /** A wait that ends as soon as it is asked for, so that it is never recorded as one. */
+  /** Plays something that ends as soon as it is asked for, so that it is never stored as a wait. */
   pass(aside: FinishItem["asides"][number]): void {
     if (this.waiting.some(({ kind }) => kind === "retry")) return; // it waits for a step
     const at = this.#at;
@@ -113,7 +113,7 @@ export class Handler {
     return this.#holder.signals.filter((signal) => signal.name === name && !this.#signals.includes(signal)).length;
   }
 
-  /** Races of which a branch has a record: their other branches are let go. */
+  /** Answers the races of which a branch has a record. Their other branches are let go. */
   decideRaces(): { prefix: string; position: number }[] {
     const { seen } = this.#holder;
     const history = [...this.#run.history.slice(0, seen), ...this.records];
@@ -128,7 +128,7 @@ export class Handler {
     });
   }
 
-  /** A step is carried out in the turn itself if it is all that the handler waits for. */
+  /** Tells whether a step is carried out in the turn itself: it must be all that the handler waits for. */
   mayStep({ next, step }: FinishItem): boolean {
     const others = this.waiting.filter(({ kind }) => kind !== "retry");
     if (others.length > 0 || this.#hasLosers) return false;
@@ -225,7 +225,7 @@ export class Handler {
     }
   }
 
-  /** The next occurrence of the name. */
+  /** Answers the place of the path's next occurrence. */
   #freshPlace(path: string, made: readonly Place[] = []): Place {
     const known = [...made, ...this.records].flatMap((other) => (other.path === path ? [other.occurrence] : []));
     return { path, occurrence: 1 + Math.max(this.#run.occurrences.get(path) ?? 0, ...known) };
@@ -241,7 +241,7 @@ export class Handler {
 interface Offer {
   readonly row: Row;
   readonly at: number;
-  /** Undefined: it timed out. */
+  /** The value that came. Undefined: the wait timed out. */
   readonly value?: string;
   readonly isFailure?: boolean;
   readonly signal?: Signal;

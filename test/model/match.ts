@@ -1,6 +1,6 @@
-/** Compares what was expected with what was said. What is not expected by name is not looked at. */
+/** Compares what was expected with what was said. Keys that are not expected are not looked at. */
 
-/** Plain objects, so that what was expected may be copied. */
+/** A choice of several values. It is a plain object, so that an expectation may be copied. */
 interface AnyOf {
   readonly anyOf: readonly unknown[];
 }
@@ -16,7 +16,7 @@ export function inAnyOrder(items: readonly unknown[]): unknown {
   return { inAnyOrder: items } satisfies InAnyOrder;
 }
 
-/** Where the two differ, in words; undefined: nowhere. */
+/** Says where the two differ, in words; undefined: nowhere. */
 export function difference(expected: unknown, actual: unknown, at = ""): string | undefined {
   if (Array.isArray(expected)) {
     if (!Array.isArray(actual) || actual.length !== expected.length) {
@@ -41,7 +41,7 @@ export function difference(expected: unknown, actual: unknown, at = ""): string 
   return isMet ? undefined : `${at}: expected ${text(expected)}, got ${text(actual)}`;
 }
 
-/** An answer may leave out what is null or false. */
+/** Tells whether an answer may leave the value out: it is null, undefined or false. */
 function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === false;
 }
@@ -66,7 +66,7 @@ function first<Item>(items: Iterable<Item>, look: (item: Item) => string | undef
   return undefined;
 }
 
-/** By place: the lists whose order means nothing are of things at places. */
+/** Sorts items by their place. All lists whose order means nothing are of things at places. */
 function sorted(items: readonly unknown[]): unknown[] {
   const key = (item: unknown) => (isObject(item) ? `${item["path"]}#${item["occurrence"]}` : String(item));
   return [...items].sort((one, other) => (key(one) < key(other) ? -1 : 1));

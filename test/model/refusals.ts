@@ -14,7 +14,7 @@ export function note(world: World, { namespace, deploymentName: name, deployment
   } else if (known !== undefined) known.seenAt = note === "left" ? Number.NEGATIVE_INFINITY : now;
 }
 
-/** Of each name the two that were deployed last, as long as they tick. */
+/** Answers the live deployments: of each name the two that were deployed last, as long as they tick. */
 function liveIn(world: World, namespace: string): readonly Deployment[] {
   const all = world.deployments.filter((one) => one.namespace === namespace);
   const newestFirst = (one: Deployment, other: Deployment) =>
@@ -28,21 +28,21 @@ function liveIn(world: World, namespace: string): readonly Deployment[] {
   });
 }
 
-/** Whether it has, and was not deployed again since. */
+/** Tells whether the deployment has refused the run, and was not deployed again since. */
 export function hasRefused(world: World, { refusals, namespace }: Run, id: string | undefined): boolean {
   const at = id === undefined ? undefined : refusals.get(id);
   if (at === undefined) return false;
   return !world.deployments.some((one) => one.namespace === namespace && one.id === id && one.deployedAt > at);
 }
 
-/** Whether somebody is left who may go on with the run. */
+/** Tells whether a live deployment is left that may go on with the run. */
 export function hasTaker(world: World, run: Run): boolean {
   return liveIn(world, run.namespace).some(
     (one) => one.versions.includes(run.version) && !hasRefused(world, run, one.id),
   );
 }
 
-/** The code of a deployment does not fit the run. Who gives no id speaks for all. */
+/** Notes that the code of a deployment does not fit the run. A refusal without an id speaks for all deployments. */
 export function refuse(world: World, run: Run, id: string | undefined): void {
   if (isOver(run)) return;
   if (id !== undefined) run.refusals.set(id, world.now);

@@ -32,7 +32,7 @@ export function isOver(run: Run): boolean {
   return run.status !== "parked" && run.status !== "running";
 }
 
-/** Nobody works on it, and nobody is to. */
+/** Tells whether nobody works on the run, and nobody is to. */
 export function isStill(run: Run): boolean {
   return isOver(run) || run.isPaused || run.isBlocked;
 }
@@ -41,7 +41,7 @@ export function isLive(lease: Lease | undefined, now: number): boolean {
   return lease !== undefined && lease.until > now;
 }
 
-/** A cancel that was asked for, or a timeout that passed, and that is not in the history yet. */
+/** Tells whether a cancel was asked for, or a timeout has passed, that is not in the history yet. */
 export function isToBeCancelled(run: Run, now: number): boolean {
   if (run.cancelledPosition !== undefined) return false;
   return run.isCancelAsked || (run.timeoutAt !== undefined && run.timeoutAt <= now);
@@ -51,7 +51,7 @@ export function isReady(run: Run, now: number): boolean {
   return run.readyAt !== undefined && run.readyAt <= now;
 }
 
-/** A branch that somebody works on, or is to, now or later. */
+/** Tells whether somebody works on the branch, or is to, now or later. */
 export function isAtWork(row: Row): boolean {
   return row.kind === "branch" && row.position === undefined && !row.isQueued && !row.isReleased;
 }
@@ -60,13 +60,13 @@ export function waitedFor(run: Run, map: string): Row[] {
   return run.rows.filter((row) => row.map === map && row.isCounted);
 }
 
-/** Infinite where a map is unbounded. */
+/** Counts the free slots of a map; infinitely many where it is unbounded. */
 export function freeSlots(run: Run, map: string): number {
   const bodies = run.rows.filter((row) => row.map === map && row.position === undefined && !row.isQueued);
   return (run.maps.get(map)?.slots ?? Number.POSITIVE_INFINITY) - bodies.length;
 }
 
-/** A signal or an answer that would end this wait. */
+/** Tells whether there is a signal or an answer that would end this wait. */
 export function isAnswered(run: Run, row: Row): boolean {
   if (row.isReleased) return false;
   const isInTime = (at: number) => row.until === undefined || at <= row.until;
@@ -80,7 +80,7 @@ export function isAnswered(run: Run, row: Row): boolean {
   );
 }
 
-/** What a caller has armed before it calls; so it is certain to ring, whatever becomes of the call. */
+/** Arms what a caller arms before it calls, and answers these instants. They ring whatever becomes of the call. */
 export function armedFor(world: World, wakeInstants: readonly number[]): readonly number[] {
   const margin = world.now + callMs + commitMs;
   const looks = wakeInstants.filter((at) => at > margin).map((at) => dueFor(at, world.now));
@@ -93,7 +93,7 @@ export function arm(world: World, instants: readonly number[]): void {
   world.armed = [...new Set([...world.armed, ...instants])];
 }
 
-/** Nobody may be armed before `until` for what is to be looked at from now on. */
+/** Allows that no alarm stands until then for what is to be looked at from now on. */
 export function excuse(world: World, until: number): void {
   world.lateUntil = Math.max(world.lateUntil, until);
 }
@@ -112,7 +112,7 @@ export function freshToken(world: World): string {
   return `10000000-0000-4000-8000-${world.numbers.token.toString(16).padStart(12, "0")}`;
 }
 
-/** Free slots go to the head of the queue. Answers who got them. */
+/** Gives free slots to the head of the queue. Answers the branches that got them. */
 export function fillSlots(run: Run, map: string, now: number): Row[] {
   const filled: Row[] = [];
   const queue = run.rows.filter((row) => row.map === map && row.isQueued).sort((a, b) => a.ordinal - b.ordinal);
@@ -154,18 +154,18 @@ export function toRow(demand: NewDemand, now: number): Row {
   };
 }
 
-/** With how many a claim of it may come in one call, itself included. Null: with any number. */
+/** Answers how many turns may be claimed in one call with it, itself included. Null: any number. */
 export function groupSizeOf({ losses, lease }: Run | Row): number | null {
   const count = losses.count - losses.spared + Number(lease !== undefined);
   return count < 2 ? null : ([16, 4][count - 2] ?? 1);
 }
 
-/** It is claimed again, and its last lease was not finished. */
+/** Counts a loss: it is claimed again, and its last lease was not finished. */
 export function lose(of: Run | Row, { token }: Lease): void {
   of.losses = { ...of.losses, count: of.losses.count + 1, token };
 }
 
-/** Its turn did not get on: answers when it is tried again. Undefined: it was tried often enough. */
+/** Notes that its turn did not get on. Answers when it is tried again; undefined: it was tried often enough. */
 export function setBack(of: Run | Row, now: number): number | undefined {
   const before = of.setback?.turn === of.turn ? of.setback : undefined;
   of.setback = nextTry(before, of.turn + 1, now);
@@ -181,12 +181,12 @@ function nextTry(before: Setback | undefined, turn: number, now: number): Setbac
   return { turn, tries: tries + 1, since, until: Math.ceil(at / minute) * minute };
 }
 
-/** What is known of a setback that counts. */
+/** Answers the setback, if it still counts. */
 export function standingSetback({ setback, turn }: Run | Row): Setback | undefined {
   return setback?.turn === turn ? setback : undefined;
 }
 
-/** A branch that was set back: its map does not wait for it, and goes on without it if nobody else is at work. */
+/** Sets a branch back. Its map does not wait for it, and goes on without it if nobody else is at work. */
 export function setBackRow(run: Run, row: Row, now: number): boolean {
   const until = setBack(row, now);
   row.turn += 1;
@@ -206,7 +206,7 @@ export function setBackRow(run: Run, row: Row, now: number): boolean {
   return true;
 }
 
-/** The holder of the lease that was lost last is alive. */
+/** Notes that the holder of the lease that was lost last is alive, so that this loss is spared. */
 export function spare(of: Run | Row, token: string): void {
   const { count, spared } = of.losses;
   if (of.losses.token !== token || spared >= Math.min(count, mostSpared)) return;

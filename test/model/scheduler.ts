@@ -67,7 +67,10 @@ function isDue(run: Run, now: number): boolean {
   return run.dueAt !== undefined && run.dueAt <= now;
 }
 
-/** To a deployment that has just begun: what is ready or blocked, whenever it is due, and what is due soon. */
+/**
+ * Tells whether a deployment that has just begun looks at the run: it is ready or blocked, whenever it is due, or it
+ * is due soon.
+ */
 function isOfInterest(run: Run, now: number, dueBy: number): boolean {
   if (isOver(run) || run.isPaused) return false;
   const hasWork = run.rows.some((row) => isAtWork(row) && (row.lease?.until ?? row.readyAt ?? 0) <= now);
@@ -82,7 +85,7 @@ function isBehind(
   return at > otherAt || (at === otherAt && run.runId > other.runId);
 }
 
-/** What another deployment is to claim counts as never dispatched. */
+/** Answers the run as never dispatched, where another deployment is to claim it. */
 function withoutDispatches(run: ListedRun, isRefused: boolean): ListedRun {
   if (!isRefused) return run;
   return { ...run, dispatches: 0, branches: run.branches.map((branch) => ({ ...branch, dispatches: 0 })) };
@@ -125,7 +128,7 @@ function look(run: Run, now: number, soon: number): ListedRun {
   };
 }
 
-/** What a tick makes of what it saw: the next instant to look, which it has armed. */
+/** Answers what a tick makes of the runs that it saw: the next instant to look at each, which it has armed. */
 export function movesFor({ runs, now }: Listing): Move[] {
   return runs.map(({ runId, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
     const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
@@ -143,8 +146,8 @@ export function movesFor({ runs, now }: Listing): Move[] {
 }
 
 /**
- * Moves those whose due instant is as it was seen. Those that must be looked at before the new one, because they were
- * woken or claimed since, are left for the second call, which knows of an instant that is soon enough.
+ * Moves the runs whose due instant is still as it was seen. A run that was woken or claimed since may have to be
+ * looked at before the new instant. It is left for the second call, which knows of an instant that is soon enough.
  */
 export function move(
   world: World,
@@ -185,7 +188,10 @@ export interface Moved {
   readonly left: number;
 }
 
-/** What is about to be dispatched need not be looked at; all else, at its time. */
+/**
+ * Tells whether something of the run must be looked at before its new instant. What is about to be dispatched need not
+ * be.
+ */
 function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: number): boolean {
   const need = (of: Row | Run, isSent: boolean) =>
     isSent && isNow(of, now) ? undefined : (of.lease?.until ?? of.readyAt);
@@ -200,7 +206,7 @@ function isNeededBefore(run: Run, { dueAt, isDispatched, branches }: Move, now: 
   return first !== undefined && first < (dueAt ?? Number.POSITIVE_INFINITY);
 }
 
-/** Whether a claim may succeed now. */
+/** Tells whether a claim may succeed now. */
 function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
   return (lease?.until ?? readyAt ?? Number.POSITIVE_INFINITY) <= now;
 }
@@ -218,7 +224,10 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   return { outcome: "renewed", leasedUntil: row.lease.until };
 }
 
-/** Its process ends before the turn does. What was counted stays counted; whoever comes next may claim it at once. */
+/**
+ * Gives a lease back, since its process ends before the turn does. What was counted stays counted, and the turn may be
+ * claimed at once.
+ */
 export function giveBack(world: World, namespace: string, turn: ReturnTurn): Answer {
   const { runId, path, occurrence, token } = turn;
   const run = findRun(world, runId, namespace);
@@ -245,7 +254,7 @@ export function voidLeases(world: World, namespace: string): void {
   }
 }
 
-/** Answers how many runs are gone. */
+/** Deletes the runs that have been over for long enough. Answers how many. */
 export function prune(world: World, namespace: string, keepMs: number, keepFailedMs: number): number {
   const before = world.runs.length;
   world.runs = world.runs.filter((run) => {

@@ -9,13 +9,13 @@ import { aWorld, callMs, type World } from "./world.ts";
 
 export interface Step {
   readonly now: number;
-  /** Of `layover`, or one of the test's own hands: `pause`, `resume`, `cancel`. */
+  /** A function of `layover`, or one of the test's own hands: `pause`, `resume`, `cancel`. */
   readonly fn: string;
   readonly p: unknown;
-  /** Of the signal that may be stored. */
+  /** Number of the signal that the call may store. */
   readonly number: number;
   readonly lateUntil: number;
-  /** Up to now. */
+  /** All instants that were armed up to now. */
   readonly armed: readonly number[];
   readonly words: string;
   readonly expected: unknown;
@@ -28,7 +28,7 @@ export class Script {
   readonly steps: Step[] = [];
   #world: World;
 
-  /** `ids`: of the runs A, B and C. */
+  /** `ids`: the ids of the runs A, B and C. */
   constructor(name: string, ids: readonly string[]) {
     this.#world = aWorld(name, ids);
   }
@@ -38,8 +38,8 @@ export class Script {
   }
 
   /**
-   * A call that must not take effect after its time. If it is late it changes nothing, and says so, or that there was
-   * nothing to do.
+   * Adds a call that must not take effect after its time. If it is late it changes nothing: it answers that it is
+   * late, or that there was nothing to do.
    */
   call(fn: string, p: object, words: string, isLate: boolean, act: (world: World) => Called, number = 0): void {
     const before = isLate ? structuredClone(this.#world) : undefined;
@@ -54,7 +54,7 @@ export class Script {
     this.add(fn, { ...p, notAfter: before.now - 1 }, `too late: ${words}`, expected, number);
   }
 
-  /** At the very instant is not too late. */
+  /** Answers the last instant at which the call may take effect. Sometimes that is now, which is not too late. */
   #latest(number: number): number {
     return this.#world.now + (number % 2 === 0 ? callMs : 0);
   }
@@ -64,7 +64,7 @@ export class Script {
     this.steps.push({ now, fn, p, number, lateUntil, armed, words, expected, facts: factsOf(this.#world) });
   }
 
-  /** The namespace of what is called, or the other one, where it is not. */
+  /** Answers the run's own namespace, or the other one for a call from elsewhere. */
   namespace(isElsewhere: boolean, own = this.#world.namespaces[0]): string {
     const [one, two] = this.#world.namespaces;
     return isElsewhere ? (own === one ? two : one) : own;
@@ -75,7 +75,7 @@ export class Script {
   }
 }
 
-/** The wish's own among those that there are. */
+/** Picks the item that a wish means, among those that there are. */
 export function pick<Item>(items: readonly Item[], index: number): Item | undefined {
   return items[index % Math.max(1, items.length)];
 }
@@ -86,7 +86,7 @@ interface LockItem {
   readonly occurrence?: number;
 }
 
-/** Carries items out in the order in which locks are taken; answers in the order of the call. */
+/** Carries items out in the order in which locks are taken. Answers the results in the order of the call. */
 export function inLockOrder<Item extends LockItem, Result>(
   items: readonly Item[],
   act: (item: Item) => Result,

@@ -11,7 +11,7 @@ export interface StartWish {
   readonly isCarried: boolean;
   readonly delayMs: number;
   readonly timeoutMs: number | undefined;
-  /** Under an id of more than a day ahead. */
+  /** Whether the run's id is of a time more than a day ahead. */
   readonly isAhead: boolean;
   readonly isElsewhere: boolean;
   readonly isBare: boolean;
@@ -25,7 +25,7 @@ export interface ClaimItem {
   readonly token: "fresh" | "again";
   readonly have: "nothing" | "all" | "a part" | "more than there is" | "another epoch";
 }
-/** Id of a deployment. Undefined: of a release that gives none. */
+/** Id of a deployment. Undefined: its release gives none. */
 export type By = "one" | "two" | "three" | undefined;
 export interface ClaimWish {
   readonly kind: "claim";
@@ -34,7 +34,7 @@ export interface ClaimWish {
   readonly isElsewhere: boolean;
   readonly carries: "all" | "some" | "nothing";
   readonly environment: "ours" | "another";
-  /** What goes alone is begun. */
+  /** Whether a turn that was claimed alone is begun. */
   readonly begins: boolean;
   readonly budgetBytes: number | undefined;
   readonly isLate: boolean;
@@ -55,21 +55,21 @@ export type DemandWish =
   | { readonly what: "race"; readonly branches: number; readonly ms: number | undefined }
   | { readonly what: "again"; readonly index: number };
 export interface FinishItem {
-  /** Of leases that stand, or of any that ever stood. */
+  /** Which leases to pick from: those that stand, or any that ever stood. */
   readonly of: "standing" | "any";
   readonly index: number;
   readonly isRepeat: boolean;
-  /** Of what came for its waits. */
+  /** How many of the things it takes that came for its waits. */
   readonly takes: number;
-  /** What it asks for and gets within the turn. */
+  /** Things that it asks for and gets within the turn. */
   readonly asides: readonly ("sleep" | "red" | "blue" | "callback" | "late callback")[];
   readonly step: "success" | "failure" | "retry soon" | "retry late";
   readonly retryMs: number;
   readonly next: "park" | "go on" | "complete" | "fail" | "block" | "set back";
-  /** Whose code it is that blocks. */
+  /** Deployment whose code blocks the run. */
   readonly by: By;
   readonly demands: readonly DemandWish[];
-  /** Demanded before the turn's own records. */
+  /** Whether it demands before the turn's own records. */
   readonly isEarly: boolean;
   readonly releases: boolean;
   readonly sawLess: boolean;
@@ -77,7 +77,7 @@ export interface FinishItem {
   readonly isSpoilt: boolean;
   /** The name of a signal that it takes no more. */
   readonly closes: "red" | "blue" | undefined;
-  /** What failed was the announcement of a callback of the run. */
+  /** Whether the step that failed was the announcement of a callback of the run. */
   readonly announces: boolean;
 }
 export interface FinishWish {
@@ -89,19 +89,19 @@ export interface FinishWish {
 export interface TurnWish {
   readonly kind: "turn";
   readonly index: number;
-  /** While its body runs. */
+  /** What happens while its body runs. */
   readonly meanwhile: readonly Wish[];
   readonly finish: FinishItem;
 }
-/** All that may be claimed is claimed by one call, and all that is held is finished by one. */
+/** One call claims all that may be claimed, and one call finishes all that is held. */
 export interface BatchWish {
   readonly kind: "batch";
-  /** All runs, before. */
+  /** Whether all runs are started before. */
   readonly starts: boolean;
   readonly budgetBytes: number | undefined;
-  /** While the bodies run. */
+  /** What happens while the bodies run. */
   readonly meanwhile: readonly Wish[];
-  /** For each of them in turn. */
+  /** How the claimed turns are finished, each by the next of these. After the last one the first one comes again. */
   readonly finishes: readonly FinishItem[];
 }
 /** Processes that die one after the other over the same turn. */
@@ -113,7 +113,7 @@ export interface CrashWish {
 export interface SignalWish {
   readonly kind: "signal";
   readonly run: number;
-  /** By the run, under the name that it waits for. */
+  /** Whether the signal has a name that the run waits for. */
   readonly isAwaited: boolean;
   readonly name: string;
   readonly dedupeId: string | undefined;
@@ -123,12 +123,12 @@ export interface SignalWish {
   readonly isBare: boolean;
   readonly isLate: boolean;
 }
-/** So many signals came before that hardly any more is kept. */
+/** So many signals have come that hardly any more is kept. */
 export interface FloodWish {
   readonly kind: "flood";
   readonly run: number;
   readonly ofWhat: "signals" | "bytes";
-  /** How many more. */
+  /** How many more signals are kept. */
   readonly room: 0 | 1;
 }
 export interface AnswerWish {
@@ -143,14 +143,17 @@ export interface AnswerWish {
   readonly isLate: boolean;
 }
 export interface HolderItem {
-  /** Of leases that stand, of any that ever stood, or of those that another claim has followed. */
+  /** Which leases to pick from: those that stand, any that ever stood, or those that another claim has followed. */
   readonly of: "standing" | "any" | "replaced";
   readonly index: number;
 }
 export interface RenewWish {
   readonly kind: "renew";
   readonly items: readonly (HolderItem & {
-    /** It goes alone and begins, as so many in a row have begun with it. */
+    /**
+     * How many beginnings in a row there were with this one, if the turn goes alone and begins. Undefined: it does
+     * not.
+     */
     readonly beginnings: number | undefined;
   })[];
   readonly isElsewhere: boolean;
@@ -162,10 +165,10 @@ export interface ReturnWish {
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
 }
-/** More of a history than a claim has answered. */
+/** A page of a history that continues what a claim has answered. */
 export interface PageWish extends HolderItem {
   readonly kind: "page";
-  /** Of the records, out of nine. */
+  /** How many ninths of the records come before the page. */
   readonly after: number;
   readonly budgetBytes: number;
   readonly isOtherEpoch: boolean;
@@ -189,7 +192,7 @@ export interface MoveWish {
 }
 export interface AdvanceWish {
   readonly kind: "advance";
-  /** Or to the next instant that means something, give or take. */
+  /** Milliseconds that pass. Undefined: time goes on to the next instant that means something, moved by `offset`. */
   readonly ms: number | undefined;
   readonly offset: number;
 }
@@ -218,10 +221,10 @@ export interface NoteWish {
 export interface TickWish {
   readonly kind: "tick";
   readonly by: By;
-  /** False: a sweep. */
+  /** Whether an alarm rang for the tick. False: it is a sweep. */
   readonly isAlarmed: boolean;
   readonly isElsewhere: boolean;
-  /** Between the look and the move. */
+  /** What happens between the tick's look and its move. */
   readonly meanwhile: readonly Wish[];
 }
 export type Wish =

@@ -14,9 +14,9 @@ export const leaseMs = 5 * minute;
 export const maxClaims = 2;
 export const maxBeginnings = 1;
 export const callMs = 20 * second;
-/** Between two looks at what is dispatched in vain. */
+/** Longest time between two looks at what is dispatched in vain, in milliseconds. */
 export const longestBackoffMs = 6 * hour;
-/** From the end of a call's time to its COMMIT. */
+/** Longest time from the end of a call's time to its COMMIT, in milliseconds. */
 export const commitMs = 30 * second;
 /** A retry within this time keeps its map waiting. */
 export const soonMs = 10 * second;
@@ -47,36 +47,36 @@ export interface Row extends Place {
   readonly ordinal: number;
   readonly signal: string | undefined;
   readonly until: number | undefined;
-  /** Undefined: of no map, or it has left its map because it lost a race. */
+  /** Path of its map. Undefined: it has none, or has left it because it lost a race. */
   map: string | undefined;
   turn: number;
   attempts: number;
   loneClaims: number;
-  /** Of the lone claims. */
+  /** How many of the lone claims were about to begin their turn. */
   beginnings: number;
   losses: Losses;
   dispatches: number;
   isQueued: boolean;
-  /** Its map waits for it. */
+  /** Whether its map waits for it. */
   isCounted: boolean;
   isReleased: boolean;
   readyAt: number | undefined;
   lease: Lease | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
   setback: Setback | undefined;
-  /** Where its record stands in the history, which nobody has been handed yet. */
+  /** Position of its record in the history. Nobody has been handed that record yet. */
   position: number | undefined;
 }
-/** Leases in a row that another claim followed. */
+/** Leases in a row that were lost: another claim followed instead of a finish. */
 export interface Losses {
   readonly count: number;
-  /** Of these, how many were reported by a holder that was alive. */
+  /** How many of these losses were reported by a holder that was alive. */
   readonly spared: number;
-  /** The last of these leases, unless it was spared. */
+  /** Token of the last of these leases, unless it was spared. */
   readonly token: string | undefined;
 }
 export const noLosses: Losses = { count: 0, spared: 0, token: undefined };
-/** A turn that did not get on is tried again. It counts only while `turn` is the next one, or under way. */
+/** A turn did not get on, and is tried again. A setback counts only while `turn` is the next turn, or under way. */
 export interface Setback {
   readonly turn: number;
   /** Which try comes next, from 1. */
@@ -84,10 +84,10 @@ export interface Setback {
   readonly since: number;
   readonly until: number;
 }
-/** How long after the setback the tries are. */
+/** Milliseconds from the setback to each try. */
 export const tryAfterMs = [minute, 10 * minute, hour, 6 * hour];
 
-/** So many may be spared. */
+/** How many losses may be spared at most. */
 export const mostSpared = 5;
 
 export interface Signal {
@@ -119,24 +119,27 @@ export interface Run {
   status: Status;
   /** The turn under way, or the next one. */
   turn: number;
-  /** Up to where the handler was run on; -1: not at all. */
+  /** Position up to which the handler was run; -1: not at all. */
   handed: number;
   loneClaims: number;
-  /** Of the lone claims. */
+  /** How many of the lone claims were about to begin their turn. */
   beginnings: number;
   losses: Losses;
   dispatches: number;
   history: Entry[];
-  /** What its finishes said of the values of its records. */
+  /** Bytes of the values of its records, as its finishes gave them. */
   historyBytes: number;
   lastRecordAt: number;
   lease: Lease | undefined;
   readyAt: number | undefined;
-  /** As it was found in the table last; the model only says when it must be, and of what it may be. */
+  /**
+   * Due instant, as it was last found in the table. The model only says when there must be one, and which may be
+   * right.
+   */
   dueAt: number | undefined;
   lastFinish: { readonly token: string; readonly answer: Answer } | undefined;
   isBlocked: boolean;
-  /** When each deployment refused it, by their ids. */
+  /** When each deployment refused it, by the deployment's id. */
   readonly refusals: Map<string, number>;
   setback: Setback | undefined;
   /** Names of signals that it takes no more. */
@@ -150,16 +153,16 @@ export interface Run {
   rows: Row[];
   maps: Map<string, { readonly slots: number | null; readonly failsFast: boolean }>;
   signals: Signal[];
-  /** More signals, which are never offered: so many of so many bytes. */
+  /** More signals, which are never offered: how many, and their bytes together. */
   flood: { readonly count: number; readonly bytes: number } | undefined;
   answers: CallbackAnswer[];
-  /** Of attempts that failed: place and number. */
+  /** Attempts that failed, each as its place and its number. */
   attempts: string[];
   /** How often the handler has asked for something at each path. */
   occurrences: Map<string, number>;
 }
 
-/** Who got a lease and what the claim told them; enough to finish, now or much too late. */
+/** A claimer that got a lease, and what the claim told it: enough to finish, now or much too late. */
 export interface RunHolder {
   readonly of: "run";
   readonly runId: string;
@@ -191,7 +194,7 @@ export interface Deployment {
   readonly namespace: string;
   readonly name: string;
   readonly id: string;
-  /** Of the one workflow, those that it carries. */
+  /** Versions of the one workflow that it carries. */
   readonly versions: readonly number[];
   readonly deployedAt: number;
   seenAt: number;
@@ -204,10 +207,10 @@ export interface World {
   readonly ids: readonly string[];
   runs: Run[];
   holders: Holder[];
-  /** What a finish said, to say it again. */
+  /** Text of each finish that was sent, to send it again. */
   sent: Map<string, string>;
   environments: Map<string, string>;
-  /** Of all times. */
+  /** All deployments that were ever noted, also those that are gone. */
   deployments: Deployment[];
   /** What the scheduler saw last. */
   listing: Listing | undefined;
@@ -216,9 +219,9 @@ export interface World {
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
   /**
-   * The last instant for which a run may be due although it must be looked at before. Nobody is armed for a lease that
-   * ends before its time: voided, or given back. And what was dispatched in vain is looked at less and less often, but may
-   * be claimed after all: a claim does not touch the due instant.
+   * The last instant for which a run may be due although it must be looked at before. No alarm stands for a lease that
+   * ends before its time: voided, or given back. A turn that was dispatched in vain is looked at less and less often,
+   * but may be claimed after all: a claim does not touch the due instant.
    */
   lateUntil: number;
 }

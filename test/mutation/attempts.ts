@@ -9,7 +9,7 @@ import { root, Workbench } from "./workbench.ts";
 export interface Attempted {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
-  /** Of the killer. */
+  /** Name of the killer that found the mutant out. Undefined: none did. */
   readonly by: string | undefined;
   readonly ms: number;
 }
@@ -18,9 +18,9 @@ export interface AttemptOptions {
   readonly serverUrl: string;
   readonly killers: readonly Killer[];
   readonly jobs: number;
-  /** How many the model plays. */
+  /** How many sequences the model plays. */
   readonly sequences: number;
-  /** Explained: only what is quick is asked whether it knows better. */
+  /** Whether a mutant is explained. Only quick killers are asked whether they can kill it all the same. */
   readonly isExplained: (mutant: Mutant) => boolean;
   readonly onAttempted: (attempted: Attempted) => void;
 }

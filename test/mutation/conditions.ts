@@ -7,18 +7,19 @@ import type { Token } from "./sql-tokens.ts";
 
 const begins = new Set(["where", "if", "elsif", "when", "on", "while"]);
 const notBegun = new Set(["conflict", "constraint"]);
-/** After these an expression ends, at its own depth. */
+/** Words that end an expression, where they stand at its own depth. */
 const stops = new Set(
   "then else when loop group order limit for returning union into from where join left cross on do set as offset rows".split(
     " ",
   ),
 );
-/** Before these an expression begins. */
+/** Tokens after which an expression begins. */
 const leads = new Set([...begins, ..."select return then else and or not set".split(" "), ":=", ",", "=", "returning"]);
 
 interface Stretch {
-  /** The first token, and the one behind the last. */
+  /** Index of the first token. */
   readonly from: number;
+  /** Index behind the last token. */
   readonly to: number;
 }
 
@@ -48,7 +49,7 @@ function isJunction(tokens: readonly Token[], index: number): boolean {
   return token?.kind === "word" && (token.text === "and" || token.text === "or");
 }
 
-/** `exception when this or that then`: names, no condition. */
+/** Tells whether the token is in `exception when this or that then`, which has names and no condition. */
 function isOfException(tokens: readonly Token[], index: number): boolean {
   for (let at = index; at >= 0; at -= 1) {
     const text = tokens[at]?.text;
@@ -127,7 +128,7 @@ function split(tokens: readonly Token[], { from, to }: Stretch, word: string, co
   return [...parts, { from: first, to }].filter((part) => part.to > part.from);
 }
 
-/** The inside of `( … )` or `not ( … )`, if that is all there is. */
+/** Answers the inside of `( … )` or `not ( … )`, if that is all there is. */
 function withinParentheses(tokens: readonly Token[], { from, to }: Stretch): Stretch | undefined {
   const first = tokens[from]?.text === "not" ? from + 1 : from;
   const depth = tokens[first]?.depth ?? 0;

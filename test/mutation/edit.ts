@@ -4,7 +4,7 @@ export interface Edit {
   readonly start: number;
   readonly end: number;
   readonly to: string;
-  /** What is shown of it, where that is not the changed text itself. */
+  /** What is shown of the edit, where that is not the changed text itself. */
   readonly shown?: { readonly from: string; readonly to: string };
 }
 
@@ -12,7 +12,10 @@ export function applied(text: string, { start, end, to }: Edit): string {
   return text.slice(0, start) + to + text.slice(end);
 }
 
-/** On one line and no longer than one can read: so what an edit is called stands, however the text around it moves. */
+/**
+ * Shortens a text to one line that people can read. An edit's name is made of it, and so stays however the text around
+ * it moves.
+ */
 export function inWords(text: string): string {
   const line = text
     .replace(/--[^\n]*/g, " ")

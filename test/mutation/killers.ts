@@ -1,6 +1,6 @@
 /**
- * Who may find a mutant out, fastest first; the first one that fails has killed it. Tests that compare texts or the
- * schema's dump are none of them: they would find any change.
+ * The killers that may find a mutant out, fastest first. The first one that fails has killed it. Tests that compare
+ * texts or the schema's dump are left out: they would find any change.
  */
 import { existsSync } from "node:fs";
 import type { ModelKiller } from "./model-killer.ts";
@@ -16,12 +16,12 @@ export interface Bench extends Place {
 
 export interface Killer {
   readonly name: string;
-  /** About a second: asked also of a mutant that is explained. */
+  /** Whether it takes no more than a second or so, and is asked even about an explained mutant. */
   readonly isQuick?: boolean;
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
   readonly mayKill: (mutant: Mutant) => boolean;
-  /** Where not every mutant meets the same tests: which ones this mutant meets. */
+  /** Answers the tests that this mutant meets. Left out where every mutant meets the same ones. */
   readonly testsOf?: (mutant: Mutant) => readonly string[];
   readonly tryOn: (mutant: Mutant, original: string, bench: Bench) => Promise<Verdict>;
 }
@@ -76,7 +76,7 @@ export function killers(simulated: readonly string[]): Killer[] {
   ];
 }
 
-/** Only these tests: what one asks while writing them. */
+/** Answers one killer that runs these tests alone, for use while somebody writes them. */
 export function onlyTests(filters: readonly string[]): Killer[] {
   return [
     {

@@ -1,6 +1,6 @@
 /**
- * The fastest killer: sequences of the model's commands, without a test runner, in a database that stays. A mutant is one
- * function replaced. Sequences that killed come first the next time, so most mutants live for a few milliseconds.
+ * The fastest killer: sequences of the model's commands, without a test runner, in a database that stays. A mutant is
+ * one function replaced. Sequences that killed come first the next time, so most mutants live for a few milliseconds.
  */
 import fc from "fast-check";
 import { Client, DatabaseError } from "pg";
@@ -14,7 +14,7 @@ import type { Verdict } from "./verdict.ts";
 const longestMs = 20_000;
 const queryCanceled = "57014";
 const seed = 20_261_120;
-/** They kill nearly all that the model kills at all. */
+/** How many sequences are enough to kill nearly all that the model kills at all. */
 const few = 80;
 
 export class ModelKiller {
@@ -56,7 +56,7 @@ export class ModelKiller {
     return { kind: "survived" };
   }
 
-  /** By the few sequences that kill most. */
+  /** Tries the few sequences that kill most. */
   tryFewOn(mutated: string, original: string): Promise<Verdict> {
     return this.#tryOn(mutated, original, few);
   }
@@ -78,7 +78,7 @@ export class ModelKiller {
     }
   }
 
-  /** The model has turned the clock by replacing this one. */
+  /** Installs a function, but not `layover.now()`: the model has replaced that to turn the clock. */
   async #install(sql: string): Promise<void> {
     if (!sql.includes("function layover.now()")) await this.#client.query(sql);
   }

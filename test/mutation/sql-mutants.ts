@@ -12,12 +12,12 @@ import { assignmentEdits, statementEdits } from "./statements.ts";
 export interface Mutant {
   /** `claim_run: t.status = 'parked' → true`, with ` (2)` behind the second one of these. */
   readonly id: string;
-  /** From the root of the tree. */
+  /** Path from the root of the tree. */
   readonly file: string;
   readonly line: number;
   readonly from: string;
   readonly to: string;
-  /** Of the whole file. */
+  /** Text of the whole file, with the mutant in it. */
   readonly mutated: string;
 }
 
@@ -52,7 +52,7 @@ function shownOf(sql: string, edit: Edit): { from: string; to: string } {
   return { from: inWords(from), to: inWords(to) || "nothing" };
 }
 
-/** Between the first `$$` and the second: what comes behind (a trigger) is done once, by migrate. */
+/** Answers the tokens between the first `$$` and the second. What comes behind (a trigger) is done once, by migrate. */
 function bodyOf(tokens: readonly Token[]): readonly Token[] {
   const [first = -1, last = tokens.length] = tokens.flatMap(({ text }, index) => (text === "$$" ? [index] : []));
   return tokens.slice(first + 1, last);

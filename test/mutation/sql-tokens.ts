@@ -1,13 +1,14 @@
 /**
- * The tokens of SQL and PL/pgSQL, with their places and how deep they lie. Comments and spaces are no tokens; what stands
- * between `$$` and `$$` is read like the rest, for it is the code.
+ * The tokens of SQL and PL/pgSQL, with their places and how deep they lie. Comments and spaces are no tokens; what
+ * stands between `$$` and `$$` is read like the rest, for it is the code.
  *
- * Depth counts parentheses, brackets and `case … end`: so `then` of a nested case is never taken for the one of an `if`.
+ * Depth counts parentheses, brackets and `case … end`: so `then` of a nested case is never taken for the one of an
+ * `if`.
  */
 
 export interface Token {
   readonly kind: "word" | "number" | "string" | "operator" | "mark";
-  /** In lower case, but for strings. */
+  /** The token's text, in lower case unless it is a string. */
   readonly text: string;
   readonly start: number;
   readonly end: number;

@@ -17,25 +17,25 @@ interface Held {
   readonly ref: Ref;
   readonly token: string;
   readonly claimed: wire.ClaimedRun | wire.ClaimedBranch;
-  /** The finish, once it was made up: what is sent again is the same. */
+  /** The finish, once it was made up. It is the same whenever it is sent again. */
   finish?: wire.FinishRun | wire.FinishBranch;
 }
 
 /** What the crowd was told, to be compared with what the tables say. */
 export interface Told {
-  /** By run or branch and turn: the tokens that were told that they finished it. */
+  /** Tokens that were told that they finished a turn, by run or branch and turn. */
   readonly finished: Map<string, Set<string>>;
-  /** By run or branch and turn: who was told to have a long lease on it. */
+  /** Tokens that were told that they have a long lease, by run or branch and turn. */
   readonly holders: Map<string, Set<string>>;
-  /** By run: paths of which it was told that they are recorded. */
+  /** Paths of which the crowd was told that they are recorded, by run. */
   readonly recorded: Map<string, Set<string>>;
-  /** By run: paths of steps whose records were dropped. */
+  /** Paths of steps whose records were dropped, by run. */
   readonly dropped: Map<string, Set<string>>;
   readonly errors: unknown[];
   readonly outcomes: Map<string, number>;
 }
 
-/** What is listed more often happens more often. */
+/** Kinds of moves. One that is listed more often happens more often. */
 const moves = [
   ...["tick", "claim alone", "renew", "signal", "answer", "read", "start"],
   ...["claim", "claim", "claim", "finish", "finish", "finish"],
@@ -110,7 +110,7 @@ export class Crowd {
     }
   }
 
-  /** Half of the names are taken by runs that are not over yet. */
+  /** Starts a run. Half of the names are taken by runs that are not over yet. */
   async #start(session: Session): Promise<void> {
     const id = `o${Math.floor(Math.random() * this.#names)}`;
     const runId = randomUUID();
@@ -218,7 +218,7 @@ export class Crowd {
     return { ...finish, next: "parked", demands, ...(Math.random() < 0.5 && { released }) };
   }
 
-  /** A step of its own, or what was offered to one of its waits. */
+  /** Makes a record of a step of its own, or of what was offered to one of its waits. */
   #makeRecords(claimed: Held["claimed"]): wire.NewRecord[] {
     const pending = ("pending" in claimed ? claimed.pending : null) ?? [];
     const signal = "signals" in claimed ? claimed.signals?.[0] : undefined;
@@ -290,7 +290,7 @@ export class Crowd {
     return refs;
   }
 
-  /** It may be answered before anyone waits for it, or in a run that never will. */
+  /** Makes up a callback. It may be answered before anyone waits for it, or in a run that never will. */
   #newCallback(): string {
     const path = this.#name("callback");
     this.#callbacks.push(path);

@@ -1,4 +1,4 @@
-/** With how many others a turn may be claimed whose leases were lost, and what counts as a loss. */
+/** How many others may be claimed beside a turn whose leases were lost, and what counts as a loss. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
 import { aFanOut, aRun, aRunAtWork, minute, type Run, terms } from "./runs.ts";
@@ -32,14 +32,14 @@ describeEachPostgres("a turn whose leases were lost", (database) => {
   };
 
   describe.each(Object.entries(kinds))("%s", (_, { atWork, toClaim, finish, renew, row, first }) => {
-    /** So many leases of it are over that nobody has finished. */
+    /** Makes a run of which so many leases are over that nobody has finished. */
     const thatLost = async (times: number) => {
       const run = await atWork();
       await run.lose(times - 1);
       await stage.clock.advance(2 * minute);
       return run;
     };
-    /** In a call with so many others that are ready. */
+    /** Claims the run or its branch, in a call with so many others that are ready. */
     const claim = async (run: Run, token: string, group: object, others = 0, by: Session = stage.onlooker) => {
       const beside = [];
       for (let number = 1; number <= others; number += 1)

@@ -4,7 +4,7 @@ import { describeEachPostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-/** In the order in which they are locked. */
+/** Ids of runs, in the order in which the runs are locked. */
 const ids = {
   first: "00000000-0000-7000-8000-000000000001",
   second: "00000000-0000-7000-8000-000000000002",

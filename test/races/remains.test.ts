@@ -6,7 +6,7 @@ import { type Stage, stageOn } from "./stage.ts";
 
 const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag"];
 
-/** With rows in every table. */
+/** Makes a run that has rows in every table. */
 async function aRunOfAllKinds(stage: Stage): Promise<Run> {
   await stage.onlooker.call("adopt_environment", terms);
   const start = { ...aStart(), tags: { colour: "red" } };

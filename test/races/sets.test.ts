@@ -22,7 +22,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-/** In the order in which they are asked for, which is not that of their ids. */
+/** Ids of runs, in the order in which the runs are asked for. It is not the order of the ids. */
 const ids = [4, 2, 5, 1, 3].map((number) => `00000000-0000-7000-8000-00000000000${number}`);
 
 describeEachPostgres(
@@ -30,7 +30,7 @@ describeEachPostgres(
   (database) => {
     const stage = stageOn(database);
     let runs: Run[];
-    /** Its place in the set. */
+    /** Answers the run at this place of the set. */
     const at = (place: number): Run => {
       const run = runs[place];
       if (run === undefined) throw new Error(`There is no run at ${place}.`);

@@ -1,6 +1,6 @@
 /**
- * Two runs that are alike in everything but their ids and tokens: what is done to one of them neither waits for the other
- * one, nor changes it.
+ * Two runs that are alike in everything but their ids and tokens: what is done to one of them neither waits for the
+ * other one, nor changes it.
  */
 import { expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
@@ -38,7 +38,10 @@ async function makeReady(run: Run, stage: Stage): Promise<void> {
   await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
 }
 
-/** In a map of two slots a race is won; both losers are queued or at work, and others queue behind them. */
+/**
+ * Makes a run with a race in a map of two slots. The race is won; both losers are queued or at work, and others queue
+ * behind them.
+ */
 async function aRaceInAMap(stage: Stage): Promise<Run> {
   const run = await aMap(stage, [...race, "all/x", "all/y"], { slots: 2 });
   await run.finishBranch(stage.onlooker, race[0], { token: race[0] });
@@ -47,7 +50,7 @@ async function aRaceInAMap(stage: Stage): Promise<Run> {
   return run;
 }
 
-/** Somebody has sent, and answered, what it waits for. */
+/** Makes a run to which somebody has sent, and answered, what it waits for. */
 async function aRunWithMail(stage: Stage): Promise<Run> {
   const waits = [aWaitFor("address"), aDemand("callback", "approval", { ordinal: 2 })];
   const run = await aParkedRun(stage, [...waits, ...branches(["a"])]);
@@ -210,7 +213,7 @@ describeEachPostgres(
       );
       return (await stage.look(`select ${parts.join(", ")}`, [id]))[0];
     };
-    /** A token is drawn for one claim. */
+    /** Gives the run new tokens, since a token is drawn for one claim. */
     const giveTokensOfItsOwn = async ({ id }: Run) => {
       for (const table of ["run_state", "pending"]) {
         await stage.look(
