@@ -1,7 +1,7 @@
 /**
- * The way of each call from the process that makes it to the world outside, and what may become of it there: it fails, it
- * comes late or twice, its process dies, or it is held between its execution and its COMMIT, so that others run and wait
- * for its locks.
+ * The way of each call from the process that makes it to the world outside, and what may become of it there: it fails,
+ * it comes late or twice, its process dies, or it is held between its execution and its COMMIT, so that others run and
+ * wait for its locks.
  */
 import { type Query, QueryError, type Row } from "../../src/core/ports.ts";
 import type { Chance } from "../engine/chance.ts";
@@ -19,7 +19,7 @@ export interface PassageOptions {
   readonly crash: (process: Process) => void;
   /** Looks at the rows, since something may have changed them. */
   readonly look: () => Promise<void>;
-  /** Hears of each call that a process makes, before anything becomes of it. */
+  /** Called with each call that a process makes, before anything becomes of it. */
   readonly onCall: (call: Waiting) => void;
   readonly note: (line: () => string) => void;
   readonly query: Query;
@@ -27,19 +27,19 @@ export interface PassageOptions {
   readonly describeAnswer: (rows: readonly Row[]) => string | undefined;
 }
 
-/** From execution to COMMIT no more than this may pass (DESIGN.md §4, 7). */
+/** Longest time from execution to COMMIT, in milliseconds (DESIGN.md §4, 7). */
 const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
 /** SQL functions after whose answer somebody dispatches what they made ready, or has others look at it. */
 const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases"]);
-/** SQL functions after which everything stands as before. */
+/** SQL functions that change nothing. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 
-/** Executed, and not committed yet. */
+/** A statement that is executed, and not committed yet. */
 interface Held {
   readonly what: () => string;
-  /** In the world's time. */
+  /** When it is committed, in the world's milliseconds. */
   readonly until: number;
   readonly release: () => Promise<void>;
 }
@@ -55,9 +55,9 @@ interface Statement<Answer> {
   readonly what: () => string;
   readonly session: Session;
   readonly act: (via: Query) => Promise<Answer>;
-  /** What follows once it is answered. */
+  /** Called with the answer. */
   readonly land: (answer: Answer) => Promise<void> | void;
-  /** Nobody wants it any more. */
+  /** Tells whether nobody wants it any more. */
   readonly isOver?: () => boolean;
 }
 
@@ -73,15 +73,18 @@ export class Passage implements Source {
   #strays: Stray[] = [];
   #deeds: Deed[] = [];
   /**
-   * The statement that waits for a lock. It is the only one: of two that are freed by the same COMMIT either might be the
-   * first to go on, and no seed would say which.
+   * The statement that waits for a lock. It is the only one: of two that are freed by the same COMMIT either might be
+   * the first to go on, and no seed would say which.
    */
   #first: { readonly flight: Flight<unknown>; readonly goOn: () => Promise<void> } | undefined;
-  /** Those that would wait beside it: taken back, and sent anew in an order that the seed says. */
+  /**
+   * Statements that would wait beside the first one. They are taken back, and sent anew in an order that the seed
+   * says.
+   */
   #behind: (() => Promise<void>)[] = [];
-  /** When something went wrong the last time; the world's. */
+  /** When something last went wrong, in the world's milliseconds. */
   troubledAt = 0;
-  /** Somebody outside did not learn what became of their call, so nobody dispatches what it made ready. */
+  /** Whether somebody outside did not learn what became of their call, so that nobody dispatches what it made ready. */
   isHintLost = false;
   statements = 0;
   /** How many statements waited for a lock. */
@@ -115,14 +118,14 @@ export class Passage implements Source {
     return earliest([...this.#held.map(({ until }) => until), ...this.#strays.map(({ at }) => at)]);
   }
 
-  /** Somebody outside does something in the database, when its turn comes. */
+  /** Does something in the database for somebody outside, when its turn comes. */
   happen<Answer>(what: string, act: () => Promise<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#deeds.push({ what, act: () => act().then(resolve, reject) });
     });
   }
 
-  /** A statement within somebody's own transaction, unless that has ended. It may have to wait for a lock. */
+  /** Sends a statement within somebody's own transaction, unless that has ended. It may have to wait for a lock. */
   inTransaction<Answer>(
     what: string,
     { session, isOver }: { readonly session: Session; readonly isOver: () => boolean },
@@ -146,7 +149,7 @@ export class Passage implements Source {
     });
   }
 
-  /** Nothing is held any more. */
+  /** Releases all that is held, and rolls back what still stands open. */
   async end(): Promise<void> {
     while (this.#held[0] !== undefined) await this.#release(this.#held[0]);
     await this.#options.sessions.clear();
@@ -175,7 +178,7 @@ export class Passage implements Source {
     if (fate === "hangs before") return;
     if (fate === "comes late" || fate === "comes twice")
       this.#strays.push({ call, at: course().time + chance.below(latestMs) });
-    // Who asks again gets it done; whoever dies leaves it to come late.
+    // A process that asks again gets it done. One that dies leaves it to come late.
     if (fate === "comes late") return chance.below(2) === 0 ? crash(owner) : call.reject(broken(false));
     if (call.port !== "query") return this.#tell(owner, call, fate, await call.act());
     await this.#query(owner, call, fate);
@@ -212,7 +215,7 @@ export class Passage implements Source {
     });
   }
 
-  /** Hears what is answered, so that it can be noted when its turn comes. */
+  /** Keeps what is answered, so that it can be noted when its turn comes. */
   #listen(query: Query): { readonly query: Query; readonly note: () => void } {
     const { note, describeAnswer } = this.#options;
     let answer: string | undefined;
@@ -276,8 +279,8 @@ export class Passage implements Source {
   }
 
   /**
-   * A transaction ended: whoever waited for its locks goes on, one after the other. Before each of them, whoever was told an
-   * answer comes to rest. Otherwise the process that was told and Postgres would race.
+   * Lets the statements go on, one after the other, that waited for the locks of a transaction which has ended. Before
+   * each of them, every process that was told an answer comes to rest. Otherwise that process and Postgres would race.
    */
   async #freed(): Promise<void> {
     const course = this.#options.course();

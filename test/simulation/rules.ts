@@ -9,16 +9,19 @@ import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts"
 export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs"> {
   /** Whether some deployment carries the workflow's version. */
   readonly carries: (run: RunRows) => boolean;
-  /** The leases were voided: whoever has the database for itself took over. */
+  /** Whether the leases were voided: a process that has the database for itself took over. */
   readonly isTakenOver: boolean;
-  /** W is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
+  /** Whether W is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
   readonly isBeginning: boolean;
-  /** Since when nothing has gone wrong. */
+  /** Instant since which nothing has gone wrong. */
   readonly calmAt: number;
   readonly longestWaitMs: (dispatches: number) => number;
-  /** When a group of suspects was under way somewhere the last time. The others queue behind it, however slow it is. */
+  /** When a group of suspects was last under way somewhere. The others queue behind it, however slow it is. */
   readonly groupAt: number;
-  /** How much the database's clock was set. An instant that was stored before may be so much further away. */
+  /**
+   * How many milliseconds the database's clock was moved. An instant that was stored before may be so much further
+   * away.
+   */
   readonly steppedMs: number;
 }
 
@@ -27,10 +30,10 @@ export class Rules {
   /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
   readonly #dispatches = new Map<string, number>();
 
-  /** When its last turn began or ended, or when it became ready, which its row does not tell. */
+  /** When each run's last turn began or ended, or when it became ready, which its row does not tell. */
   readonly #movedAt = new Map<string, number>();
 
-  /** Everything that is wrong. */
+  /** Answers everything that is wrong. */
   check({ orphans, bare, runs }: Snapshot, prospect: Prospect): readonly string[] {
     const found: string[] = [];
     if (orphans > 0) found.push(`${orphans} rows belong to no run`);
@@ -53,7 +56,7 @@ export class Rules {
     return found;
   }
 
-  /** Why it was left alone for too long. `run`: as it stood until now. */
+  /** Answers why a run was left alone for too long, if it was. `run`: as it stood until now. */
   #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
     if (isOver(run) || run.isStopped || run.need === null || !carries(run)) return undefined;
     const movedAt = this.#movedAt.get(run.runId) ?? 0;
@@ -75,7 +78,7 @@ export class Rules {
   }
 }
 
-/** When the last lease of a branch ends. A run that is at its timeout begins no turn before that. */
+/** Answers when the last lease of a branch ends. A run that is at its timeout begins no turn before that. */
 function lastLeaseAtTimeout({ timeoutAt, pending }: RunRows, now: number): number {
   if (timeoutAt === null || timeoutAt > now) return 0;
   return Math.max(0, ...pending.map(({ leasedUntil }) => leasedUntil ?? 0));
@@ -122,7 +125,9 @@ function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prosp
   }
 }
 
-/** A lease ends when it is finished, or over. */
+/**
+ * Tells whether a lease was taken from its holder. It ends only when its turn is finished, or when its time is over.
+ */
 function isSeized(before: Leased, { turn, token, finishedToken }: Leased, now: number): boolean {
   if (before.token === null || token === null || token === before.token || turn !== before.turn) return false;
   return finishedToken !== before.token && before.leasedUntil !== null && before.leasedUntil > now;

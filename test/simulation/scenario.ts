@@ -11,23 +11,23 @@ import { any, type Program } from "./programs/program.ts";
 export interface Scenario {
   readonly platform: PlatformName;
   readonly processes: number;
-  /** The steps that one invocation may carry out of a run. */
+  /** How many steps of a run one invocation may carry out. */
   readonly maxSteps: number;
   /** How many runs a process keeps in memory. */
   readonly warmRuns: number;
   /** How far the clocks of the hosts are off, one after the other. */
   readonly skewsMs: readonly number[];
   readonly runs: readonly PlannedRun[];
-  /** The database's clock is set, back or forward, one after the other. */
+  /** Steps by which the database's clock is set, back or forward, one after the other. */
   readonly clockSteps: readonly ClockStep[];
   /** New processes, at these times; the first ones at 0. */
   readonly deployments: readonly Deployment[];
   readonly chances: Chances;
-  /** One kind of calls alone, which meets its fate more often; of a port, or of one SQL function. */
+  /** The only kind of calls that meet a fate, which they meet more often: those of a port, or of one SQL function. */
   readonly focus: string | undefined;
   /** How many calls may meet a fate, being held not counted. After that nothing goes wrong any more. */
   readonly troubles: number;
-  /** Of everything that is drawn while it is played. */
+  /** Seed of everything that is drawn while the scenario is played. */
   readonly seed: number;
 }
 
@@ -40,7 +40,7 @@ export interface PlannedRun {
    */
   readonly by: "client" | "somebody in a hurry" | "two" | "commit" | "rollback";
   readonly letters: readonly Letter[];
-  /** Of the whole run. */
+  /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
 }
 
@@ -48,9 +48,9 @@ export interface Letter {
   readonly name: SignalName;
   readonly payload: number;
   readonly atMs: number;
-  /** Somebody sends it again later. */
+  /** Whether somebody sends it again later. */
   readonly isTwice: boolean;
-  /** Whoever sends it asks again until it is answered. */
+  /** Whether its sender asks again until it is answered. */
   readonly insists: boolean;
 }
 
@@ -64,13 +64,13 @@ export interface Deployment {
   /** The version that it does not carry: the n-th run's. Undefined: it carries all. */
   readonly without: number | undefined;
   /**
-   * How long the processes before it may still end what they have begun, where they are asked to end. Undefined: they are
-   * gone at once.
+   * How long the processes before it may still end what they have begun, where they are asked to end. Undefined: they
+   * are gone at once.
    */
   readonly graceMs: number | undefined;
 }
 
-/** They follow each other, and the last one carries everything. */
+/** Makes deployments that follow each other. The last one carries everything. */
 function deploymentsOf(
   first: number | undefined,
   later: readonly (readonly [atMs: number, without: number | undefined, graceMs: number | undefined])[],
@@ -152,7 +152,7 @@ const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
   seed: fc.noShrink(fc.nat()),
 });
 
-/** Who is asked to end has work under way more often than by chance. */
+/** Scenarios in which a process that is asked to end has work under way, more often than by chance. */
 export const scenario = drawnAlone.map((drawn) => {
   const [first, second, ...later] = drawn.deployments;
   const [run] = drawn.runs;

@@ -1,6 +1,6 @@
 /**
- * Sessions of the real Postgres, so that a call can be held between its execution and its COMMIT while others run. A wait
- * for a lock is something that is seen: by pg_blocking_pids, never by waiting a while.
+ * Sessions of the real Postgres, so that a call can be held between its execution and its COMMIT while others run. A
+ * wait for a lock is something that is seen: by pg_blocking_pids, never by waiting a while.
  */
 import pg from "pg";
 import type { Query } from "../../src/core/ports.ts";
@@ -8,13 +8,16 @@ import { pg as queryOf } from "../../src/postgres/pg.ts";
 
 const most = 6;
 
-/** What passes before an answer of Postgres is heard. Nothing that is played may depend on it. */
+/** A delay before an answer of Postgres is heard. Nothing that is played may depend on it. */
 export type Lag = () => Promise<void>;
 
-/** In milliseconds: for ever. A time limit of the real clock would let the machine decide what happens. */
+/** A time limit that is never reached, in milliseconds. With a real limit the machine would decide what happens. */
 export const unhurried = { timeoutMs: 2 ** 31 - 1 };
 
-/** Whether a session waits, by way of others that wait, for a transaction that stands open. Who is at work gives way soon. */
+/**
+ * Asks whether a session waits for an open transaction, also by way of others that wait. A session at work gives way
+ * soon.
+ */
 const waits = `
   with recursive blocker (pid) as (
     select unnest(pg_blocking_pids($1)) union select unnest(pg_blocking_pids(b.pid)) from blocker b
@@ -25,15 +28,18 @@ const waits = `
 
 /** A statement under way. */
 export interface Flight<Answer> {
-  /** Until it is answered, or waits for a lock. */
+  /** Resolves when the statement is answered, or waits for a lock. */
   progress(): Promise<"answered" | "waits">;
-  /** Once it is answered. */
+  /** The answer. Throws before the statement is answered. */
   readonly answer: Answer;
-  /** As if it had not been sent: it waits for a lock, and is the first statement of its transaction. */
+  /**
+   * Takes the statement back, as if it had not been sent. It must wait for a lock, and be the first of its
+   * transaction.
+   */
   takeBack(): Promise<void>;
 }
 
-/** What another session sees and does of one. */
+/** What one session can see of another one, and do to it. */
 interface Watch {
   isWaiting(): Promise<boolean>;
   cancel(): Promise<void>;
@@ -72,7 +78,7 @@ export class Sessions {
     this.#free.push(session);
   }
 
-  /** Whatever stands open is rolled back. */
+  /** Rolls back whatever stands open. */
   async clear(): Promise<void> {
     for (const session of this.#lent) await session.abort();
     this.#free.push(...this.#lent);
@@ -118,7 +124,7 @@ export class Session {
     this.#watch = watch;
   }
 
-  /** Without it, each statement is a transaction of its own. */
+  /** Begins a transaction. Otherwise each statement is a transaction of its own. */
   async begin(): Promise<void> {
     await this.client.query("begin");
     await this.#lag();

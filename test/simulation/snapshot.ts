@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import type { Pool } from "pg";
 
 export interface Snapshot {
-  /** Rows of runs that are not there. */
+  /** How many rows belong to runs that are not there. */
   readonly orphans: number;
-  /** Runs without a state. */
+  /** How many runs have no state. */
   readonly bare: number;
   readonly runs: readonly RunRows[];
 }
@@ -24,15 +24,15 @@ export interface RunRows extends Leased {
   readonly version: number;
   readonly status: "parked" | "running" | "completed" | "failed" | "cancelled";
   readonly epoch: number;
-  /** Paused or blocked. */
+  /** Whether it is paused or blocked. */
   readonly isStopped: boolean;
   readonly blocked: string | null;
   readonly readyAt: number | null;
-  /** Null: it has none, or its timeout stands in its history already. */
+  /** Instant of its timeout. Null: it has none, or its timeout stands in its history already. */
   readonly timeoutAt: number | null;
   readonly due: number | null;
   readonly need: number | null;
-  /** It, or a branch of it, lost several leases, so that it goes in a small group. */
+  /** Whether the run, or a branch of it, lost several leases, so that it goes in a small group. */
   readonly isSuspect: boolean;
   readonly dispatches: number;
   readonly lastPosition: number;
@@ -50,7 +50,7 @@ export interface RunRows extends Leased {
   readonly isDense: boolean;
   readonly timesAscend: boolean;
   readonly pending: readonly PendingRow[];
-  /** In order of arrival. */
+  /** Signals of the run, as they arrived. */
   readonly signals: readonly SignalRow[];
   readonly answers: readonly AnswerRow[];
 }
@@ -60,7 +60,7 @@ export interface PendingRow extends Leased {
   readonly kind: "branch" | "retry" | "sleep" | "signal" | "callback";
   readonly signal: string | null;
   readonly isTimed: boolean;
-  /** Lost a race. */
+  /** Whether it lost a race. */
   readonly isReleased: boolean;
   readonly position: number | null;
 }
@@ -68,7 +68,7 @@ export interface PendingRow extends Leased {
 export interface SignalRow {
   readonly name: string;
   readonly payload: string;
-  /** Of the record that took it. */
+  /** Position of the record that took the signal. Null: none did. */
   readonly position: number | null;
   /** Whether there is such a record, and it holds the payload. */
   readonly isTaken: boolean | null;

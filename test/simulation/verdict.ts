@@ -7,12 +7,12 @@ import { isOver, type RunRows } from "./snapshot.ts";
 
 export interface Case {
   readonly program: Program;
-  /** Of the whole run. */
+  /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
   readonly rows: RunRows | undefined;
-  /** Whoever started it was told so. */
+  /** Whether somebody was told that the run started. */
   readonly hasStarted: boolean;
-  /** ... or left without an answer. */
+  /** Whether somebody may have started the run without waiting for the answer. */
   readonly mayHaveStarted: boolean;
   /** The signals of which somebody was told that they came. Others may have come too: their answer was lost. */
   readonly sent: Facts["signals"];

@@ -1,6 +1,6 @@
 /**
- * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried again
- * where its handler is cut off or throws, and then dropped; its storage fails now and then.
+ * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried
+ * again where its handler is cut off or throws, and then dropped; its storage fails now and then.
  */
 
 import { minuteRingsAt } from "../../../src/core/waking.ts";
@@ -15,11 +15,14 @@ import {
 import { PlayedObject } from "../../platform/minute-storage.ts";
 import type { Ground } from "./outside.ts";
 
-/** https://developers.cloudflare.com/durable-objects/api/alarms/: six times more, from 2 s on, doubling; then it is dropped. */
+/**
+ * How often an alarm is tried again before it is dropped, from 2 s on, doubling:
+ * https://developers.cloudflare.com/durable-objects/api/alarms/
+ */
 const retries = 6;
 const firstRetryMs = 2_000;
 const latestMs = 30_000;
-/** Of what it is asked, and of its rings, one of so many meets a storage that fails. */
+/** One request or ring of so many meets a storage that fails. */
 const failing = 40;
 const methods = [
   "get",
@@ -49,14 +52,14 @@ export class AlarmObject {
     return alarmAt === null || this.#isRinging ? undefined : alarmAt - this.#offMs + this.#lateMs;
   }
 
-  /** When the minutes ring that it keeps. */
+  /** When each minute rings that it keeps, by the world's clock. */
   get minutes(): readonly number[] {
     return [...this.#storage.entries.keys()]
       .filter((key) => key.startsWith("minute/"))
       .map((key) => minuteRingsAt(Number(key.slice("minute/".length))) - this.#offMs);
   }
 
-  /** Whether the first tick of a deployment was noted. */
+  /** Tells whether the first tick of a deployment was noted. */
   knows({ id }: Code): boolean {
     const live = this.#storage.entries.get("live");
     return Array.isArray(live) && live.some((code: Code) => code.id === id);
@@ -67,7 +70,7 @@ export class AlarmObject {
     return await this.#kept().answer(message);
   }
 
-  /** Answers how to cut it off, and whether its handler has ended before that. */
+  /** Rings the alarm. Answers how to cut its handler off, and whether the handler has ended before that. */
   ring(tick: () => Promise<unknown>): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
     this.#storage.alarmAt = null;
     this.#isRinging = true;
@@ -95,7 +98,7 @@ export class AlarmObject {
   #tryAgain(): void {
     this.#tries += 1;
     if (this.#tries > retries) this.#tries = 0;
-    // Set anew meanwhile, it is another alarm.
+    // An alarm that was set meanwhile is another one.
     else if (this.#storage.alarmAt === null)
       this.#storage.alarmAt = this.#ground.now() + this.#offMs + firstRetryMs * 2 ** (this.#tries - 1);
   }

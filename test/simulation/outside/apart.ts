@@ -1,6 +1,7 @@
 /**
- * Processes that share nothing but the database: each has dispatches and alarms of its own, which are lost with it. One that
- * was asked to end has its neighbours keep what it arms, and look after it (src/platform/node/neighbours/neighbours.ts).
+ * Processes that share nothing but the database: each has dispatches and alarms of its own, which are lost with it.
+ * One that was asked to end has its neighbours keep what it arms, and look after it
+ * (src/platform/node/neighbours/neighbours.ts).
  */
 import type { Alarm } from "../../../src/core/ports.ts";
 import { earliest } from "../../engine/course.ts";
@@ -10,7 +11,7 @@ import type { Ground, Outside } from "./outside.ts";
 /** What one process has to itself. */
 export interface Own extends Outside {
   readonly alarm: Alarm;
-  /** A tick in so many milliseconds, which looks at what others may have missed. */
+  /** Ticks in so many milliseconds, to look at what others may have missed. */
   lookAhead(ms: number): void;
 }
 
@@ -19,10 +20,10 @@ export class Apart implements Outside {
   readonly graceMs = 0;
   readonly #ground: Ground;
   readonly #make: (ground: Ground, elsewhere: () => Alarm | undefined) => Own;
-  /** By the timers of the process. */
+  /** What each process has to itself, by the process' timers. */
   readonly #own = new Map<object, Own>();
 
-  /** `elsewhere`: where it rings what a process arms that was asked to end. */
+  /** `elsewhere`: answers the alarm that rings for a process that was asked to end. */
   constructor(ground: Ground, make: (ground: Ground, elsewhere: () => Alarm | undefined) => Own) {
     this.#ground = ground;
     this.#make = make;

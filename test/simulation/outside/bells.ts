@@ -9,18 +9,18 @@ import type { Process } from "../../engine/process.ts";
 import type { Ground } from "./outside.ts";
 
 export interface BellRules {
-  /** Instants are rounded up to this. */
+  /** Instants are rounded up to a multiple of this, in milliseconds. */
   readonly roundMs: number;
   readonly lateMs: number;
-  /** When an alarm rings again whose tick failed or died. */
+  /** Milliseconds after which an alarm rings again whose tick failed or died, one for each try. */
   readonly againMs: readonly number[];
-  /** After the last one it is given up. Otherwise it rings on at that pace. */
+  /** Whether an alarm is given up after its last try. Otherwise it rings on at that pace. */
   readonly areGivenUp: boolean;
-  /** One-shots have names: an alarm that rings keeps its name, so that instant takes the next one. */
+  /** Whether alarms have names. One that rings keeps its name, so a new alarm for that minute takes the next minute. */
   readonly isNamed: boolean;
-  /** They die with the process that armed them, whose successor begins with a tick. */
+  /** Whether alarms die with the process that armed them. Its successor begins with a tick. */
   readonly areInMemory: boolean;
-  /** A sweep looks for alarms that were given up, this often. */
+  /** Milliseconds from one sweep to the next. A sweep looks for alarms that were given up. */
   readonly sweepMs: number;
 }
 
@@ -84,12 +84,12 @@ export class Bells implements Source {
     if (this.#rules.areInMemory) this.#bells = [];
   }
 
-  /** A tick that nobody armed, now and until it has succeeded. */
+  /** Rings for a tick that nobody armed, now and again until it has succeeded. */
   ringOnce(): void {
     this.#hang(this.#ground.now(), this.#ground.now(), true);
   }
 
-  /** A tick that nobody armed, in a while, unless one is to come. */
+  /** Rings for a tick that nobody armed, in a while, unless such a ring is to come already. */
   ringIn(ms: number): void {
     if (this.#bells.some(({ isUnarmed }) => isUnarmed)) return;
     const at = this.#ground.now() + ms;

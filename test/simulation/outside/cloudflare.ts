@@ -1,6 +1,7 @@
 /**
- * Cloudflare, by its rules, around layover's real code for it: what is dispatched goes through QueueDispatch, a delivery
- * through deliver, an armed instant through AlarmShards into Minutes of a Durable Object, and a cron trigger through watch.
+ * Cloudflare, by its rules, around layover's real code for it: what is dispatched goes through QueueDispatch, a
+ * delivery through deliver, an armed instant through AlarmShards into Minutes of a Durable Object, and a cron trigger
+ * through watch.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
@@ -28,30 +29,36 @@ interface Message {
 /** What a process has of this platform. */
 interface Isolate {
   readonly shards: AlarmShards;
-  /** A dispatcher for each visit: what is ready within a delivery may be carried out there. */
+  /** Makes a dispatcher for one visit. What becomes ready within a delivery may be carried out there. */
   readonly dispatcher: (steps: number, onRefused?: (turns: readonly TurnRef[]) => void) => QueueDispatch;
 }
 
 const minuteMs = 60_000;
 const sweepMs = 6 * 3_600_000;
-/** https://developers.cloudflare.com/queues/configuration/configure-queues/: of a consumer, as wrangler.toml has it. */
+/**
+ * Messages of a delivery at most, as wrangler.toml has it for a consumer:
+ * https://developers.cloudflare.com/queues/configuration/configure-queues/
+ */
 const batch = 10;
 const mostAttempts = 10;
-/** At least once, in any order: https://developers.cloudflare.com/queues/reference/delivery-guarantees/ */
+/**
+ * How many messages in a hundred come twice. A queue delivers at least once, and in any order:
+ * https://developers.cloudflare.com/queues/reference/delivery-guarantees/
+ */
 const percentTwice = 5;
 const percentLate = 10;
 const latestMs = 60_000;
 const mostShards = 3;
 /**
- * An object whose clock is ahead of the sender's by less than news of the time may travel is not made up for. It rings so
- * much too early, and its tick arms what comes next.
+ * How much too early an object may ring, in milliseconds. Its clock may be ahead of the sender's by less than news of
+ * the time may travel, and nobody makes up for that. Its tick arms what comes next.
  */
 const mostAheadMs = 2_000;
-/** The queue refuses for once, in one world of four. */
+/** When the queue begins to refuse at the latest, in milliseconds. It does so once, in one world of four. */
 const refusesWithinMs = 600_000;
 const longestRefusalMs = 2 * 3_600_000;
 const stepsHere = 10;
-/** How long an object is waited for, as askAlarm has it. */
+/** How long a request waits for an object, in milliseconds, as in askAlarm. */
 const askMs = 4_000;
 
 export class Cloudflare implements Outside {
@@ -68,7 +75,7 @@ export class Cloudflare implements Outside {
   readonly #objects: readonly AlarmObject[];
   readonly #isolates = new WeakMap<object, Isolate>();
   readonly #visiting = new AsyncLocalStorage<QueueDispatch>();
-  /** What is under way, by the process that is about it; and what becomes of it when that dies. */
+  /** Work that is under way: what becomes of it when its process dies, and which process that is. */
   readonly #underWay = new Map<() => void, Process>();
   #messages: Message[] = [];
   #cronAt = Number.NEGATIVE_INFINITY;
@@ -156,7 +163,10 @@ export class Cloudflare implements Outside {
     return at === undefined ? undefined : this.#ground.timeOf(Math.max(at, now));
   }
 
-  /** A minute stays until its tick has ended well, and the cron finds those whose alarm was dropped. */
+  /**
+   * Answers the alarms that stand. A minute stays until its tick has ended well, and the cron finds those whose alarm
+   * was dropped.
+   */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
     const rings = this.#minutes.map((at) => ({ at: at + mostAheadMs, ringsAt: at, isRinging: at <= now }));
@@ -245,7 +255,9 @@ export class Cloudflare implements Outside {
     watch({ shards, code: code(), sweepMs, tick, tell: () => {} }).catch(() => {});
   }
 
-  /** As a visit does it: what the queue refuses is looked at again, and a first tick is one that was taken as a whole. */
+  /**
+   * Ticks as a visit does. What the queue refuses is looked at again. A first tick counts only if all of it was taken.
+   */
   async #tick(process: Process): Promise<{ due: number; isWhole: boolean }> {
     const isolate = this.#isolates.get(process.timers);
     if (isolate === undefined) throw new Error("a process has an isolate");
@@ -268,17 +280,17 @@ export class Cloudflare implements Outside {
     return at >= this.#refusesFrom && at < this.#refusesUntil;
   }
 
-  /** When the minutes ring that are kept, by the world's clock. */
+  /** When each minute rings that is kept, by the world's clock. */
   get #minutes(): readonly number[] {
     return this.#objects.flatMap(({ minutes }) => minutes);
   }
 
-  /** No tick of the live deployment was noted everywhere. */
+  /** Whether some object has noted no tick of the live deployment yet. */
   get #isNew(): boolean {
     return this.#objects.some((object) => !object.knows(this.#ground.code()));
   }
 
-  /** When the cron trigger finds something to do; what it asks in vain is left out. */
+  /** Answers when the cron trigger next finds something to do. What it asks in vain is left out. */
   #nextCron(): number | undefined {
     const { now, dueAt } = this.#ground;
     const soonest = this.#cronAt + minuteMs;

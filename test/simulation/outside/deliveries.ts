@@ -12,9 +12,12 @@ export interface DeliveryRules {
   readonly twice: number;
   readonly late: number;
   readonly lateMs: number;
-  /** When what failed, or whose process died, comes again. After the last one it is a dead letter. */
+  /**
+   * Milliseconds after which a delivery comes again that failed, or whose process died, one for each try. After the
+   * last try it is a dead letter.
+   */
   readonly againMs: readonly number[];
-  /** Is told of a process that could not carry out what was delivered to it. */
+  /** Called with a process that could not carry out what was delivered to it. */
   readonly onFailed?: (process: Process) => void;
 }
 
@@ -91,7 +94,10 @@ export class Deliveries implements Source {
     });
   }
 
-  /** With it, of what is due as much as one invocation takes. What goes in small groups goes with its kind alone. */
+  /**
+   * Answers the message and as many others that are due as one invocation takes. Turns that go in small groups go only
+   * with their own kind.
+   */
   #take(message: Message): readonly Message[] {
     const size = sizeOf(message);
     const most = Math.min(this.#rules.batch ?? 1, size ?? Number.POSITIVE_INFINITY);

@@ -10,7 +10,7 @@ import { block, lambda, options, roundIn } from "./words.ts";
 export interface MapSpec {
   readonly verb: "map" | "mapSettled";
   readonly maxConcurrency?: number | undefined;
-  /** Its items have keys, instead of being told apart by their index. */
+  /** Whether its items have keys. Otherwise they are told apart by their index. */
   readonly isKeyed?: boolean;
   /** What is done for each item. */
   readonly parts: readonly Program[];
@@ -56,19 +56,22 @@ function maps(items: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<readonly Pro
       .map(mapping);
 }
 
-/** Of all items the same. */
+/** Makes one body and repeats it for all items. */
 function alike(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
   return fc
     .record({ count: fc.integer({ min: 0, max: 3 }), body: inner })
     .map(({ count, body }) => Array.from({ length: count }, () => body));
 }
 
-/** Of each item something else, so that one goes on while another waits. */
+/** Makes another body for each item, so that one goes on while another waits. */
 function unlike(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
   return fc.array(inner, { minLength: 2, maxLength: 3, size: "max" });
 }
 
-/** What loses a race leaves the map that the race is in, beside items that are under way or wait for their slot. */
+/**
+ * Makes bodies some of which are races. What loses a race leaves the map that the race is in, beside items that are
+ * under way or wait for their slot.
+ */
 function races(inner: fc.Arbitrary<Program>): fc.Arbitrary<readonly Program[]> {
   const race = fc.array(inner, { minLength: 2, maxLength: 2 }).map(raceOf);
   return unlike(fc.oneof(race, inner));

@@ -11,16 +11,16 @@ import type { Prospects } from "./prospects.ts";
 
 export interface Program {
   readonly kind: string;
-  /** As often as they are played at most. */
+  /** Its parts, each as often as it is played at most. */
   readonly parts: readonly Program[];
   /** The signal that it waits for. */
   readonly takes?: SignalName;
   /** The signal whose name it closes. */
   readonly closes?: SignalName;
   play(playing: Playing): Promise<unknown>;
-  /** What may come of it in any order of events, whoever dies. */
+  /** Answers what may come of it, in any order of events and whoever dies. */
   prospects(judging: Judging): Prospects;
-  /** An expression for what `play` resolves to, like TypeScript in the body of an async function. */
+  /** Writes an expression for what `play` resolves to, as in the body of an async function in TypeScript. */
   inWords(at: string): string;
 }
 
@@ -34,17 +34,17 @@ export interface Playing {
 
 /** What bodies may ask of the world around them. One for all processes. */
 export interface ProgramWorld {
-  /** The body of a step is carried out. */
+  /** Notes that the body of a step is carried out. */
   onBody(runId: string, idempotencyKey: string): void;
-  /** How often somebody was asked for this, by whatever process; counted from 1. */
+  /** Answers how often somebody was asked for this, by whatever process, counted from 1. */
   nextTry(what: string): number;
   /** Kills the process that asks. */
   die(): Promise<never>;
-  /** Something that the process awaits; without a time: for ever. */
+  /** Resolves after this time, as something that the process awaits. Without a time it never does. */
   foreign(ms?: number): Promise<void>;
-  /** Somebody outside is asked for a signal, and sends it in a moment. */
+  /** Asks somebody outside for a signal, who sends it in a moment. */
   beckon(letter: { readonly runId: string; readonly name: SignalName; readonly payload: number }): void;
-  /** Somebody outside is asked for an answer; again, where the body is carried out again. */
+  /** Asks somebody outside for an answer; again, where the body is carried out again. */
   invite(invitation: { readonly runId: string; readonly token: string; readonly plan: CallbackPlan }): void;
 }
 
@@ -54,27 +54,27 @@ export interface CallbackPlan {
   /** What they answer, or the reason why they reject. No two plans of a run have the same. */
   readonly value: string;
   readonly afterMs: number;
-  /** Once the answer is acknowledged or refused somebody answers otherwise, and is to be refused. */
+  /** Whether somebody gives another answer once the first one is acknowledged or refused. It is to be refused. */
   readonly twice: boolean;
 }
 
 /** What really came to a run from outside. */
 export interface Facts {
-  /** In any order. */
+  /** Signals that came to the run, in no particular order. */
   readonly signals: readonly { readonly name: string; readonly payload: unknown }[];
   /** Answers of which it is known what became of them. */
   readonly answered: readonly Answered[];
   /**
-   * How many were about to begin a turn of the run that they had claimed alone. Five without a finish make a step fail.
-   * Default: 0.
+   * How many processes were about to begin a turn of the run that they had claimed alone. Five without a finish make a
+   * step fail. Default: 0.
    */
   readonly beginnings?: number;
 }
 
 export interface Answered {
-  /** The plan's. */
+  /** Value of the callback's plan. */
   readonly value: string;
-  /** What was accepted is taken. */
+  /** Whether it was accepted. An answer that was accepted is taken. */
   readonly isAccepted: boolean;
 }
 
@@ -89,24 +89,24 @@ export interface Judging {
 
 /** How a verb makes its parts at random. */
 export interface Verb {
-  /** How often it comes, beside the others. */
+  /** How often the verb comes, relative to the others. */
   readonly weight: number;
   readonly arbitrary: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<Program>;
-  /** Of parts that always return the same, those that always return the same; none, where it is left out. */
+  /** Makes programs that always return the same, of parts that do. Left out where the verb makes none. */
   readonly orderly?: (inner: fc.Arbitrary<Program>) => fc.Arbitrary<Program>;
 }
 
-/** The trail of the part at `index`. */
+/** Answers the trail of the part at `index`. */
 export function partAt(at: string, index: number | string): string {
   return at === "" ? `${index}` : `${at}.${index}`;
 }
 
-/** The trail of a part's round: of a map's item, of a loop's turn. */
+/** Answers the trail of a part's round: of a map's item, of a loop's turn. */
 export function roundAt(at: string, round: number | string): string {
   return `${at}[${round}]`;
 }
 
-/** What a part at this trail returns. */
+/** Answers what a part at this trail returns. */
 export function markOf(name: string, at: string): string {
   return `${name}@${at}`;
 }

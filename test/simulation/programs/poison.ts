@@ -5,7 +5,7 @@ import { markOf, type Program, type ProgramWorld, type Verb } from "./part.ts";
 import { exactly, returning, throwing } from "./prospects.ts";
 import { names } from "./step.ts";
 
-/** The world outlives the processes that die in it. */
+/** Executions of each body, by world. The world outlives the processes that die in it. */
 const executions = new WeakMap<ProgramWorld, Map<string, number>>();
 
 /** `deaths`: how many executions of the body kill the process, before one succeeds. */
@@ -35,7 +35,7 @@ function countOf(world: ProgramWorld, key: string): number {
   return count;
 }
 
-/** Of its deaths before it goes alone. */
+/** How many of its deaths may take other turns along. After these it goes alone. */
 const mostInCompany = 4;
 const deaths = fc.constantFrom(1, 2, mostInCompany, mostInCompany + mostBeginnings - 1, Number.POSITIVE_INFINITY);
 

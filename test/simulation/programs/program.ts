@@ -47,7 +47,7 @@ export type Outcome =
   /** An Error or an ErrorValue. */
   | { readonly kind: "threw"; readonly error: unknown };
 
-/** Undefined: it is not over, or nothing that it did ended it. */
+/** Answers how a run ended. Undefined: it is not over, or nothing that it did ended it. */
 export function outcomeOf({
   status,
   result,
@@ -61,24 +61,27 @@ export function playing(program: Program, world: ProgramWorld): ProgramHandler {
   return ({ step, run: { runId } }) => program.play({ step, runId, at: "", world });
 }
 
-/** Whether a run of this program may end so, in any order of events and whoever dies. */
+/** Tells whether a run of this program may end so, in any order of events and whoever dies. */
 export function allows(program: Program, outcome: Outcome, facts: Facts): boolean {
   const { returns, throws } = prospectsOf(program, facts);
   if (outcome.kind === "threw") return throws?.(thrownOf(outcome.error)) ?? false;
   return (returns?.(outcome.value) ?? false) && isTakenOnce(outcome.value, facts);
 }
 
-/** Whether a run may still wait when nothing more comes: for a signal that nobody sent, or that another wait took. */
+/**
+ * Tells whether a run may still wait when nothing more comes: for a signal that nobody sent, or that another wait
+ * took.
+ */
 export function mayWait(program: Program, facts: Facts): boolean {
   return prospectsOf(program, facts).mayHang;
 }
 
-/** Like TypeScript, to be read by people. */
+/** Writes the program as TypeScript, to be read by people. */
 export function inWords(program: Program): string {
   return lambda("{ step }", program.inWords(""));
 }
 
-/** Every part of it, itself the first; what is repeated, as often as it may be. */
+/** Answers every part of the program, itself first. A part that is repeated comes as often as it may be played. */
 export function partsOf(program: Program): readonly Program[] {
   return [program, ...program.parts.flatMap(partsOf)];
 }
@@ -103,8 +106,8 @@ function orderlyOf(verbs: readonly Verb[]): Verb[] {
 }
 
 /**
- * `nesting`: how often a part has parts, for every 2 that have none. `first`: what one in eight begins with, as it may stand
- * beside nothing else.
+ * `nesting`: how often a part has parts, for every 2 that have none. `first`: what one in eight begins with, as it may
+ * stand beside nothing else.
  */
 function programs(
   leaves: readonly Verb[],
@@ -137,7 +140,10 @@ function programs(
   return parts.map((list) => ({ ...sequenceOf(list), [fc.toStringMethod]: () => inWords(sequenceOf(list)) }));
 }
 
-/** Shrinks to one of its parts alone, which fast-check cannot know of; so now and then it is made as one. */
+/**
+ * Now and then makes one part of the program alone. So a failure may shrink to a part, which fast-check cannot know
+ * of.
+ */
 function yielding(structure: fc.Arbitrary<Program>): fc.Arbitrary<Program> {
   return fc.tuple(fc.nat(19), structure).map(([choice, program]) => {
     const part = choice === 0 ? program.parts[0] : choice === 1 ? program.parts.at(-1) : undefined;

@@ -10,14 +10,14 @@ import { options } from "./words.ts";
 
 export interface StepSpec {
   readonly name: string;
-  /** Of the first attempts; the one after them succeeds. */
+  /** What goes wrong in each of the first attempts. The one after them succeeds. */
   readonly tries?: readonly Trouble[];
   readonly maxAttempts?: number;
   readonly delay?: number;
   readonly timeout?: number;
-  /** How long a success takes. */
+  /** How long a success takes, in milliseconds. */
   readonly takes?: number;
-  /** It has a key, instead of being counted. */
+  /** Whether the step has a key. Otherwise it is counted. */
   readonly isKeyed?: boolean;
   /** How many characters its result has more than it needs. */
   readonly padding?: number;

@@ -1,11 +1,11 @@
-/** What was thrown, as plain data: the same of an error in a handler's hands and of one that ended a run. */
+/** What was thrown, as plain data: the same for an error in a handler's hands as for one that ended a run. */
 import type { Match } from "./prospects.ts";
 
 export interface Thrown {
   readonly name: string;
   readonly message: string;
   readonly code?: string;
-  /** Of a StepError. */
+  /** How many attempts a StepError tells of. */
   readonly attempts?: number;
   readonly cause?: Thrown;
   /** The names of an AggregateError's errors. */
@@ -29,7 +29,7 @@ export function thrownOf(error: unknown): Thrown {
 
 export interface ThrownPattern {
   readonly name: string;
-  /** Is found in the message. */
+  /** Text that is found in the message. */
   readonly says?: string;
   readonly code?: string;
   readonly attempts?: number;
@@ -46,7 +46,7 @@ export function like({ name, says = "", code, attempts, cause }: ThrownPattern):
     (isCause === undefined || (thrown.cause !== undefined && isCause(thrown.cause)));
 }
 
-/** A value that holds what was thrown, as `{ caught: … }`. */
+/** Matches a value that holds what was thrown, as `{ caught: … }`. */
 export function holding(key: string, match: Match<Thrown>): Match<unknown> {
   return (value) => {
     const thrown = read(value, key);
