@@ -7,7 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 
 const TICKS_PER_SECOND = 100; // USER_HZ, which Linux fixes for /proc on every platform that Node runs on
 
-/** In microseconds. Undefined where there is no /proc, as on macOS. */
+/** Reads the server's CPU time so far, in microseconds. Undefined where there is no /proc, as on macOS. */
 export async function readPostgresCpu(postmaster: number): Promise<number | undefined> {
   const names = await readdir("/proc").catch(() => undefined);
   if (names === undefined) return undefined;

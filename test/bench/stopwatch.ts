@@ -1,4 +1,4 @@
-/** A steps' body that notes when it was called. */
+/** A body for steps, which notes when each step called it. */
 
 import type { Body } from "./contender.ts";
 
@@ -17,7 +17,7 @@ export class Stopwatch {
     }
   }
 
-  /** From the start of each step to the start of the next. */
+  /** Milliseconds from the start of each step to the start of the next one. */
   get hopsMs(): readonly number[] {
     return this.startedAtMs.slice(1).map((at, previous) => at - (this.startedAtMs[previous] ?? at));
   }

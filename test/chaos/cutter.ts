@@ -17,7 +17,7 @@ export const cuts = ["before", "during", "after"] as const;
 export type Cut = (typeof cuts)[number];
 
 export interface CutterOptions {
-  /** Where the server is; the rest of the address is the clients' to know. */
+  /** Address of the database behind the proxy, with user and password. */
   readonly to: string;
 }
 
@@ -27,7 +27,7 @@ export class Cutter {
   readonly #server: Server;
   readonly #to: URL;
   readonly #sockets = new Set<Socket>();
-  /** Each makes one connection silent. */
+  /** One function for each open connection, which makes that connection silent. */
   readonly #hushes = new Set<() => void>();
   #isSilent = false;
   #armed: { readonly cut: Cut; readonly at: RegExp }[] = [];
@@ -44,7 +44,7 @@ export class Cutter {
     return cutter;
   }
 
-  /** The address by which clients reach the same database through this. */
+  /** Address at which clients reach the same database through this proxy. */
   get url(): string {
     const url = new URL(this.#to);
     url.hostname = "127.0.0.1";
@@ -52,18 +52,18 @@ export class Cutter {
     return url.href;
   }
 
-  /** The next statement that matches is cut, whoever sends it. */
+  /** Cuts the next statement that matches, on any connection. */
   arm(cut: Cut, at: RegExp): void {
     this.#armed.push({ cut, at });
   }
 
-  /** From now on nothing passes, neither on new connections nor on those that are open, which stay silent for ever. */
+  /** Passes nothing on any more. Connections that are open now or made meanwhile stay silent for ever. */
   silence(): void {
     this.#isSilent = true;
     for (const hush of this.#hushes) hush();
   }
 
-  /** New connections work again. */
+  /** Lets new connections work again. */
   speak(): void {
     this.#isSilent = false;
   }

@@ -7,17 +7,17 @@ import type { Pool } from "pg";
 
 export interface Effect {
   readonly runId: string;
-  /** Of the step, as the history names it. */
+  /** Path of the step, as the history names it. */
   readonly path: string;
   readonly attempt: number;
   readonly idempotencyKey: string;
-  /** Of the process that ran the body. */
+  /** Id of the process that ran the body. */
   readonly pid: number;
-  /** What the body results in if nothing goes wrong. Another one each time. */
+  /** What the body returns if nothing goes wrong. It is a different value each time. */
   readonly value: string;
   /** The results of earlier steps, as the handler saw them this time. */
   readonly seen: readonly string[];
-  /** By which the outside world may answer a callback. */
+  /** Token with which the outside world may answer a callback. Null where the step announces none. */
   readonly token: string | null;
 }
 

@@ -5,7 +5,7 @@
  */
 
 export interface Frame {
-  /** Its letter; empty for the first message of a client, which has none. */
+  /** Letter of the message; empty for the first message of a client, which has none. */
   readonly type: string;
   readonly bytes: Buffer;
 }
@@ -35,11 +35,11 @@ export class Frames {
   }
 }
 
-/** Knows by name what a client has prepared, so that it can tell what is about to be executed. */
+/** Remembers the statements that a client has prepared, to tell which one is about to be executed. */
 export class Statements {
   readonly #texts = new Map<string, string>();
 
-  /** The text of the statement that this message has executed; undefined for any other message. */
+  /** Answers the text of the statement that a message executes; undefined for any other message. */
   executedBy({ type, bytes }: Frame): string | undefined {
     if (type === "Q") return textsIn(bytes)[0];
     if (type === "P") {
@@ -50,22 +50,22 @@ export class Statements {
   }
 }
 
-/** What a client sends last before it waits for an answer: a simple query, or the end of an extended one. */
+/** Tells whether the client waits for an answer after this message: a simple query, or the end of an extended one. */
 export function endsRequest({ type }: Frame): boolean {
   return type === "Q" || type === "S";
 }
 
-/** ReadyForQuery: what was asked is done. Where no transaction is open, it is committed. */
+/** Tells whether the message is ReadyForQuery: the request is done, and committed where no transaction is open. */
 export function endsAnswer({ type }: Frame): boolean {
   return type === "Z";
 }
 
-/** Of a ReadyForQuery: no transaction is open. */
+/** Tells whether a ReadyForQuery says that no transaction is open. */
 export function isIdle({ bytes }: Frame): boolean {
   return String.fromCharCode(bytes.readUInt8(5)) === "I";
 }
 
-/** A message of the server, or one of a client after its first. */
+/** Makes a message of the server, or one of a client after its first. */
 export function frame(type: string, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   const head = Buffer.alloc(5);
@@ -84,7 +84,7 @@ export function texts(...values: readonly string[]): Buffer {
   return Buffer.from(values.map((value) => `${value}\0`).join(""));
 }
 
-/** The first two texts of a message: a query's; a Parse's name and query; a Bind's portal and statement. */
+/** Reads the first two texts of a message: a query's; a Parse's name and query; a Bind's portal and statement. */
 function textsIn(bytes: Buffer): readonly string[] {
   const first = bytes.indexOf(0, 5);
   const second = bytes.indexOf(0, first + 1);

@@ -1,7 +1,7 @@
 /**
- * Calls of each function that locks rows, by somebody who knows only what the rows say right now: leases of others, turns
- * that are over, sets in any order. None of these calls is sensible, and the engine must survive all of them. Functions that
- * only read wait for nobody, so they are left out.
+ * Calls of each function that locks rows, by somebody who knows only what the rows say right now: leases of others,
+ * turns that are over, sets in any order. None of these calls is sensible, and the engine must survive all of them.
+ * Functions that only read wait for nobody, so they are left out.
  */
 import { randomUUID } from "node:crypto";
 import { motionMinute } from "../../src/core/waking.ts";
@@ -12,7 +12,7 @@ import type { Row, Session, Stage } from "../races/stage.ts";
 
 export interface Ground {
   readonly stage: Stage;
-  /** The users' ids of the runs: there is one run of each at a time. */
+  /** Ids that a user has given to the runs. Only one run at a time has each of them. */
   readonly ids: readonly string[];
 }
 
@@ -21,7 +21,7 @@ type Move = (session: Session, ground: Ground) => Promise<unknown>;
 const call = (session: Session, name: string, parameter: object) =>
   session.query(`select layover.${name}($1) as answer`, [JSON.stringify({ namespace: "default", ...parameter })]);
 
-/** By the name of the function. The first word of what has several ways says which. */
+/** All moves, by the function that they call. Where a function has several moves, its name is each one's first word. */
 export const moves: Readonly<Record<string, Move>> = {
   void_leases: (session) => session.call("void_leases", {}),
   start_run: (session, { ids }) =>
@@ -107,7 +107,9 @@ async function runsOf({ stage }: Ground): Promise<readonly Row[]> {
   );
 }
 
-/** A branch that waits for a slot of its map is dispatched by nobody, so nobody claims it. */
+/**
+ * Reads the branches that may be claimed. A branch that waits for a slot of its map is left out: nobody dispatches it.
+ */
 async function branchesOf({ stage }: Ground): Promise<readonly Row[]> {
   return await stage.look(
     `select run_id as "runId", path, occurrence, turn, token from layover.pending
@@ -115,7 +117,7 @@ async function branchesOf({ stage }: Ground): Promise<readonly Row[]> {
   );
 }
 
-/** What goes alone goes by itself: no set has such an item. All others go in a group, so that what was lost may be among them. */
+/** Claims one turn alone, or several as a group, so that turns whose leases were lost may be among them. */
 async function claim(session: Session, rows: readonly Row[]): Promise<void> {
   const alone = Math.random() < 0.4;
   const turns = (alone ? rows.slice(0, 1) : rows).map((row) => ({
@@ -138,7 +140,7 @@ function toTurn({ runId, turn, path, occurrence }: Row): Readonly<Record<string,
   return path === undefined ? { runId, turn } : { runId, turn, path, occurrence };
 }
 
-/** Rarely to its end: most of the time there is to be a crowd. */
+/** Makes a finish. It rarely ends the run, so that many runs stay at work. */
 function toFinish({ runId, turn, token, position }: Row): object {
   const held = { runId, token, position, armed: armed() };
   const chance = Math.random();
@@ -183,7 +185,7 @@ function armed(): number[] {
   return [motionMinute(Date.now())];
 }
 
-/** In any order. */
+/** Picks up to eight of the items, in any order. */
 function some<Item>(items: readonly Item[]): Item[] {
   return shuffled(items).slice(0, 1 + Math.floor(Math.random() * 8));
 }

@@ -1,8 +1,9 @@
 /**
- * The database as it fails in production, for seconds or minutes: it is gone, silent, read-only, full, or its clock is set
- * back. One after the other. After each of them every run that was under way must move again within a minute, and be over
- * within three times the longest life of a run before the first outage. Left out is who waits for an instant of the
- * database's clock, which is five minutes further away once that was set back.
+ * The database as it fails in production, for seconds or minutes: it is gone, silent, read-only or full, or its clock
+ * is set back. The outages come one after the other. After each of them every run that was under way must move again
+ * within a minute, and be over within three times the longest life of a run before the first outage. Runs that wait
+ * for an instant of the database's clock are left out: once the clock was set back, that instant is five minutes
+ * further away.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
@@ -11,11 +12,14 @@ import type { Watcher } from "./watcher.ts";
 
 export interface OutagesOptions {
   readonly seed: number;
-  /** How long things go wrong: longer, if by then not each kind of outage has happened. */
+  /** How long things go wrong, in milliseconds. They go on for longer until each kind of outage has happened. */
   readonly chaosMs: number;
-  /** Whether the database is also gone for three minutes. */
+  /** Whether the longer outage takes three minutes instead of 30 seconds. */
   readonly areLong: boolean;
-  /** A folder on a small file system, which Postgres may fill: the tables are there. Default: a trigger refuses inserts. */
+  /**
+   * A folder on a small file system, which Postgres may fill: the tables are there. Default: a trigger refuses
+   * inserts.
+   */
   readonly smallDisk?: string | undefined;
 }
 
@@ -29,9 +33,9 @@ const longestMs = 180_000;
 const silentMs = 20_000;
 const refusingMs = 10_000;
 const stepMs = 300_000;
-/** From when the database is back until each run has moved. */
+/** Limit for each run to move again, in milliseconds from the return of the database. */
 const motionMs = 60_000;
-/** How much longer than without any outage those may take that were under way. */
+/** Limit for the runs under way to be over, as a multiple of the longest life without an outage. */
 const mostDrain = 3;
 /** How long runs are watched before the first outage. */
 const undisturbedMs = 20_000;
@@ -47,9 +51,9 @@ export class Outages {
     full: 0,
     "clock back": 0,
   };
-  /** How long it took until everything moved again, in milliseconds, by what had happened. */
+  /** How long it took after each outage until all runs had moved again, in milliseconds. */
   readonly recoveries: { readonly after: Kind; readonly ms: number }[] = [];
-  /** ... and until all were over that had been under way. */
+  /** How long it took after each outage until all runs were over that had been under way, in milliseconds. */
   readonly drains: { readonly after: Kind; readonly ms: number }[] = [];
   /** The longest life of a run before the first outage, in milliseconds. */
   undisturbedMs = 0;
@@ -67,7 +71,7 @@ export class Outages {
     this.#watcher = watcher;
   }
 
-  /** Resolves when it was enough, and everything is up again. */
+  /** Makes one outage after the other. Resolves when the time is over and everything is up again. */
   async wreak(): Promise<void> {
     const { seed, chaosMs } = this.#options;
     const chance = new Chance(seed, 0);
@@ -82,7 +86,7 @@ export class Outages {
       await delay(calmMs + chance.below(calmMs));
       await this.#endure(kind);
     }
-    // Last and once: those who wait for the clock do nothing for five minutes.
+    // Last and once: runs that wait for the clock do nothing for five minutes.
     await this.#endure("clock back");
   }
 
@@ -126,7 +130,7 @@ export class Outages {
     await this.#say(...tables.map((table) => `drop trigger full_disk on ${table}`));
   }
 
-  /** Has Postgres write a file there until nothing more fits. */
+  /** Has Postgres write a file into the folder until nothing more fits. */
   async #fill(folder: string): Promise<void> {
     const write = (what: string) => this.#site.pool.query(`copy (${what}) to '${folder}/filling'`);
     const error: unknown = await write("select repeat('x', 1000000) from generate_series(1, 100000)").catch(
@@ -147,7 +151,9 @@ export class Outages {
     for (const statement of statements) await this.#site.pool.query(statement);
   }
 
-  /** Until each run that is under way now has moved, and then until it is over. */
+  /**
+   * Waits until each run that is under way now has moved, and then until it is over. Notes where that takes too long.
+   */
   async #untilOver(after: Kind): Promise<void> {
     const since = performance.now();
     const before = this.#watcher.underWay;
@@ -175,7 +181,7 @@ export class Outages {
   }
 }
 
-/** Of runs those that wait for no instant which the clock has put off. */
+/** Selects the runs that do not wait for an instant which the step of the clock has put off. */
 const awake = `
   select s.run_id as "runId" from layover.run_state s
    where s.run_id = any ($1) and s.ended_at is null and coalesce(least(coalesce(s.leased_until, s.ready_at), (

@@ -1,6 +1,6 @@
 /**
- * The world outside: who starts runs, sends them signals and answers their callbacks, over HTTP. It insists: whatever is
- * not answered is sent again, with the same ids, until it is.
+ * The world outside: people who start runs, send them signals and answer their callbacks, over HTTP. They insist: a
+ * request that is not answered is sent again, with the same ids, until it is.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { InputOf } from "layover";
@@ -12,7 +12,7 @@ export interface OutsideOptions {
   readonly apiKey: string;
   /** Where to send the next request. */
   readonly anyUrl: () => string;
-  /** In [0, 1). */
+  /** Draws a random number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -22,20 +22,20 @@ export interface Errand {
   readonly id: string;
   readonly parcels: readonly string[];
   readonly slow: InputOf<typeof errand>["slow"];
-  /** What its callback is answered by. */
+  /** Code with which its callback is answered. */
   readonly code: string;
-  /** What its signal `hurry` says. */
+  /** Payload of its signal `hurry`. */
   readonly hurry: string;
 }
 
-/** What passes by itself: nobody there, or no database. */
+/** Codes of errors that pass by themselves: no process is there, or no database. */
 const passing = new Set(["unreachable", "database_unavailable", "unexpected_answer", "too_late"]);
 const pauseMs = 100;
 const longestWaitMs = 3_000;
 const nowhere = "http://any.invalid";
 
 export class Outside {
-  /** Requests that were not answered and so sent again, by what was said of them. */
+  /** How many requests were not answered and so sent again, by the error's code. */
   readonly passed = new Map<string, number>();
   readonly #client: HttpClient;
   readonly #random: () => number;
@@ -63,14 +63,17 @@ export class Outside {
     await this.#insist(() => this.#client.start(errand, input, { runId, id }));
   }
 
-  /** All that is done to one run. `tokenOf` answers its callback's token once that is known; null: the run ended before. */
+  /**
+   * Does all that people do to one run. `tokenOf` answers its callback's token once that is known; null: the run ended
+   * before.
+   */
   async see(one: Errand, tokenOf: () => Promise<string | null>): Promise<void> {
     const { runId, code, hurry } = one;
     await this.#start(one);
     await Promise.all([this.#sendNotes(runId), this.#answer(tokenOf, code), this.#hurry(runId, hurry)]);
   }
 
-  /** What a cron outside calls, since the processes do not know of each other. */
+  /** Wakes a process, as a cron outside does, since the processes do not know of each other. */
   async wake(): Promise<void> {
     try {
       await this.#client.wake();
@@ -79,7 +82,7 @@ export class Outside {
     }
   }
 
-  /** Nobody insists any more. */
+  /** Ends the insisting: nothing is sent again any more. */
   close(): void {
     this.#isOver = true;
   }
@@ -91,13 +94,13 @@ export class Outside {
     }
   }
 
-  /** It may come at any time, after the end of the run too. */
+  /** Sends the signal `hurry` at any time, also after the end of the run. */
   async #hurry(runId: string, hurry: string): Promise<void> {
     await delay(this.#random() * 5_000);
     await this.#signal((signalId) => this.#client.signal(runId, "hurry", hurry, { contract: errand, signalId }));
   }
 
-  /** Whether a run that is over has all that it needed is not judged here. */
+  /** Sends a signal. A run that is over may refuse it: whether the run had all that it needed is not judged here. */
   async #signal(send: (signalId: string) => Promise<unknown>): Promise<void> {
     const signalId = v7();
     try {
@@ -107,7 +110,7 @@ export class Outside {
     }
   }
 
-  /** The first answer wins, and whoever answers otherwise is told so. */
+  /** Answers the callback, and expects that another answer is then refused as a conflict. */
   async #answer(tokenOf: () => Promise<string | null>, code: string): Promise<void> {
     const token = await tokenOf();
     if (token === null) return;

@@ -1,22 +1,22 @@
-/** What goes wrong, one after the other, as a seed has it: the same seed plans the same. */
+/** Plans what goes wrong, one disaster after the other. The same seed makes the same plan. */
 import type { Chance } from "../engine/chance.ts";
 import { type Cut, cuts } from "./cutter.ts";
 
 export type Disaster =
   | { readonly kind: "kill"; readonly berth: number; readonly backInMs: number }
-  /** While it stands still its leases end, and another one, begun anew, takes over what it was at. */
+  /** One process stands still until its leases end. Another one is begun anew and takes its turns over. */
   | { readonly kind: "freeze"; readonly berth: number; readonly forMs: number; readonly overtaker: number }
-  /** Of Postgres. */
+  /** Postgres is gone for a while. */
   | { readonly kind: "outage"; readonly backInMs: number }
   | { readonly kind: "cut"; readonly cut: Cut; readonly at: RegExp };
 
 export interface Planned {
-  /** After the one before. */
+  /** Milliseconds after the disaster before it. */
   readonly inMs: number;
   readonly disaster: Disaster;
 }
 
-/** What is listed more often happens more often. */
+/** Kinds of disasters. One that is listed more often happens more often. */
 const kinds = [
   ...["cut", "cut", "cut", "cut", "cut", "cut", "cut", "cut"],
   ...["kill", "kill", "kill", "freeze", "freeze", "outage", "outage"],
@@ -27,7 +27,7 @@ const victims = [
   ...[/layover\.list_due/, /layover\.move_due/],
 ];
 
-/** Without end. */
+/** Yields disasters without end. */
 export function* plan(chance: Chance, { berths, leaseMs }: { berths: number; leaseMs: number }): Generator<Planned> {
   for (;;) {
     yield { inMs: 50 + chance.below(400), disaster: disasterBy(chance, berths, leaseMs) };

@@ -13,7 +13,7 @@ import { endsAnswer, endsRequest, type Frame, Frames, frame, int32, isIdle, text
 import { portOf } from "./ports.ts";
 
 export interface PoolerOptions {
-  /** Of the database, with user and password. Clients may name any: they get this one. */
+  /** Address of the database, with user and password. Clients may name any database: they get this one. */
   readonly to: string;
   /** How many connections to the server there are at most. Default: 2. */
   readonly size?: number;
@@ -21,7 +21,7 @@ export interface PoolerOptions {
 
 const protocol3 = 196_608;
 const reconnectMs = 100;
-/** What drivers ask of a session before they send anything. */
+/** What the server has to tell a driver before the driver sends a statement. */
 const welcome = Buffer.concat([
   frame("R", int32(0)),
   frame("S", texts("client_encoding", "UTF8")),
@@ -35,13 +35,13 @@ const welcome = Buffer.concat([
 interface Link {
   readonly socket: Socket;
   client: Visitor | undefined;
-  /** Its client has a transaction open and has asked for nothing more yet. */
+  /** Whether its client has a transaction open and has asked for nothing more yet. */
   isBetween: boolean;
 }
 
 interface Visitor {
   readonly socket: Socket;
-  /** What it has sent while it had no link: sent on when it gets one. */
+  /** Bytes that it sent while it had no link. They are sent on when it gets one. */
   readonly unsent: Buffer[];
   link: Link | undefined;
 }
@@ -70,7 +70,7 @@ export class Pooler {
     return pooler;
   }
 
-  /** The address by which clients reach the same database through this. */
+  /** Address at which clients reach the same database through this pooler. */
   get url(): string {
     const url = new URL(this.#to);
     url.hostname = "127.0.0.1";
@@ -100,7 +100,7 @@ export class Pooler {
     socket.on("close", () => {
       this.#visitors.delete(visitor);
       this.#queue = this.#queue.filter((waiting) => waiting !== visitor);
-      // What is under way is done, and answered into nothing. A transaction that nobody will end is given up.
+      // A statement under way is carried out, and its answer dropped. A transaction that nobody will end is given up.
       if (visitor.link?.isBetween) visitor.link.socket.destroy();
     });
   }
@@ -133,7 +133,7 @@ export class Pooler {
     }
   }
 
-  /** Another one takes the place of a link that broke, as soon as the server is there again. */
+  /** Opens a link to the server, also in place of one that broke. Tries again until the server is there. */
   async #connect(): Promise<void> {
     while (!this.#isClosed) {
       const socket = connect(Number(this.#to.port), this.#to.hostname);

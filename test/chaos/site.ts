@@ -21,7 +21,7 @@ import { quietPort } from "./ports.ts";
 export interface SiteOptions {
   readonly version: PostgresVersion;
   readonly leaseMs: number;
-  /** How many processes there are; every other one comes by the pooler. */
+  /** How many processes there are. Every other one connects through the pooler. */
   readonly berths: number;
   /** Whether the processes wake each other. Otherwise somebody outside has to. */
   readonly hasDoors?: boolean | undefined;
@@ -29,7 +29,7 @@ export interface SiteOptions {
   readonly smallDisk?: string | undefined;
 }
 
-/** Tables that each step writes to. */
+/** Moves the tables that each step writes to onto the small disk. */
 async function moveTables(pool: Pool, disk: string): Promise<void> {
   const folder = mkdtempSync(join(disk, "tables-"));
   const { uid, gid } = unprivileged();
@@ -41,10 +41,10 @@ async function moveTables(pool: Pool, disk: string): Promise<void> {
 export class Site {
   readonly postgres: PostgresServer;
   readonly pooler: Pooler;
-  /** On the way to Postgres, and on the way to the pooler. */
+  /** The cutter before Postgres, and the one before the pooler. */
   readonly cutters: readonly Cutter[];
   readonly berths: readonly Berth[];
-  /** Of the campaign itself: it sees what is there, past all that breaks. */
+  /** The campaign's own connections, which lead past all that breaks and show what is there. */
   readonly pool: Pool;
   readonly apiKey: string;
 
@@ -85,7 +85,7 @@ export class Site {
     }
   }
 
-  /** Fast, as an operator stops it: everybody is told. Or at once, as a crash does. */
+  /** Ends Postgres for a while. `stop` is an operator's fast stop, which tells everybody. `crash` ends it at once. */
   async interruptPostgres(how: "stop" | "crash", forMs: number): Promise<void> {
     await this.postgres.kill(how === "stop" ? "SIGINT" : "SIGQUIT");
     await delay(forMs);
@@ -97,7 +97,7 @@ export class Site {
     await Promise.all(this.berths.map((berth) => berth.end("SIGTERM")));
   }
 
-  /** What processes that have ended complained of, without what makes each of a kind different; and how often. */
+  /** How often each complaint stands in the output of the processes that have ended, without ids and times. */
   get complaints(): ReadonlyMap<string, number> {
     const complaints = new Map<string, number>();
     for (const line of this.berths.flatMap(({ said }) => said.join("\n").split("\n"))) {
@@ -108,7 +108,7 @@ export class Site {
     return complaints;
   }
 
-  /** How often processes that have ended began each body, by run and path, as they said. */
+  /** How often each body was begun, by run and path, as told by the output of the processes that have ended. */
   get begun(): ReadonlyMap<string, Readonly<Record<string, number>>> {
     const begun = new Map<string, Record<string, number>>();
     const said = this.berths.flatMap((berth) => berth.said).join("\n");
@@ -120,7 +120,7 @@ export class Site {
     return begun;
   }
 
-  /** Leaves nothing behind, however much is there. */
+  /** Ends everything at once, and leaves nothing behind. */
   async close(): Promise<void> {
     await Promise.all(this.berths.map((berth) => berth.end("SIGKILL")));
     this.pooler.close();

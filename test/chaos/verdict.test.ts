@@ -9,7 +9,7 @@ const runId = "00000000-0000-7000-8000-000000000001";
 const errand = { runId, id: "errand-1", parcels: ["one"], slow: "none" as const, code: "yes", hurry: "quick" };
 const text = (value: unknown) => encode(value, { what: "a value" });
 
-/** In order: what is recorded where, and by which kind of record. */
+/** The records of a run in their order: the kind, the path and the value of each. */
 const history: readonly (readonly [kind: string, path: string, value?: unknown])[] = [
   ["step", "first", "first a"],
   ["step", "flaky", "flaky a"],

@@ -24,7 +24,7 @@ export interface SeenRun {
   readonly result: string | null;
   readonly error: string | null;
   readonly records: readonly SeenRecord[];
-  /** Of the callback, once it is known outside. */
+  /** Token of the run's callback, once it is known outside. */
   readonly token: string | null;
 }
 
@@ -47,16 +47,16 @@ const look = `
 
 export class Watcher {
   readonly violations: Violation[] = [];
-  /** Since the server was made; a crash makes it forget its own count. */
+  /** How many deadlocks there were since the server was made. A crash makes the server forget its own count. */
   deadlocks = 0;
   looks = 0;
-  /** How many records it has seen come. */
+  /** How many new records its looks have found. */
   recorded = 0;
   readonly #pool: Pool;
   readonly #seen = new Map<string, SeenRun>();
-  /** Since when, as `performance.now()` tells it. */
+  /** When each run under way was first followed, as `performance.now()` tells it, by run id. */
   readonly #underWay = new Map<string, number>();
-  /** How long each run took that is over, from when it was followed, in milliseconds. */
+  /** How many milliseconds each run that is over took since it was first followed. */
   readonly lives: number[] = [];
   #lastDeadlocks = 0;
   #isOver = false;
@@ -70,7 +70,7 @@ export class Watcher {
     return this.#underWay.size;
   }
 
-  /** How many records each run has that is under way and was seen. */
+  /** How many records each run under way had at the last look. */
   get underWay(): ReadonlyMap<string, number> {
     const seen = [...this.#underWay.keys()].flatMap((runId) => this.#seen.get(runId) ?? []);
     return new Map(seen.map(({ runId, records }) => [runId, records.length]));
@@ -80,12 +80,12 @@ export class Watcher {
     return this.#seen.get(runId);
   }
 
-  /** From now on it is looked at, until it is over. */
+  /** Has the looks include a run until it is over. */
   follow(runId: string): void {
     this.#underWay.set(runId, performance.now());
   }
 
-  /** Resolves when a look has seen the run so; rejects when no more looks are taken. */
+  /** Resolves when a look finds that `isSo` holds of the run; rejects when no more looks are taken. */
   async until(runId: string, isSo: (run: SeenRun) => boolean): Promise<SeenRun> {
     for (;;) {
       const run = this.#seen.get(runId);
@@ -104,7 +104,7 @@ export class Watcher {
     }
   }
 
-  /** No more looks. Whoever waits for one is told. */
+  /** Ends the looks. Whatever waits for one rejects. */
   close(): void {
     this.#isOver = true;
     this.#tell();

@@ -1,6 +1,7 @@
 /**
- * The rules of waking, read from top to bottom: what is armed before a call, which of that becomes the due instant, when
- * each kind of alarm rings for it, and what happens if nobody comes. Together they are W (see src/core/waking.ts).
+ * The rules of waking, read from top to bottom: what is armed before a call, which of that becomes the due instant,
+ * when each kind of alarm rings for it, and what happens if nobody comes. Together they are W (see
+ * src/core/waking.ts).
  */
 import { globSync, readFileSync } from "node:fs";
 import fc from "fast-check";
@@ -186,7 +187,7 @@ describe("a tick that looks ahead", () => {
 });
 
 describe("an alarm rings at its instant or at most two minutes later", () => {
-  /** By a host's clock that is exact. */
+  /** Expects that an alarm rings in time where the host's clock is exact. */
   const ringsWithin = (ringsAt: (at: number) => number) => {
     fc.assert(
       fc.property(distance, (ms) => {

@@ -5,13 +5,13 @@ export class Chance {
   #count = 0;
   readonly #room: string;
 
-  /** `room`: two of the same number make the same uuids. */
+  /** `room`: a number that goes into each uuid. Two worlds with one seed and one room make the same uuids. */
   constructor(seed: number, room: number) {
     this.#state = seed >>> 0;
     this.#room = room.toString(16).padStart(4, "0");
   }
 
-  /** In [0, 1). mulberry32: small, fast, good enough for choices. */
+  /** Draws a number in [0, 1) by mulberry32: small, fast, good enough for choices. */
   readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
@@ -20,7 +20,7 @@ export class Chance {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 
-  /** A whole number from 0 on, below `bound`. */
+  /** Draws a whole number from 0 on, below `bound`. */
   below(bound: number): number {
     return Math.floor(this.next() * bound);
   }
@@ -31,7 +31,7 @@ export class Chance {
     return item;
   }
 
-  /** A uuid v7 of its own: they ascend, and none comes twice. */
+  /** Makes a uuid v7. They ascend, and none comes twice. */
   readonly uuid = (): string => {
     const digits = () =>
       Math.floor(this.next() * 0x10000)

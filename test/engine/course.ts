@@ -4,12 +4,12 @@
  */
 
 export interface Happening {
-  /** In words that a person can follow. Made when somebody asks. */
+  /** Describes what happens, in words that a person can follow. Called only when somebody asks. */
   readonly what: () => string;
   readonly act: () => Promise<void> | void;
 }
 
-/** Where things come from that may happen. */
+/** A source of things that may happen. */
 export interface Source {
   /** What may happen now, in the order in which it happens where nothing is shuffled. */
   happenings(): readonly Happening[];
@@ -29,7 +29,7 @@ export interface CourseOptions {
   readonly pick?: ((happenings: readonly Happening[]) => Happening) | undefined;
   readonly mostEvents: number;
   readonly onHappening?: ((happening: Happening) => void) | undefined;
-  /** Has whatever died come back, before anything else happens. Answers whether anything did. */
+  /** Begins again what has died, before anything else happens. Answers whether anything had died. */
   readonly revive: () => boolean;
 }
 
@@ -45,7 +45,7 @@ export class Course {
     this.#options = options;
   }
 
-  /** All that happens at one instant. False: nothing is left before `until`. */
+  /** Lets everything happen that happens at one instant. Answers false where nothing is left before `until`. */
   async moment(until: number): Promise<boolean> {
     const { time } = this;
     let isAny = false;
@@ -56,7 +56,7 @@ export class Course {
     return isAny;
   }
 
-  /** The next thing that happens; time passes to it, if nothing is left to happen now. */
+  /** Lets the next thing happen. Time passes to it, if nothing is left to happen now. */
   async event(until: number): Promise<boolean> {
     if (this.isOver) return false;
     const { sources, pick, mostEvents, revive, look, onHappening } = this.#options;
@@ -87,7 +87,7 @@ export class Course {
     while (!this.#options.isAtRest());
   }
 
-  /** When something may happen of itself. */
+  /** Answers when something may happen of itself, in the world's milliseconds. */
   next(): number | undefined {
     const next = earliest(this.#options.sources.map((source) => source.next()));
     return next === undefined ? undefined : Math.max(next, this.time);

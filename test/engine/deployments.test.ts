@@ -10,7 +10,7 @@ const older: TestedHandler = async ({ step }) => {
   await step.run("charge", () => "c1");
   return await step.waitForSignal("go");
 };
-/** With a step more at the end, and something to wait for after it. */
+/** The older handler with a step more at the end, and something to wait for after it. */
 const newer: TestedHandler = async ({ step }) => {
   await step.run("charge", () => "c1");
   await step.waitForSignal("go");
@@ -25,7 +25,7 @@ const build = (id: string, handle: TestedHandler, name = "server") => ({
   workflows: [tested.handler(handle)],
 });
 
-/** Each deployment has ticked once. */
+/** Begins a world with two deployments, each of which has ticked once. */
 async function aRollingDeploy(from: TestedHandler, to: TestedHandler, { name = "server" } = {}): Promise<World> {
   const world = await World.begin(database, { ...build("old", from), beside: [build("new", to, name)] });
   for (const id of ["old", "new"]) {

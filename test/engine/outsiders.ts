@@ -10,7 +10,7 @@ import type { World } from "./world.ts";
 type Invitation = Parameters<ProgramWorld["invite"]>[0];
 
 interface Awaiting extends Invitation {
-  /** When it is to be answered. */
+  /** When it is to be answered, in the world's milliseconds. */
   readonly at: number;
   isAnswered: boolean;
 }
@@ -19,7 +19,7 @@ export class Outsiders {
   readonly #world: World;
   readonly #signals: { name: string; payload: number }[] = [];
   readonly #answered: Answered[] = [];
-  /** By the plan's value: whoever is invited twice answers once. */
+  /** Invitations by the value of their plan, so that somebody who is invited twice answers once. */
   readonly #invitations = new Map<string, Awaiting>();
 
   constructor(world: World) {
@@ -42,7 +42,7 @@ export class Outsiders {
     this.#invitations.set(value, { ...invitation, at: time + afterMs, isAnswered: false });
   }
 
-  /** Each signal of a run has a payload of its own. */
+  /** Sends a signal. Each signal of a run has a payload of its own. */
   async send(run: { readonly runId: string }, name: SignalName): Promise<void> {
     const payload = this.#signals.length;
     const signalId = this.#world.chance.uuid();
@@ -50,7 +50,7 @@ export class Outsiders {
     if (refusal === undefined) this.#signals.push({ name, payload });
   }
 
-  /** All whose time has come. */
+  /** Answers the callbacks whose time has come. */
   async answer(): Promise<void> {
     for (const invitation of this.#waiting.filter(({ at }) => at <= this.#world.time)) {
       invitation.isAnswered = true;
@@ -80,7 +80,7 @@ export class Outsiders {
 
 const refusals = new Set(["run_over", "callback_expired", "callback_conflict"]);
 
-/** Whoever asks for something asks again until it is done. Answers why it is refused, if it is. */
+/** Asks again and again until it is done. Answers why it was refused, if it was. */
 export async function insist(ask: () => Promise<unknown>): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -5,11 +5,11 @@ import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
 export interface StandingAlarm {
   /** The instant that it was armed for, by the database's clock. */
   readonly at: number;
-  /** When it rings by the hosts' clock, or rings again: its tick failed. */
+  /** When it rings by the hosts' clock. After a tick that failed: when it rings again. */
   ringsAt: number;
-  /** Its tick is under way. It counts until that has ended. */
+  /** Whether its tick is under way. The alarm counts until the tick has ended. */
   isRinging: boolean;
-  /** Nobody armed it: somebody wants a tick now, for what no alarm was armed. */
+  /** Whether nobody armed it: it stands for a tick that somebody wants now. */
   readonly isUnarmed?: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface PlatformOptions {
   readonly batch: number | undefined;
 }
 
-/** Who carries out ticks. */
+/** A process that carries out ticks. */
 interface Ticking {
   tick(): Promise<unknown>;
 }
@@ -36,7 +36,7 @@ const mostLateMs = 120_000;
 
 export class Platform {
   readonly #options: PlatformOptions;
-  /** Alarms that ring, by who carries their tick out. */
+  /** The alarms that ring, each with the process that carries out its tick. */
   readonly #ringing = new Map<StandingAlarm, Ticking>();
   readonly #failed = new Set<StandingAlarm>();
   alarms: StandingAlarm[] = [];
@@ -84,14 +84,17 @@ export class Platform {
     );
   }
 
-  /** A process died: platforms ring again where a tick died; what was dispatched to it is lost. */
+  /**
+   * Plays what a platform does when a process dies. The process loses what was dispatched to it, and alarms whose tick
+   * died ring again. `andAlarms`: all alarms were in its memory, and are lost too.
+   */
   lose(owner: Ticking, { andAlarms }: { readonly andAlarms: boolean }): void {
     this.deliveries = [];
     if (andAlarms) this.alarms = [];
     for (const [alarm, ticking] of this.#ringing) if (ticking === owner) this.#ringAgain(alarm);
   }
 
-  /** When something rings or is delivered next. */
+  /** When something rings or is delivered next, in the world's milliseconds. */
   get next(): number | undefined {
     const rings = this.alarms.filter(({ isRinging }) => !isRinging).map(({ ringsAt }) => ringsAt);
     const now = this.#options.time();
@@ -99,7 +102,7 @@ export class Platform {
     return instants.length === 0 ? undefined : Math.min(...instants);
   }
 
-  /** Takes a delivery out, and of what else is due as much as one invocation takes. */
+  /** Takes a delivery out, with as many others that are due as one invocation takes. */
   take(delivery: Delivery): readonly TurnRef[] {
     const taken = [delivery];
     const size = sizeOf(delivery);
@@ -111,7 +114,10 @@ export class Platform {
     return taken.flatMap(({ turns }) => turns);
   }
 
-  /** A tick that failed has armed the next one. Until one succeeds, this alarm counts. */
+  /**
+   * Notes that a tick failed. Where another alarm is to ring, this one counts until a tick succeeds; else it rings
+   * again.
+   */
   #fail(alarm: StandingAlarm): void {
     this.#ringing.delete(alarm);
     const now = this.#options.time();
@@ -126,7 +132,7 @@ export class Platform {
   }
 }
 
-/** In groups of how many it goes. */
+/** Answers how large the group may be in which its turns go. Undefined: any size. */
 function sizeOf({ turns: [first] }: Delivery): number | undefined {
   return first && groupSizeOf(first);
 }

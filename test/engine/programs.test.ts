@@ -101,7 +101,7 @@ async function restsUnended(world: World, outsiders: Outsiders): Promise<boolean
   }
 }
 
-/** At calls drawn from the world's own chance. */
+/** Has calls fail and processes die, at calls drawn from the world's own chance. */
 function makeTrouble(
   world: World,
   { deaths = 0, failures = 0 }: { [Key in keyof Trouble]: Trouble[Key] | undefined },
@@ -114,7 +114,7 @@ function makeTrouble(
   };
 }
 
-/** What holds of every run that is over. */
+/** Expects what holds of every run that is over. */
 async function expectSound(world: World, workflow: Workflow, { view, history }: Played): Promise<void> {
   expect(["completed", "failed"]).toContain(view.status);
   expect(view.blocked).toBeUndefined();
@@ -126,7 +126,7 @@ async function expectSound(world: World, workflow: Workflow, { view, history }: 
   expect(replayed).toEqual(first);
 }
 
-/** It ended as it may, and took the signals of each name in the order in which they were sent. */
+/** Expects that the run ended as it may, and took the signals of each name in the order in which they were sent. */
 function expectRight(program: Program, facts: Facts, { view, history }: Played): void {
   const outcome = outcomeOf(view);
   expect(outcome && allows(program, outcome, facts), JSON.stringify({ outcome, facts })).toBe(true);
@@ -141,12 +141,12 @@ function isTaken(kind: string, value: unknown): boolean {
   return kind === "signal" && value !== undefined && value !== null;
 }
 
-/** How it ended; an error without its stack. */
+/** Answers how the run ended; an error without its stack. */
 function endOf({ view: { status, result, error } }: Played): unknown {
   return { status, result, error: error && `${error.name}: ${error.message}` };
 }
 
-/** All of the history but the stacks of errors. */
+/** Answers all of the history but the stacks of errors. */
 function recordsOf({ history }: Played): readonly unknown[] {
   return history.records.map(({ value, isFailure, beganAt, recordedAt, ...record }) => ({
     ...record,
@@ -156,7 +156,10 @@ function recordsOf({ history }: Played): readonly unknown[] {
   }));
 }
 
-/** What was recorded, whenever it was: side by side, either may be first, also at taking one of several alike names. */
+/**
+ * Answers what was recorded, without its order. Things side by side may be recorded in any order, and may take
+ * occurrences of one name in any order.
+ */
 function gainsOf(played: Played): readonly string[] {
   return played.history.records
     .map(({ kind, path, isFailure, attempts, value }) =>

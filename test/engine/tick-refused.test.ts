@@ -1,6 +1,6 @@
 /**
- * A platform that refuses what a tick dispatches, for hours: whoever learns of it has the tick's moves taken back, so that
- * these runs are looked at again and again, while what was taken and never claimed backs off.
+ * A platform that refuses for hours what a tick dispatches. The process that learns of it has the tick's moves taken
+ * back, so that these runs are looked at again and again. A turn that was taken and never claimed backs off meanwhile.
  */
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ beforeEach(async () => {
   begin();
 });
 
-/** `isBeat`: a cron rings, whatever is armed. */
+/** Begins an engine. `isBeat`: a cron rings, whatever is armed. */
 function begin({ isBeat = false } = {}): void {
   const host = { monotonic: () => now, after: () => () => {} };
   const query = (...call: Parameters<Query>) => {
@@ -67,7 +67,7 @@ async function start(name: string): Promise<string> {
   return runId;
 }
 
-/** A tick at the next whole minute. Of what it dispatches to these runs nobody is told. */
+/** Ticks at the next whole minute, and answers the runs that it dispatched. The platform refuses those of `refused`. */
 async function tick(...refused: readonly string[]): Promise<readonly string[]> {
   now = await clock.advance(minute);
   dispatched = [];
@@ -80,7 +80,7 @@ async function tick(...refused: readonly string[]): Promise<readonly string[]> {
   return dispatched.map(({ runId }) => runId);
 }
 
-/** At which of so many minutes a run was dispatched. */
+/** Ticks `count` times, and answers at which of these minutes the run was dispatched. */
 async function minutesOf(runId: string, count: number, ...refused: readonly string[]): Promise<readonly number[]> {
   const minutes: number[] = [];
   for (let each = 1; each <= count; each += 1) if ((await tick(...refused)).includes(runId)) minutes.push(each);

@@ -16,20 +16,20 @@ export interface RunInMotion {
   readonly need: number | null;
   /** How often the scheduler dispatched what nobody claimed. */
   readonly dispatches: number;
-  /** A deployment has refused it, which asks each minute whether another one takes it. */
+  /** Whether a deployment has refused it. That deployment asks each minute whether another one takes it. */
   readonly isRefused?: boolean;
 }
 
 export interface Outlook {
   readonly alarms: readonly StandingAlarm[];
-  /** That are carried here. */
+  /** Workflows that the deployments here carry. */
   readonly workflows: readonly Workflow[];
   readonly environment: string;
   readonly endpoint: string;
-  /** Since when they are. */
+  /** When these workflows were deployed, in epoch milliseconds. */
   readonly since: number;
   readonly now: number;
-  /** Each instant has an alarm of its own; otherwise the next tick arms what follows it. */
+  /** Whether each instant has an alarm of its own. Otherwise the next tick arms what follows it. */
   readonly isExact: boolean;
   /** How much later than two minutes an alarm may ring. Default: 0. */
   readonly graceMs?: number;
@@ -45,7 +45,10 @@ export class Watch {
   readonly #namespace: string;
   /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
   readonly #dispatches = new Map<string, number>();
-  /** Since when each run is as it is, by the database's clock. Its row does not tell since when it is ready. */
+  /**
+   * State of each run at the last look, and since when it is so, by the database's clock. Its row does not tell since
+   * when it is ready.
+   */
   readonly #since = new Map<string, { readonly state: string; readonly at: number }>();
 
   constructor(pool: Pool, namespace: string) {
@@ -76,7 +79,7 @@ export class Watch {
   }
 }
 
-/** Why W does not hold for a run. */
+/** Answers why W does not hold for a run; undefined where it holds. */
 export function objection(
   { due, need, dispatches, isRefused = false }: RunInMotion,
   outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,

@@ -33,7 +33,7 @@ import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
 const beginning = Date.UTC(2026, 0, 1, 12);
 const mostEvents = 50_000;
 const mostLatencyMs = 40;
-/** SQL functions after which everything stands as before. */
+/** SQL functions that change nothing. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 const clocks = new WeakMap<TestDatabase, Promise<Clock>>();
 const lastWorlds = new WeakMap<TestDatabase, World>();
@@ -128,13 +128,13 @@ export class World {
     return beginning + this.time;
   }
 
-  /** Somebody sets the database's clock, as a failover does: from now on it is so much further ahead, or behind. */
+  /** Sets the database's clock ahead, or back by a negative number, as a failover does. */
   async setClock(byMs: number): Promise<void> {
     this.#offMs += byMs;
     await this.#clock.set(this.now);
   }
 
-  /** How many calls of this SQL function were made, or of all. */
+  /** Answers how many calls of this SQL function were made; without a name, of all. */
   statements(name?: string): number {
     return this.calls.filter(({ port, what }) => port === "query" && (name === undefined || what === name)).length;
   }
@@ -157,7 +157,7 @@ export class World {
     await this.ask((client) => client.signal(run.runId, name, payload, { contract, signalId }));
   }
 
-  /** Somebody outside asks something of the system; again, where the process dies over it. */
+  /** Asks something of the system from outside. Asks again where the process dies over it. */
   async ask<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
     for (;;) {
       this.#respawn();
@@ -181,7 +181,7 @@ export class World {
     }
   }
 
-  /** Lets time pass until these runs are over or blocked, or nothing is left to happen. Answers the first one. */
+  /** Lets time pass until these runs are over or blocked, or nothing is left to happen. Answers the first run. */
   async run(...runs: readonly { readonly runId: string }[]): Promise<RunView> {
     const ids = runs.map(({ runId }) => runId);
     const isDone = async () => {
@@ -215,7 +215,10 @@ export class World {
     return this.#reader.history(run.runId);
   }
 
-  /** What one body or handler awaits of its own, that is no step; without a time: for ever. */
+  /**
+   * Resolves after this time, as something that a body or handler awaits and that is no step. Without a time it never
+   * does.
+   */
   foreign(duration?: Duration): Promise<void> {
     const [process] = this.#processes;
     return new Promise((resolve) => {
@@ -223,7 +226,7 @@ export class World {
     });
   }
 
-  /** The process is gone, and what it held in memory. */
+  /** Kills a process. What it held in memory is gone. */
   crash(process = this.#processes[0]): void {
     if (process === undefined || process.isDead) return;
     this.deaths += 1;
@@ -232,7 +235,7 @@ export class World {
     this.#isBeginning ||= this.#isOneProcess;
   }
 
-  /** What a process does that was asked to end, when its grace is over. */
+  /** Has a process give its leases back, as one does that was asked to end and whose grace is over. */
   async giveBack(process = this.#processes[0]): Promise<void> {
     if (process === undefined) return;
     let isOver = false;
@@ -247,13 +250,13 @@ export class World {
     }
   }
 
-  /** In a body or handler: it kills its process. */
+  /** Kills the process of the body or handler that calls it, and never resolves. */
   die(): Promise<never> {
     this.crash();
     return new Promise(() => {});
   }
 
-  /** New code, in new processes, which begin with a tick of their own. */
+  /** Deploys new code in new processes, which begin with a tick of their own. */
   async deploy(options: Partial<WorldOptions>): Promise<void> {
     for (const process of this.#processes) process.die();
     this.#options = { ...this.#options, ...options };
@@ -262,7 +265,7 @@ export class World {
     await this.tick({ isFirst: true });
   }
 
-  /** A tick that nobody armed. */
+  /** Carries out a tick that nobody armed. */
   async tick(options: { readonly isFirst?: boolean } = {}): Promise<void> {
     const process = this.#nextProcess();
     const unarmed = { at: this.now, ringsAt: this.hostNow, isRinging: true, isUnarmed: true };
@@ -280,14 +283,14 @@ export class World {
     over();
   }
 
-  /** Nothing of it is left. */
+  /** Ends all processes of this world, and deletes its rows. */
   async end(): Promise<void> {
     for (const process of this.#processes) process.die();
     const all = "select layover.delete_rows(run_id) from layover.run_state where namespace = $1";
     await this.#database.pool.query(all, [this.namespace]);
   }
 
-  /** What the engine is asked to carry out next, without a process that takes it. */
+  /** Deliveries that no process has taken yet. */
   get deliveries(): readonly Delivery[] {
     return this.platform.deliveries;
   }
@@ -296,12 +299,15 @@ export class World {
     return this.#options.platform === "node" || this.#options.platform === "embedded";
   }
 
-  /** What stands in the database, for what no view shows. */
+  /** The database itself, to look at what no view shows. */
   get database(): TestDatabase {
     return this.#database;
   }
 
-  /** Calls that wait, timers, alarms, dispatches: in this order, not in that of arrival, which hangs on microtasks. */
+  /**
+   * Answers what may happen: waiting calls, timers, alarms, dispatches. They come in this order and not in that of
+   * their arrival, which hangs on microtasks.
+   */
   #sources(): readonly Source[] {
     const { platform } = this;
     return [
@@ -377,7 +383,7 @@ export class World {
     return true;
   }
 
-  /** As a process begins on Node: with a tick, which arms again what died with the last one. */
+  /** Begins a process as Node does: with a tick, which arms again what died with the last process. */
   #takeOver(next: Process): void {
     const isExclusive = this.#options.platform === "embedded";
     const begun = () => {

@@ -11,7 +11,7 @@ function fail(): never {
   throw new Error("do not touch");
 }
 
-/** Without the stack, which is long. */
+/** Converts what was thrown, and leaves out the stack, which is long. */
 function told(thrown: unknown): unknown {
   const { stack: _, ...others } = toErrorValue(thrown);
   return others;

@@ -28,7 +28,7 @@ const text = fc.oneof(
   fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units)), // lone surrogates too
 );
 
-/** With the keys that a codec could trip over. */
+/** A key of an object: any text, or one that a codec could trip over. */
 const key = fc.oneof(
   text,
   fc.constantFrom("$", "v", "__proto__", "constructor", "toJSON", "then", "length", "hasOwnProperty", "0", "name"),
