@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Of this machine, for who must know it before it listens. Somebody else might take it meanwhile; nobody is likely to. */
+/**
+ * Finds a free port of this machine, for a caller that must know it before it listens. Another program might take it
+ * meanwhile; that is unlikely.
+ */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -9,7 +9,9 @@ import { parseSync, Visitor } from "oxc-parser";
 
 const rule = "an import points down or stays on its floor, never up; type-only imports count";
 
-/** From the ground up. A room ending in a slash is a folder. A file stands in the innermost room that has it. */
+/**
+ * The floors, lowest first. A room that ends in a slash is a folder. A file stands in the innermost room that has it.
+ */
 const floors = [
   ["src/core/"],
   ["src/core/codec/"],
@@ -33,7 +35,7 @@ const strangers: readonly (readonly [string, string])[] = [
   ["src/platform/cloudflare/", "src/platform/node/"],
 ];
 
-/** What a stored value passes through stands in one file, so only these rooms use the codec without it. */
+/** The file through which every stored value passes. Only the rooms below use the codec without it. */
 const codec = "src/core/codec/codec.ts";
 const usersOfCodec = ["src/core/codec/", "src/client/over-http/", "src/http/"];
 
@@ -57,7 +59,7 @@ interface Import {
   readonly target: string | null;
 }
 
-/** One sentence for each import that breaks the rule and for each circle; none if all is well. */
+/** Answers one sentence for each import that breaks the rule and for each circle; none if all is well. */
 export function violations({ files, entries }: Sources): string[] {
   const found: string[] = [];
   const graph = new Map<string, string[]>();
@@ -133,7 +135,10 @@ function targetOf(file: string, specifier: string, entries: ReadonlyMap<string, 
   return specifier.startsWith(".") ? posix.join(posix.dirname(file), specifier) : (entries.get(specifier) ?? null);
 }
 
-/** A circle per place where a walk over the imports comes back to its own path, from its first file back to it. */
+/**
+ * Answers a circle for each place where a walk over the imports comes back to its own path. A circle begins and ends
+ * with the same file.
+ */
 function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const found: string[][] = [];
   const done = new Set<string>();
@@ -152,7 +157,7 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   return found;
 }
 
-/** The sources of this repository. */
+/** Reads the sources of this repository. */
 export function readSources(): Sources {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const paths = globSync("{src,functions,infra}/**/*.{ts,tsx,mts,js,mjs}", {

@@ -1,7 +1,7 @@
 /**
- * A deployment on Cloudflare, as much of it as this machine can be: a Worker on the real workerd, bound to a queue with its
- * dead letters and to Durable Objects on disk as wrangler.toml says, and a Postgres of its own behind Neon's endpoint,
- * which is ours. Only the cron trigger never rings by itself: {@link Deployment.ring}.
+ * A deployment on Cloudflare, as much of it as this machine can be: a Worker on the real workerd, bound to a queue
+ * with its dead letters and to Durable Objects on disk as wrangler.toml says, and a Postgres of its own behind Neon's
+ * endpoint, which is ours. Only the cron trigger never rings by itself: {@link Deployment.ring}.
  */
 import { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -23,7 +23,7 @@ import { type Reached, readReached } from "./observing.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** An address of Neon's, since the Worker knows of nothing else. The network leads it to our endpoint. */
+/** A host name of Neon's, since the Worker knows of nothing else. The network leads it to our endpoint. */
 const neonHost = "ep-quiet-river-a1b2c3.eu-central-1.aws.neon.tech";
 const neonEndpoint = "https://api.eu-central-1.aws.neon.tech/sql";
 
@@ -33,13 +33,13 @@ const Begun = z.object({ process: z.instanceof(ChildProcess) });
 export interface DeploymentOptions {
   /** The Worker, bundled with Node's modules (see wrangler-bundle.ts). */
   readonly script: string;
-  /** For what the Durable Objects keep. */
+  /** Folder in which the Durable Objects' data are kept. */
   readonly folder: string;
   /** Variables beside those of wrangler.toml. With Node's modules a Worker has them in `process.env`, too. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Of Postgres. */
+  /** Settings of Postgres, by name. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Is told of each thing that reaches the Worker, if it is `observing`. */
+  /** Called for each thing that reaches the Worker, if it is `observing`. */
   readonly onReached?: (reached: Reached) => void;
 }
 
@@ -64,14 +64,14 @@ export class Deployment {
     this.#neon = neon;
   }
 
-  /** Its database is migrated. No workerd is there yet. */
+  /** Makes a deployment with a migrated database. No workerd runs yet. */
   static async prepare(options: DeploymentOptions): Promise<Deployment> {
     const postgres = await startPostgres({ version: 18, settings: options.settings ?? {} });
     const neon = await openNeonEndpoint((await freshDatabase(postgres.url)).url);
     return new Deployment(options, { port: await freePort(), postgres, neon });
   }
 
-  /** A workerd, the first one or one after another: it has what the Durable Objects had written, and nothing else. */
+  /** Begins a workerd, the first one or the next one. It has what the Durable Objects had written, and nothing else. */
   async begin(): Promise<void> {
     const begun: ChildProcess[] = [];
     const watch = (message: unknown) => begun.push(Begun.parse(message).process);
@@ -85,21 +85,21 @@ export class Deployment {
     this.#workerd = begun.find(({ spawnfile }) => spawnfile.includes("workerd"));
   }
 
-  /** As a machine that is lost: nothing is said to anybody. Resolves when it is gone. */
+  /** Kills workerd as if its machine was lost: nobody is told. Resolves when it is gone. */
   async kill(): Promise<void> {
     process.kill(this.pid, "SIGKILL");
     // In the same moment, since Miniflare begins another one as soon as it sees that this one is gone.
     await this.#miniflare?.dispose();
   }
 
-  /** Ends all of it. */
+  /** Ends workerd, Neon's endpoint and Postgres. */
   async end(): Promise<void> {
     await this.#miniflare?.dispose();
     await this.#neon.close();
     await this.#postgres.stop();
   }
 
-  /** Of workerd. */
+  /** Process id of workerd. */
   get pid(): number {
     const pid = this.#workerd?.pid;
     if (pid === undefined) throw new Error("no workerd has begun");
@@ -111,7 +111,7 @@ export class Deployment {
     return this.#output;
   }
 
-  /** Of the Postgres, for SQL of one's own. */
+  /** Address of the Postgres, for SQL of one's own. */
   get databaseUrl(): string {
     return this.#neon.url;
   }
@@ -132,7 +132,7 @@ export class Deployment {
     }
   }
 
-  /** A call of the API. */
+  /** Calls the API. */
   async api(method: string, path: string, value?: unknown): Promise<Answer> {
     const headers = { authorization: `Bearer ${this.#key}`, "content-type": "application/json" };
     const body = value === undefined ? {} : { body: JSON.stringify(value) };
@@ -140,7 +140,7 @@ export class Deployment {
     return { status: response.status, body: await response.json() };
   }
 
-  /** The cron trigger rings. Resolves when the Worker is done with it. */
+  /** Rings the cron trigger. Resolves when the Worker is done with it. */
   async ring(): Promise<void> {
     const response = await fetch(`${this.url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent("* * * * *")}`);
     const outcome = await response.text();
@@ -176,7 +176,7 @@ export class Deployment {
     };
   }
 
-  /** What the Worker fetches. */
+  /** Answers what the Worker fetches: statements go to our endpoint, all else to the network. */
   async #leave(request: Request): Promise<Response> {
     const url = request.url === neonEndpoint ? this.#neon.fetchEndpoint : request.url;
     const { method, headers } = request;

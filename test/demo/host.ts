@@ -4,30 +4,30 @@ import type { Screen } from "./screen.ts";
 
 export interface Host {
   readonly words: Words;
-  /** Begins it for the first time, or on what the one before has left, and tells how. */
+  /** Begins the process, for the first time or on what the one before has left, and shows how on the screen. */
   begin(): Promise<void>;
-  /** As `kill -9`: resolves when nobody is there any more. */
+  /** Kills the process as `kill -9` does. Resolves when it is gone. */
   kill(): Promise<void>;
-  /** Ends it, if it is there at all, with all that belongs to it. */
+  /** Ends the process, if there is one, and all that belongs to it. */
   end(): Promise<void>;
-  /** Of whoever is there. */
+  /** Id of the process that runs now. */
   readonly pid: number;
-  /** All that it has said. */
+  /** Everything that the process has written. */
   readonly output: string;
-  /** Resolves when it has said this. */
+  /** Resolves when the process has written this. */
   untilSaid(pattern: RegExp): Promise<RegExpExecArray>;
-  /** A call of the API. */
+  /** Calls the API. */
   api(method: string, path: string, value?: unknown): Promise<Answer>;
-  /** An instant of the database's, on the clock of this machine: both in epoch milliseconds. */
+  /** Converts an instant of the database's clock to the clock of this machine, both in epoch milliseconds. */
   wallTime(at: number): number;
-  /** Tells what only this host has, at the end. Throws where that is not as it must be. */
+  /** Shows at the end what only this host has. Throws where that is not as it must be. */
   account?(): void;
 }
 
-/** What is called differently on each. */
+/** The words that differ from host to host. */
 export interface Words {
   readonly title: string;
-  /** Of what dies: `server`. */
+  /** Name of what dies, such as `server`. */
   readonly one: string;
   readonly three: string;
   /** The headings under which it begins for the first, second and third time. */
@@ -36,8 +36,8 @@ export interface Words {
 
 export interface HostOptions {
   readonly screen: Screen;
-  /** Its own; not there any more in the end. */
+  /** A folder for this host alone, which is removed in the end. */
   readonly folder: string;
-  /** Where functions/workflows/effects.ts asks for what is outside. */
+  /** Address that functions/workflows/effects.ts asks for what is outside. */
   readonly effectsUrl: string;
 }

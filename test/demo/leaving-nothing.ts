@@ -1,10 +1,10 @@
 /**
  * Runs a script so that it leaves nothing behind, however it ends.
  *
- * The script gets a process and a temporary folder of its own. This process outlives it, ends what it left running, and
- * removes the folder. The script alone could not do that: Miniflare removes its own folder without waiting for the end of
- * that, and exits at once when a signal comes. So the signals come to this process only, and the script is told by the
- * end of its input.
+ * The script gets a process and a temporary folder of its own. This process outlives it, ends what it left running,
+ * and removes the folder. The script alone could not do that: Miniflare removes its own folder without waiting for the
+ * end of that, and exits at once when a signal comes. So the signals come to this process only, and the script is told
+ * by the end of its input.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The script gets this process' arguments. This process exits with its code. */
+/** Runs the script with this process' arguments, and exits with the script's code. */
 export async function runLeavingNothing(script: string): Promise<never> {
   let child: ChildProcess | undefined;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => child?.stdin?.end());
@@ -28,7 +28,7 @@ export async function runLeavingNothing(script: string): Promise<never> {
   const { pid } = child;
   const [code] = await once(child, "exit");
   if (pid !== undefined) endGroup(pid);
-  // Who was just ended may still be writing for a moment.
+  // A process that was just ended may still be writing for a moment.
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   process.exit(code ?? 1);
 }
@@ -37,11 +37,11 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nobody of it is left.
+    // No process of the group is left.
   }
 }
 
-/** For the script: calls this when it is told to leave, or when the process that outlives it is gone. */
+/** Calls `act` when the script is told to leave, or when the process that outlives it is gone. */
 export function onLeave(act: () => void): void {
   process.stdin.once("end", act).resume();
 }

@@ -1,10 +1,13 @@
 /**
- * Has a Worker tell by its log what reaches it, for whoever started it to read: the cron trigger, deliveries of queues, and
- * whatever its Durable Objects are asked or rung for, which an entry's own `LayoverAlarm` is to {@link tell}.
+ * Has a Worker tell in its log what reaches it: the cron trigger, deliveries of queues, and what its Durable Objects
+ * are asked or rung for. An entry's own `LayoverAlarm` has to {@link tell} of the objects.
  */
 import type { CloudflareWorker } from "layover/cloudflare";
 
-/** `dead`: of dead letters. `object`: a Durable Object was asked. `alarm`: one rang. */
+/**
+ * What has reached the Worker. `dead`: a delivery of dead letters. `object`: a Durable Object was asked. `alarm`: one
+ * rang.
+ */
 export type Reached = (typeof all)[number];
 
 const all = ["cron", "queue", "dead", "object", "alarm"] as const;
@@ -14,7 +17,7 @@ export function tell(reached: Reached): void {
   console.log(mark + reached);
 }
 
-/** Of a message of the log, if it is one of these. */
+/** Reads from a message of the log what has reached the Worker. Undefined where the message tells something else. */
 export function readReached(message: string): Reached | undefined {
   return all.find((reached) => message === mark + reached);
 }

@@ -21,7 +21,7 @@ export class OnNode implements Host {
     this.#options = options;
   }
 
-  /** On the port of the one before, so that a URL that was given away stays good. */
+  /** Begins a server on the port of the one before, so that a URL that was given away stays good. */
   async begin(): Promise<void> {
     const { screen, folder, effectsUrl } = this.#options;
     const at = Date.now();

@@ -1,4 +1,6 @@
-/** What of layover ends up in a program that imports a little of it. Each source that leaves a byte there is looked at. */
+/**
+ * What of layover ends up in a program that imports a little of it. Each source that leaves a byte there is looked at.
+ */
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -6,7 +8,7 @@ import { describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Minified for a browser, where `node:` modules are an error. */
+/** Bundles and minifies the code for a browser, where `node:` modules are an error. */
 async function bundled(code: string): Promise<{ readonly sources: readonly string[]; readonly gzippedBytes: number }> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code, resolveDir: root },
@@ -27,7 +29,7 @@ async function bundled(code: string): Promise<{ readonly sources: readonly strin
   };
 }
 
-/** Of ours but the rules and words of core; a package is named by its folder. */
+/** Names the sources that are not core's: our own files by their path, packages by their folder. */
 function strangersIn(sources: readonly string[]): readonly string[] {
   const beyondCore = sources.filter((source) => source !== "<stdin>" && !source.startsWith("src/core/"));
   return [

@@ -25,7 +25,7 @@ const failsWorkflow = fails.handler(async ({ step, input: isCaught }) => {
   return { settled, causes: new Map([["own", new Error("of the handler")]]) };
 });
 
-/** Of each stack that was thrown in here. */
+/** Name of this file, which stands in the stack of each error that is thrown here. */
 const ownFile = "stacks.test.ts";
 
 describe("the stacks of errors", () => {
@@ -43,7 +43,7 @@ describe("the stacks of errors", () => {
   });
   afterAll(async () => await host.close());
 
-  /** What a key with these scopes is answered, in whole. */
+  /** Answers the whole response to each path that a key with these scopes asks. */
   async function answersTo(scopes: readonly Scope[], accept: string): Promise<Record<string, string>> {
     const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const authorization = `Bearer ${createApiKey(secrets, { name: "test", namespace, scopes })}`;

@@ -1,7 +1,8 @@
 /**
- * A Worker as it is deployed, and Cloudflare around it: a queue that delivers in batches, a Durable Object that rings, and
- * a cron trigger each minute. All of it is in this process, on time that passes only when nothing else is left to happen,
- * so an hour takes a moment; Postgres alone is real. Nothing fails, comes late or comes twice: see test/simulation.
+ * A Worker as it is deployed, and Cloudflare around it: a queue that delivers in batches, a Durable Object that rings,
+ * and a cron trigger each minute. All of it is in this process, on time that passes only when nothing else is left to
+ * happen, so an hour takes a moment; Postgres alone is real. Nothing fails, comes late or comes twice: see
+ * test/simulation.
  */
 import type { Query } from "layover";
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm, type QueueProducer } from "layover/cloudflare";
@@ -22,25 +23,26 @@ export interface PlayedEnv {
 export interface PlayedOptions {
   readonly worker: CloudflareWorker<PlayedEnv>;
   readonly query: Query;
-  /** Of the same database: it shows what this process' clock does. */
+  /** Clock of the same database, which is set to this process' clock. */
   readonly clock: Clock;
 }
 
-/** https://developers.cloudflare.com/queues/platform/limits/: of one `sendBatch`. */
+/** How many messages one `sendBatch` takes at most: https://developers.cloudflare.com/queues/platform/limits/ */
 const mostSent = 100;
-/** Of a delivery, as wrangler.toml has it. */
+/** How many messages a delivery has at most, as in wrangler.toml. */
 const batch = 10;
-/** So many deliveries are at work at the same time. Cloudflare has up to 250. */
+/** How many deliveries are at work at the same time at most. Cloudflare has up to 250. */
 const consumers = 20;
-/** How long a message is under way, and an answer of the database. */
+/** How long a message is under way. */
 const hopMs = 100;
+/** How long an answer of the database is under way. */
 const statementMs = 20;
 const minuteMs = 60_000;
-/** Amid a minute. */
+/** Instant at which the clock begins: amid a minute. */
 const beginning = Date.UTC(2026, 0, 1, 12, 0, 7);
 
 export class PlayedCloudflare {
-  /** What rejected, and what came again. */
+  /** Errors of work that rejected, and one for each message that was to come again. */
   readonly errors: unknown[] = [];
   readonly #options: PlayedOptions;
   readonly #env: PlayedEnv;
@@ -49,11 +51,11 @@ export class PlayedCloudflare {
   #tally = new Tally();
   #waiting: QueueMessage[] = [];
   #atWork = 0;
-  /** What is answered by no timer. */
+  /** How many calls are under way whose answer no timer brings. */
   #underWay = 0;
   #turned: { readonly to: number; readonly isDone: Promise<void> } | undefined;
 
-  /** From now on this process' clock is played, until the {@link end}. */
+  /** Takes this process' clock over, until the {@link end}. */
   static begin(options: PlayedOptions): PlayedCloudflare {
     vi.useFakeTimers({ now: beginning, toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
     return new PlayedCloudflare(options);
@@ -85,7 +87,7 @@ export class PlayedCloudflare {
     }
   }
 
-  /** Of what has happened since this was asked last. */
+  /** Answers what has happened since the last call. */
   takeTally(): Tally {
     const tally = this.#tally;
     tally.writes = this.#storage.writes;
@@ -187,7 +189,7 @@ export class PlayedCloudflare {
   }
 }
 
-/** Its alarm rings by this process' clock. */
+/** An object's storage whose alarm rings by this process' clock. */
 class RingingStorage extends PlayedObject {
   readonly #ring: () => void;
   #cancel = () => {};

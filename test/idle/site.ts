@@ -5,16 +5,16 @@ export interface Site {
   start(workflow: string, input: unknown): Promise<void>;
   /** Resolves when a run that slept says that it is awake. */
   untilAwake(withinMs: number): Promise<void>;
-  /** What happened so often so far, by the heading of its column. */
+  /** How often each thing has happened so far, by the heading of its column. */
   readonly counts: Readonly<Record<string, number>>;
-  /** What the platform does each minute, if it does anything. */
+  /** Does what the platform does each minute, if it does anything. */
   ring?(): Promise<void>;
   end(): Promise<void>;
 }
 
 export interface SiteOptions {
-  /** Its own; not there any more in the end. */
+  /** A folder for this site alone, which is removed in the end. */
   readonly folder: string;
-  /** Of its Postgres. */
+  /** Settings of its Postgres, by name. */
   readonly settings: Readonly<Record<string, string>>;
 }

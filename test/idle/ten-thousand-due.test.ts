@@ -7,11 +7,12 @@ import { answered, type Fate } from "../postgres/neon-endpoint.ts";
 const database = testDatabase();
 const stage = aStage(database);
 const runs = 10_000;
-/** Of list_due and move_due, and of a delivery. */
+/** How many runs list_due and move_due take at most. */
 const page = 500;
+/** How many turns a delivery has at most. */
 const batch = 10;
 const hourMs = 3_600_000;
-/** A minute rings so long after its instants at most. */
+/** Longest time from an instant until its minute rings, in milliseconds. */
 const ringsWithinMs = 62_000;
 
 async function over(): Promise<unknown> {
@@ -47,7 +48,8 @@ test("ten thousand runs due at one instant are claimed in batches", { timeout: 9
   const statements = stage.statements();
   const counts = new Map([...Map.groupBy(statements, (name) => name)].map(([name, calls]) => [name, calls.length]));
   expect(counts.get("move_due")).toBe(runs / page);
-  // The clock's turn passes the minute of the first run's start too. Where that rings by itself, its tick finds no run due.
+  // The clock's turn passes the minute of the first run's start too.
+  // Where that rings by itself, its tick finds no run due.
   expect([0, 1]).toContain((counts.get("list_due") ?? 0) - runs / page - 1);
   // A delivery is one claim. Where one goes off before more is there, as on a busy machine, it has fewer than ten.
   for (const name of ["claim_turns", "finish_turns"]) {

@@ -49,7 +49,7 @@ const query: Query = Object.assign(
   { endpoint: "db/main" },
 );
 
-/** Until nothing is under way but what waits for time to pass. */
+/** Waits until nothing is under way but what waits for time to pass. */
 async function settle(): Promise<void> {
   for (let quiet = 0; quiet < 20; quiet = underWay === 0 ? quiet + 1 : 0) {
     await new Promise((resolve) => setImmediate(resolve));

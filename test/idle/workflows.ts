@@ -2,7 +2,7 @@
 import { workflow } from "layover";
 import * as z from "zod";
 
-/** For an instant, in epoch milliseconds. */
+/** Sleeps until an instant, which is given in epoch milliseconds. */
 const sleeper = workflow({
   name: "sleeper",
   version: 1,

@@ -12,16 +12,16 @@ const Package = z.object({
 });
 const SourceMap = z.object({ sources: z.array(z.string()) });
 
-/** Where nothing is installed but layover and what it depends on. */
+/** Folder in which nothing is installed but layover and what it depends on. */
 let folder: string;
-/** In there. */
+/** Folder of the installed package. */
 let layover: string;
 beforeAll(async () => {
   folder = (await packed()).installed;
   layover = join(folder, "node_modules", "layover");
 }, 120_000);
 
-/** Those of the package, with slashes. */
+/** Answers the paths of the package's files, with slashes. */
 function files(pattern = /./): readonly string[] {
   return readdirSync(layover, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -106,7 +106,7 @@ async function importing(entry: string): Promise<string> {
   return complaint === "" ? "imported" : complaint;
 }
 
-/** Answers what plain Node says of it, if anything. */
+/** Runs the code in plain Node. Answers what it writes to stderr. */
 async function evaluating(code: string): Promise<string> {
   const { stderr } = await end(process.execPath, ["--input-type=module", "--eval", code], { cwd: folder });
   return stderr;

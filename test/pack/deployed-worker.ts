@@ -9,23 +9,23 @@ import { run } from "./run.ts";
 
 export interface DeployedWorker {
   readonly url: string;
-  /** What it has logged, once it has logged this. */
+  /** Resolves when it has logged this. */
   readonly untilSaid: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** All that it has logged so far. */
   readonly said: () => string;
-  /** The cron trigger rings. Answers how that went. */
+  /** Rings the cron trigger. Answers how that went. */
   readonly ring: () => Promise<string>;
 }
 
 export interface DeployOptions {
-  /** Of the project, with its wrangler.toml. */
+  /** Folder of the project, with its wrangler.toml. */
   readonly folder: string;
   readonly secrets: Readonly<Record<string, string>>;
-  /** That of the Postgres that is Neon's here. */
+  /** Address of the Postgres that plays Neon's. */
   readonly databaseUrl: string;
 }
 
-/** wrangler is to ask nobody, to tell nobody, and not to say which files it reads. */
+/** Environment that keeps wrangler from asking, from reporting, and from saying which files it reads. */
 const quiet = {
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_HIDE_BANNER: "true",

@@ -11,18 +11,18 @@ import { run } from "./run.ts";
 
 export interface Project {
   readonly folder: string;
-  /** An API key that counts in its database. */
+  /** An API key that is good for its database. */
   readonly key: string;
 }
 
-/** Gone after the test. */
+/** Makes a folder that is gone after the test. */
 export function emptyFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "layover-project-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** From an empty folder to a database that is migrated and a key. */
+/** Makes a project in an empty folder, migrates its database, and creates a key. */
 export async function aProject(host: "node" | "cloudflare", databaseUrl: string): Promise<Project> {
   const folder = emptyFolder();
   const { npmEnv: env } = await packed();
@@ -38,12 +38,12 @@ export async function aProject(host: "node" | "cloudflare", databaseUrl: string)
 
 const Package = z.object({ scripts: z.record(z.string(), z.string()) });
 
-/** What `npm run` runs. */
+/** Answers the command of a script, as `npm run` runs it. */
 export function scriptIn(folder: string, name: string): string | undefined {
   return Package.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).scripts[name];
 }
 
-/** The variables of a project's environment file. */
+/** Reads the variables of a project's environment file. */
 export function secretsIn(folder: string, envFile: string): Record<string, string> {
   return z.record(z.string(), z.string()).parse(parseEnv(readFileSync(join(folder, envFile), "utf8")));
 }
@@ -54,7 +54,7 @@ export interface Served {
   readonly kill: (signal?: NodeJS.Signals) => Promise<number | null>;
 }
 
-/** `npm start`, on any port that is free, and without npm in between: it would not pass every signal on. */
+/** Runs what `npm start` runs, on any port that is free. npm is left out, since it would not pass every signal on. */
 export async function serve(folder: string): Promise<Served> {
   const [command, ...args] = scriptIn(folder, "start")?.split(" ") ?? [];
   if (command !== "node") throw new Error(`the script "start" is run by ${command}, not by node`);

@@ -9,16 +9,16 @@ import { aTerminal, type Terminal } from "./terminal.ts";
 
 const database = testDatabase({ isEmpty: true, perTest: true });
 
-/** The last line of a block, where it is one that serves: what comes before it ends by itself. */
+/** The last line of a block, if it serves. The lines before it end by themselves. */
 const serving = /^npm (run dev|start)\b.*\n$/m;
 
 interface Access {
   readonly key: string;
-  /** In which it stands, too. */
+  /** Name of the file in which the key stands. */
   readonly envFile: string;
 }
 
-/** Migrates, and makes a key, which is told to what asks later on. */
+/** Migrates, makes a key, and writes it into the environment file for the commands that follow. */
 async function setUpDatabase({ folder, type }: Terminal, envFile: string): Promise<Access> {
   appendFileSync(join(folder, envFile), `DATABASE_URL=${database.url}\n`);
   const written = await type(shellWith("--sql prints it").replace(serving, ""));
@@ -33,7 +33,10 @@ interface Deployment {
   readonly untilSaid: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-/** Starts an order by the README's start.ts. It waits for somebody to approve it then: answers who does, and what comes of it. */
+/**
+ * Starts an order with the README's start.ts, and waits until somebody has to approve it. Answers how to approve it,
+ * and how to get its result.
+ */
 async function started({ type }: Terminal, { url, untilSaid }: Deployment, { key, envFile }: Access) {
   const [runId] = (await type(`node --env-file=${envFile} start.ts`, { env: { LAYOVER_URL: url } })).split(" ");
   expect(await type("npx layover runs --json", { env: { LAYOVER_URL: url } })).toContain(runId);

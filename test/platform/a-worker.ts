@@ -19,7 +19,7 @@ export const secrets = new Secrets([secret]);
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 export const authorized = { authorization: `Bearer ${key}`, "content-type": "application/json" };
 
-/** For what takes a moment, and on a busy machine some seconds. */
+/** Options of a poll for what takes a moment, and on a busy machine some seconds. */
 export const patiently = { timeout: 15_000 };
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -27,8 +27,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const scripts = new Map<string, Promise<string>>();
 
 /**
- * A Worker's script, made as wrangler makes it, without any of Node's modules. `entry` is from the root. `source` is the
- * condition by which the Worker finds layover's sources; without it, it gets `dist/`.
+ * Makes a Worker's script as wrangler makes it, without any of Node's modules. `entry` is a path from the root.
+ * `source` is the condition by which the Worker finds layover's sources; without it, it gets `dist/`.
  */
 export function bundled(
   entry: string,
@@ -61,15 +61,18 @@ async function bundle(entry: string, settings: Settings, source: readonly string
 export interface Settings {
   readonly invocation?: { readonly maxSteps: number };
   readonly alarmShards?: number;
-  /** Logs every error, where `serve` by itself folds equal ones. */
+  /** Whether every error is logged. `serve` by itself folds equal ones. */
   readonly tellsEach?: true;
 }
 
 export interface WorkerOptions {
   readonly script: string;
-  /** Undefined ones are not there. */
+  /** Variables of the Worker. An undefined one is left out. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The Worker behind the binding SELF. Default: itself. Null: there is none. `carrier`: another one, of the same script. */
+  /**
+   * The Worker behind the binding SELF. Default: itself. Null: there is none. `carrier`: another one, of the same
+   * script.
+   */
   readonly self?: "carrier" | null;
   /** What else it is bound to. Default: nothing, so it asks itself and the cron trigger is its alarm. */
   readonly bound?: Bound;
@@ -87,16 +90,16 @@ export interface Bound {
   readonly hyperdrive?: string;
 }
 
-/** One of a delivery that a test makes. */
+/** A message of a delivery that a test makes. */
 export interface TestMessage {
   readonly body: unknown;
   readonly attempts?: number;
 }
 
 export class AWorker {
-  /** Where it is reached, whichever workerd is at work; its PUBLIC_URL too. */
+  /** Address of the Worker, whichever workerd is at work. It is its PUBLIC_URL, too. */
   readonly url: string;
-  /** Of all paths of its API. */
+  /** Prefix of all paths of its API. */
   prefix = "";
   readonly logged: string[] = [];
   readonly #options: WorkerOptions;
@@ -123,7 +126,7 @@ export class AWorker {
     }
   }
 
-  /** As a machine that is lost: nothing is said to anybody. */
+  /** Kills workerd as if its machine was lost: nobody is told. */
   kill(): void {
     const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,comm="], { encoding: "utf8" });
     const pids = stdout.split("\n").flatMap((line) => {
@@ -135,7 +138,7 @@ export class AWorker {
     process.kill(pid, "SIGKILL");
   }
 
-  /** Another workerd takes the place of this one, or of one that was killed. */
+  /** Begins another workerd in place of this one, or of one that was killed. */
   async restart(env: WorkerOptions["env"] = {}): Promise<void> {
     const options = { ...this.#options, env: { ...this.#options.env, ...env } };
     await this.#miniflare.setOptions(this.#miniflareOptions(options));
@@ -187,14 +190,14 @@ export class AWorker {
     };
   }
 
-  /** A call of the API, over the wire. */
+  /** Calls the API, over the wire. */
   async call(method: string, path: string, value?: unknown): Promise<{ status: number; body: unknown }> {
     const body = value === undefined ? {} : { body: JSON.stringify(value) };
     const response = await fetch(`${this.url}${this.prefix}${path}`, { method, headers: authorized, ...body });
     return { status: response.status, body: await response.json() };
   }
 
-  /** Answers the run's id. */
+  /** Starts a run. Answers its id. */
   async start(workflow: string, input?: unknown, more: object = {}): Promise<string> {
     const { body } = await this.call("POST", `/v1/workflows/${workflow}/runs`, { input, ...more });
     return Started.parse(body).runId;
@@ -205,24 +208,27 @@ export class AWorker {
   }
 
   /**
-   * Sets how far its clock and that of its Durable Objects is ahead; what is due then rings at once. Another workerd has
-   * the clock of this machine.
+   * Sets how far its clock and that of its Durable Objects is ahead; what is due then rings at once. Another workerd
+   * has the clock of this machine.
    */
   async turn(aheadMs: number): Promise<void> {
     await this.#toObjects(`turn?to=${aheadMs}&`);
   }
 
-  /** The runtime drops the alarms of its Durable Objects, as after seven tries. */
+  /** Has the runtime drop the alarms of its Durable Objects, as it does after seven tries. */
   async dropAlarms(): Promise<void> {
     await this.#toObjects("drop?");
   }
 
-  /** What its Durable Objects have in memory is gone. */
+  /** Evicts its Durable Objects. What they have in memory is gone. */
   async evictObjects(): Promise<void> {
     await this.#toObjects("evict?");
   }
 
-  /** Of each of its Durable Objects, how many minutes it keeps, and how many of these are over: their tick has not ended. */
+  /**
+   * Answers for each of its Durable Objects how many minutes it keeps, and how many of these are over: their tick has
+   * not ended.
+   */
   async minutes(): Promise<readonly (readonly [kept: number, over: number])[]> {
     return z.array(z.tuple([z.number(), z.number()])).parse(await this.#toObjects("minutes?"));
   }
@@ -232,7 +238,7 @@ export class AWorker {
     return await (await fetch(`${this.url}/${what}shards=${shards}`, { method: "POST" })).json();
   }
 
-  /** A queue of Cloudflare's delivers these, and is told what it is to do with each. */
+  /** Delivers messages as a queue of Cloudflare's does. Answers what the queue is told to do with each. */
   async deliver(messages: readonly TestMessage[], queue = "layover"): Promise<Delivered> {
     const worker = Consumer.parse(await this.#miniflare.getWorker());
     const timestamp = new Date();
@@ -242,7 +248,7 @@ export class AWorker {
     return { outcome, acked, retried: retryMessages.map(({ msgId, delaySeconds }) => [Number(msgId), delaySeconds]) };
   }
 
-  /** The cron trigger rings. Resolves when the Worker is done with it, and answers how it went. */
+  /** Rings the cron trigger. Resolves when the Worker is done with it, and answers how it went. */
   async ring(): Promise<string> {
     const response = await fetch(`${this.url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent("* * * * *")}`);
     return await response.text();

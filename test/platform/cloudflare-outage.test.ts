@@ -1,6 +1,6 @@
 /**
- * What carries dispatches refuses for hours: the queue, or whatever stands before a Worker that asks itself. What waits
- * goes on with the first tick after that, which comes within two minutes, however long it was refused.
+ * The queue refuses dispatches for hours, or whatever stands before a Worker that asks itself does. Runs that wait go
+ * on with the first tick after that. It comes within two minutes, however long dispatches were refused.
  */
 import { Response } from "miniflare";
 import { beforeEach, expect, test } from "vitest";
@@ -12,7 +12,7 @@ import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-sta
 const database = testDatabase({ perTest: true });
 const stage = aStage(database);
 const hour = 3_600_000;
-/** Between the ticks that we watch; the scheduler may have had more of them. */
+/** Milliseconds between the ticks that the test watches. The scheduler may have had more ticks. */
 const refusedFor = [unalignedMs, unalignedMs, hour, 6 * hour];
 
 let queue: PlayedQueue;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 const byQueue = (): Partial<WorkerOptions> => ({ env: { QUEUE_URL: queue.url } });
-/** A Worker's own requests, by way of whatever stands before it. */
+/** Options of a Worker whose requests to itself go through something that may refuse them. */
 const byItself = (): Partial<WorkerOptions> => ({
   async outboundService({ url, method, headers, body: sent }) {
     if (isRefusing && url.endsWith("/internal/turns")) return new Response("no", { status: 503 });
@@ -33,7 +33,7 @@ const byItself = (): Partial<WorkerOptions> => ({
   },
 });
 
-/** Time passes, and whatever ticks has ticked. */
+/** Begins a Worker. Its `pass` lets time pass, and resolves when every tick of that time has ended. */
 async function begin(options: Partial<WorkerOptions>) {
   const clock = await database.turnClock();
   const worker = await stage.begin({ self: null, ...options }, { tellsEach: true });

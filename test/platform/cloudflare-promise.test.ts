@@ -1,7 +1,7 @@
 /**
- * What the alarm promises, played by Cloudflare's rules with everything failing that can: after each armed instant a tick
- * begins that ends well. The runtime tries an alarm whose handler is cut off six times more, then drops it; objects are
- * evicted amid anything; ticks and storage fail; the cron trigger leaves minutes out or comes twice.
+ * What the alarm promises, played by Cloudflare's rules with everything failing that can: after each armed instant a
+ * tick begins that ends well. The runtime tries an alarm whose handler is cut off six times more, then drops it;
+ * objects are evicted amid anything; ticks and storage fail; the cron trigger leaves minutes out or comes twice.
  */
 import { describe, expect, test } from "vitest";
 import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
@@ -11,10 +11,10 @@ import { Chance } from "../engine/chance.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 const hour = 3_600_000;
-/** Of a tick, a cut, a failing storage: one of so many. */
+/** How often a tick fails, an object is cut off, or its storage fails: one time in `failing`. */
 interface Odds {
   readonly failing: number;
-  /** Nothing fails but that objects are cut off amid a tick. */
+  /** Whether nothing goes wrong but that objects are cut off amid a tick. */
   readonly areCuts?: boolean;
 }
 
@@ -42,7 +42,10 @@ class Story {
     return this.#odds.areCuts !== true && this.#isCut;
   }
 
-  /** An hour in which everything may fail, and one in which nothing does. Answers how late each instant's tick was. */
+  /**
+   * Plays an hour in which everything may fail, and one in which nothing does. Answers how late each instant's tick
+   * was.
+   */
   async play(): Promise<readonly number[]> {
     const end = this.now + hour;
     while (this.now < end) await this.#event();
@@ -76,7 +79,7 @@ class Story {
     this.#object.broken.clear();
   }
 
-  /** Each call may be another isolate's. */
+  /** Answers shards that remember nothing, since each call may be another isolate's. */
   #shards(): AlarmShards {
     const minutes = this.#minutes();
     return new AlarmShards({

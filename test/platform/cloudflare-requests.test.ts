@@ -1,4 +1,4 @@
-/** Of what a Worker asks itself: which turns nobody was told of, and are to be dispatched again in a minute. */
+/** Requests of a Worker to itself: which turns nobody was told of, and so are to be dispatched again in a minute. */
 import { expect, test } from "vitest";
 import { LayoverError } from "../../src/core/errors.ts";
 import { problem } from "../../src/http/problem.ts";

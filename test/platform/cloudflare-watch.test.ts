@@ -34,13 +34,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** However long one waits, it takes no time. */
+/** Acts at once: a wait takes no time, however long it is. */
 function passed(_: number, act: () => void): () => void {
   act();
   return () => {};
 }
 
-/** Of one isolate. */
+/** Makes the shards of one isolate, with the minutes that it remembers as armed. */
 function shardsOf(remembered: Set<number>): AlarmShards {
   const all = objects.map(
     (storage) =>

@@ -1,7 +1,7 @@
 /**
- * A queue of Cloudflare's in the hands of a test: a Worker under test sends to it over HTTP (see workers/neon.ts), and it
- * delivers when the test says so, as often, as late and in which order. A delivery that is cut off comes again as a whole,
- * and what has come too often goes to the dead letters.
+ * A queue of Cloudflare's in the hands of a test: a Worker under test sends to it over HTTP (see workers/neon.ts), and
+ * it delivers when the test says so, as often, as late and in which order. A delivery that is cut off comes again as a
+ * whole, and what has come too often goes to the dead letters.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -19,16 +19,17 @@ interface Letter {
 const Batch = z.array(z.object({ body: z.unknown(), delaySeconds: z.number().default(0) }));
 
 export class PlayedQueue {
-  /** For the variable QUEUE_URL. */
+  /** Address of the queue, for the variable QUEUE_URL. */
   readonly url: string;
   waiting: Letter[] = [];
   readonly dead: Letter[] = [];
-  /** How many messages were sent, and how many deliveries were made. */
+  /** How many messages were sent. */
   sent = 0;
+  /** How many deliveries were made. */
   deliveries = 0;
   mostAttempts = 0;
   isRefusing = false;
-  /** Cloudflare's default. */
+  /** How often a message comes again at most. Default: Cloudflare's. */
   maxRetries = 3;
 
   private constructor(url: string) {
@@ -55,7 +56,7 @@ export class PlayedQueue {
     return queue;
   }
 
-  /** One delivery of what waits longest. Delays are over when they are over: no time passes here. */
+  /** Makes one delivery of what waits longest. No time passes here, so delays are left out. */
   async deliver(worker: AWorker, size = 10): Promise<void> {
     const letters = this.waiting.splice(0, size);
     if (letters.length === 0) return;
@@ -70,7 +71,7 @@ export class PlayedQueue {
         if (letter !== undefined) again.delete(letter);
       }
     } catch {
-      // whoever carried it out is gone
+      // the Worker that carried it out is gone
     }
     for (const letter of again) {
       letter.attempts += 1;
@@ -78,7 +79,7 @@ export class PlayedQueue {
     }
   }
 
-  /** Deliveries until nothing waits, once something does: a Worker sends after its answer. */
+  /** Delivers until nothing waits. Waits for something first: a Worker sends after its answer. */
   async drain(worker: AWorker, size = 10): Promise<void> {
     await expect.poll(() => this.waiting.length, patiently).toBeGreaterThan(0);
     while (this.waiting.length > 0) await this.deliver(worker, size);

@@ -1,4 +1,6 @@
-/** What a Worker under test plays on: a database behind a Neon endpoint that may misbehave, and a world for its steps. */
+/**
+ * What a Worker under test plays on: a database behind a Neon endpoint that may misbehave, and a world for its steps.
+ */
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { turnsRequest } from "../../src/http/internal.ts";
 import type { TestDatabase } from "../postgres/database.ts";
@@ -11,13 +13,13 @@ export { patiently } from "./a-worker.ts";
 export interface Stage {
   readonly world: World;
   readonly endpoint: NeonEndpoint;
-  /** A Worker that serves workers/workflows.ts. */
+  /** Begins a Worker that serves workers/workflows.ts. */
   begin(options?: Partial<WorkerOptions>, settings?: Settings): Promise<AWorker>;
-  /** Starts a run of `chain` that is ready, of which nobody is told. */
+  /** Starts a run of `chain` that is ready, and tells nobody of it. */
   readyRun(worker: AWorker, steps?: number): Promise<string>;
   /** Has the first step of a ready run carried out, and its caller cut off amid it. Resolves when the step is gone. */
   cutOff(worker: AWorker, runId: string): Promise<void>;
-  /** The functions that were called in the database since this was asked last. */
+  /** Answers the functions that were called in the database since the last time that a test asked. */
   statements(): readonly string[];
 }
 
@@ -79,18 +81,19 @@ export function aStage(database: TestDatabase): Stage {
 }
 
 /**
- * Until a motion minute has rung: it is up to two minutes ahead, and rings 2 s after it, where clocks agree. A test turns
- * the database's by hand, so its minutes begin within those of the Worker, and ring up to 62 s after they began.
+ * How long it takes at most until a motion minute has rung, in milliseconds. The minute is up to two minutes ahead,
+ * and rings 2 s after that where clocks agree. A test turns the database's clock by hand, so its minutes begin within
+ * those of the Worker, and ring up to 62 s after they began.
  */
 export const unalignedMs = 182_000;
 
-/** The last of a chain of requests to oneself: it dispatches nothing. */
+/** Makes the last request of a chain that a Worker sends to itself. That one dispatches nothing. */
 export function requestFor(...runIds: readonly string[]): RequestInit {
   const turns = runIds.map((runId) => ({ runId, turn: 1 }));
   return turnsRequest({ turns, hops: 12, until: Date.now() + 60_000 }, { secrets, namespace: "default" });
 }
 
-/** The results of the first steps of `chain`. */
+/** Answers the results of the first steps of `chain`. */
 export function linksBy(isolate: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `link-${index + 1}: done by ${isolate}`);
 }

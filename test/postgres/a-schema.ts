@@ -7,9 +7,9 @@ import { onTestFinished } from "vitest";
 import type { SchemaSource } from "../../src/postgres/sql-files.ts";
 
 export interface SchemaParts {
-  /** By name, without the number. */
+  /** SQL of the migrations, by name without the number. */
   readonly migrations?: Readonly<Record<string, string>>;
-  /** By name. */
+  /** SQL of the functions, by name. */
   readonly functions?: Readonly<Record<string, string>>;
   readonly version?: string;
 }

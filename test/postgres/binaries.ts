@@ -10,13 +10,13 @@ import { dirname, join, resolve } from "node:path";
 
 export type PostgresVersion = 15 | 18;
 
-/** To be spread into the options of `spawn`. Empty where this process is nobody special already. */
+/** Account that a process runs as, to be spread into the options of `spawn`. Empty where this process is not root. */
 export interface Identity {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Not root. `initdb` needs an account with a name, so the number alone is not enough. */
+/** Finds an account that is not root. `initdb` needs an account with a name, so the number alone is not enough. */
 export function unprivileged(): Identity {
   if (process.getuid?.() !== 0) return {};
   const accounts = readFileSync("/etc/passwd", "utf8")
@@ -31,7 +31,7 @@ export function unprivileged(): Identity {
   );
 }
 
-/** The folder that holds `initdb` and `postgres`. */
+/** Finds the folder that holds `initdb` and `postgres`. */
 export function findBinaries(version: PostgresVersion, identity: Identity): string {
   const folder = [systemFolder(version), packageFolder(version)].find(
     (candidate) => candidate && existsSync(candidate),
@@ -71,8 +71,9 @@ function isExecutable(folder: string, identity: Identity): boolean {
 }
 
 /**
- * A checkout below `/root` is closed to everybody else, binaries included. The copy is kept for the next time: in
- * `LAYOVER_POSTGRES_COPIES` where this process' own temporary folder will be removed.
+ * Copies the binaries to where everybody may run them, since a checkout below `/root` is closed to everybody else. The
+ * copy is kept for the next time: in `LAYOVER_POSTGRES_COPIES` where this process' own temporary folder will be
+ * removed.
  */
 function copyWithinReach(folder: string, version: PostgresVersion, identity: Identity): string {
   const copy = join(process.env["LAYOVER_POSTGRES_COPIES"] ?? tmpdir(), `layover-postgres-${version}-binaries`);

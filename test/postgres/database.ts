@@ -6,7 +6,7 @@ import { pg } from "../../src/postgres/pg.ts";
 import { type Clock, turnableClock } from "./clock.ts";
 import { emptyDatabase, type FreshDatabase, freshDatabase } from "./fresh-database.ts";
 
-/** The address of the server of this run that has the version. Starts it where nobody asked before. */
+/** Answers the address of this test run's server of a version. Starts the server where nobody asked before. */
 export async function postgresUrl(version: string): Promise<string> {
   const answer = await fetch(`${inject("postgres").door}/${version}`);
   const text = await answer.text();
@@ -16,11 +16,11 @@ export async function postgresUrl(version: string): Promise<string> {
 
 export interface TestDatabase {
   readonly url: string;
-  /** Of node-postgres, for SQL of the test's own. */
+  /** Pool of node-postgres, for SQL of the test's own. */
   readonly pool: Pool;
   /** What the code under test is given. */
   readonly query: Query;
-  /** The database's clock from now on, turned by hand. */
+  /** Replaces the database's clock by one that is turned by hand. */
   turnClock(): Promise<Clock>;
 }
 
@@ -29,7 +29,7 @@ export interface TestDatabaseOptions {
   readonly version?: string;
   /** One database for each test; default: one for all tests of the file or `describe` that this is called in. */
   readonly perTest?: boolean;
-  /** Without layover in it. */
+  /** Whether layover is left out of it. */
   readonly isEmpty?: boolean;
 }
 

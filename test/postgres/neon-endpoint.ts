@@ -1,6 +1,7 @@
 /**
- * Neon's HTTP endpoint in front of a Postgres of ours. As Neon's, it answers what Postgres refuses with 400 and Postgres'
- * fields, and cancels what a client that has left asked for. As Neon's sometimes, it misbehaves: but only when told to.
+ * Neon's HTTP endpoint in front of a Postgres of ours. As Neon's, it answers what Postgres refuses with 400 and
+ * Postgres' fields, and cancels what a client that has left asked for. As Neon's sometimes, it misbehaves: but only
+ * when told to.
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
@@ -9,15 +10,15 @@ import { DatabaseError, Pool } from "pg";
 import * as z from "zod";
 
 export interface NeonEndpoint {
-  /** For `neon`: the database's own address. */
+  /** The database's own address, to be given to `neon`. */
   readonly url: string;
-  /** ... and where its statements are sent. */
+  /** Address to which `neon` sends its statements. */
   readonly fetchEndpoint: string;
   /** How many requests arrived, read or not. */
   readonly arrivals: number;
-  /** The bodies of those that were carried out. */
+  /** The bodies of the requests that were carried out. */
   readonly bodies: readonly unknown[];
-  /** What becomes of the next requests, one each. All others are carried out and answered. */
+  /** Sets what becomes of the next requests, one fate each. All others are carried out and answered. */
   next(...fates: Fate[]): void;
   close(): Promise<void>;
 }
@@ -40,24 +41,24 @@ export type Fate = (exchange: Exchange) => Promise<void>;
 
 export const answered: Fate = async ({ carryOut, answer }) => answer(await carryOut());
 
-/** The connection is cut before the request is read. */
+/** Cuts the connection before the request is read. */
 export const unread: Fate = async ({ cut }) => cut();
 
-/** It is carried out, and the connection is cut. */
+/** Carries the request out, and cuts the connection. */
 export const unanswered: Fate = async ({ carryOut, cut }) => {
   await carryOut();
   cut();
 };
 
-/** It is carried out, and the connection is cut amid the answer. */
+/** Carries the request out, and cuts the connection amid the answer. */
 export const halfAnswered: Fate = async ({ carryOut, answerHalf }) => answerHalf(await carryOut());
 
-/** It is not carried out. */
+/** Makes a fate that refuses the request and does not carry it out. */
 export function refused(status: number, body = "", headers: OutgoingHttpHeaders = {}): Fate {
   return async ({ answer }) => answer({ status, body, headers });
 }
 
-/** It is carried out once the database is awake. */
+/** Makes a fate that carries the request out once the database is awake. */
 export function asleep(untilAwake: Promise<unknown>): Fate {
   return async (exchange) => {
     await untilAwake;
@@ -65,7 +66,7 @@ export function asleep(untilAwake: Promise<unknown>): Fate {
   };
 }
 
-/** It is carried out at once, and answered later. */
+/** Makes a fate that carries the request out at once, and answers it later. */
 export function late(until: Promise<unknown>): Fate {
   return async ({ carryOut, answer }) => {
     const outcome = await carryOut();
@@ -118,7 +119,7 @@ export async function openNeonEndpoint(databaseUrl: string): Promise<NeonEndpoin
   };
 }
 
-/** As Neon's pooler has them: one for each connection string that clients send. */
+/** The pools of Neon's pooler: one for each connection string that clients send. */
 class Pools {
   readonly #database: URL;
   readonly #pools = new Map<string, Pool>();

@@ -54,7 +54,7 @@ describe("after a failover", () => {
     expect(await query("select * from shape")).toEqual([]);
   });
 
-  /** For connections to come. */
+  /** Sets whether connections that are made later are read-only. */
   async function setReadOnly(value: "on" | "off"): Promise<void> {
     const name = new URL(database.url).pathname.slice(1);
     const change = `alter database ${name} set default_transaction_read_only = ${value}`;

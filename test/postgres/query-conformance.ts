@@ -1,10 +1,10 @@
-/** What every adapter of Postgres keeps, whatever its driver does. */
+/** What every adapter of Postgres promises, whatever its driver does. */
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 
 export interface OpenQuery {
-  /** On an empty database. */
+  /** The adapter's query, on an empty database. */
   readonly query: Query;
   close(): Promise<void>;
 }
@@ -13,7 +13,7 @@ export interface Adapter {
   readonly name: string;
   open(): Promise<OpenQuery>;
   readonly endpoint: RegExp;
-  /** What must never be seen: passwords. */
+  /** Answers what must never be seen: passwords. */
   readonly secrets: () => readonly string[];
 }
 

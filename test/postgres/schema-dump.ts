@@ -4,7 +4,7 @@
  */
 import type { Query } from "../../src/core/ports.ts";
 
-/** Each answers one column, `line`, in the order in which it is to be read. */
+/** The tables. Each query of the dump answers one column, `line`, in the order in which it is to be read. */
 const tables = `
   select 'table ' || c.relname || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') as line
     from pg_class c
@@ -21,7 +21,7 @@ const columns = `
    where c.relnamespace = 'layover'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
    order by c.relname, a.attnum`;
 
-/** From PostgreSQL 18 on, "not null" is a constraint too; here it stands with the column. */
+/** The constraints except "not null". It is a constraint only from PostgreSQL 18 on, so it stands with its column. */
 const constraints = `
   select c.relname || ': ' || o.conname || ' ' || pg_get_constraintdef(o.oid, true) as line
     from pg_constraint o join pg_class c on c.oid = o.conrelid

@@ -18,26 +18,32 @@ import { folderPrefix, removeAbandonedFolders } from "./folders.ts";
 
 export interface ServerOptions {
   readonly version: PostgresVersion;
-  /** Laid over {@link testSettings}. With `fsync: "on"` the data lie on disk, otherwise in memory where there is room. */
+  /**
+   * Settings laid over {@link testSettings}. With `fsync: "on"` the data lie on disk, otherwise in memory where there
+   * is room.
+   */
   readonly settings?: Readonly<Record<string, string | number>>;
   readonly port?: number;
 }
 
 export interface PostgresServer {
-  /** Of the database `postgres`, as a superuser with a password. */
+  /** Address of the database `postgres`, for a superuser with a password. */
   readonly url: string;
   readonly version: PostgresVersion;
-  /** Of the postmaster. Another one after each {@link restart}. */
+  /** Process id of the postmaster. It is another one after each {@link restart}. */
   readonly pid: number;
   /** Ends the server, however busy it is, and removes its data. */
   stop(): Promise<void>;
   /** Sends a signal to the postmaster. Resolves once it is gone, where the signal ends it. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same data, port and settings, after it was ended, crashed, or by a proper shutdown now. */
+  /** Starts the server again on the same data, port and settings. Shuts it down properly first, if it still runs. */
   restart(): Promise<void>;
 }
 
-/** Nothing is worth keeping; otherwise Postgres' defaults, since tests should meet what users have. */
+/**
+ * Settings for data that are not worth keeping. All else is Postgres' default, since tests should meet what users
+ * have.
+ */
 const testSettings = {
   fsync: "off",
   full_page_writes: "off",
@@ -119,8 +125,8 @@ export async function startPostgres(options: ServerOptions): Promise<PostgresSer
 }
 
 /**
- * In memory where a gigabyte is free: creating a database makes some 300 files, which took 230 ms on a busy ext4
- * and 7 ms on tmpfs (PostgreSQL 15 and 18 alike).
+ * Makes the folder for the data, in memory where a gigabyte is free. Creating a database makes some 300 files, which
+ * took 230 ms on a busy ext4 and 7 ms on tmpfs (PostgreSQL 15 and 18 alike).
  */
 function makeFolder(inMemory: boolean, identity: Identity): string {
   const folder = mkdtempSync(join(inMemory ? roomiestParent() : tmpdir(), folderPrefix));
@@ -159,7 +165,7 @@ async function makeCluster(binaries: string, folder: string, password: string, i
 
 interface Running {
   readonly pid: number;
-  /** Sends the signal, unless it is gone already, and waits until it is. */
+  /** Sends the signal to the server, unless it is gone already, and waits until it is. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -224,7 +230,7 @@ async function untilReady(shell: ChildProcess, pid: number, folder: string): Pro
   }
 }
 
-/** The postmaster writes its state into the last line of this file. */
+/** Tells whether the server is ready. The postmaster writes its state into the last line of `postmaster.pid`. */
 function isReady(pid: number, folder: string): boolean {
   try {
     const lines = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n");
@@ -234,7 +240,10 @@ function isReady(pid: number, folder: string): boolean {
   }
 }
 
-/** A script that forgets to stop its server ends all the same, and the server with it. */
+/**
+ * Lets this process end although the server runs. A script that forgets to stop its server ends, and the server with
+ * it.
+ */
 function letGo(shell: ChildProcess): void {
   shell.unref();
   for (const stream of [shell.stdin, shell.stdout]) {

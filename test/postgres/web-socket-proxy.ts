@@ -5,7 +5,7 @@
 import { Miniflare } from "miniflare";
 
 export interface WebSocketProxy {
-  /** For `neonConfig.wsProxy`. */
+  /** Address of the proxy, for `neonConfig.wsProxy`. */
   readonly address: string;
   close(): Promise<void>;
 }

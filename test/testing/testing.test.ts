@@ -11,7 +11,7 @@ import {
   testEngine,
 } from "../../src/testing.ts";
 
-/** The first one of a process opens its Postgres. */
+/** Opens and closes one engine here, because the first one of a process opens its Postgres. */
 beforeAll(async () => {
   const first = await testEngine({ workflows: [] });
   await first.close();
@@ -36,7 +36,7 @@ const tested = workflow({
 });
 type TestedStep = Parameters<Parameters<typeof tested.handler>[0]>[0]["step"];
 
-/** A run of this handler, not carried out yet. */
+/** Starts a run of this handler, which is not carried out yet. */
 async function aRunOf(
   handle: (step: TestedStep) => Promise<unknown>,
   stub: Stubs[string] = {},
@@ -47,7 +47,7 @@ async function aRunOf(
   return { t, run: await t.start(tested) };
 }
 
-/** Of this process, so that a busy machine changes little. */
+/** Answers the CPU time of this process, in milliseconds. A busy machine changes little of it. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

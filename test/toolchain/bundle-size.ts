@@ -1,21 +1,21 @@
 /**
- * How large a Worker becomes: that of functions/worker.ts, with its order and zod, bundled and minified as wrangler can,
- * then gzipped as Cloudflare counts it. It uses none of Node's modules: a bundle that asks for one fails.
+ * How large a Worker becomes: that of functions/worker.ts, with its order and zod, bundled and minified as wrangler
+ * can, then gzipped as Cloudflare counts it. It uses none of Node's modules: a bundle that asks for one fails.
  */
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 
 export interface BundleSize {
-  /** Gzipped bytes. */
+  /** Gzipped bytes of the whole bundle. */
   readonly all: number;
-  /** ... of layover's own code alone. */
+  /** Gzipped bytes of layover's own code alone. */
   readonly own: number;
   /** Minified bytes of each package in it, the largest first. */
   readonly packages: readonly (readonly [name: string, bytes: number])[];
 }
 
-/** In bytes. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
+/** Most gzipped bytes. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
 export const limits = { own: 64_000, all: 130_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
@@ -27,7 +27,7 @@ const imported = `
   export { neon } from "layover/neon";
 `;
 
-/** `conditions`: by which of its entries layover is found; none for `dist/`. */
+/** Measures the bundle. `conditions`: by which of its entries layover is found; none for `dist/`. */
 export async function bundleSize(conditions: readonly string[] = []): Promise<BundleSize> {
   const options = {
     absWorkingDir: functions,
@@ -61,13 +61,13 @@ export async function bundleSize(conditions: readonly string[] = []): Promise<Bu
   };
 }
 
-/** For people. */
+/** Describes a bundle's size in one line, for people. */
 export function describeSize({ all, own, packages }: BundleSize): string {
   const parts = packages.map(([name, bytes]) => `${name} ${kilobytes(bytes)}`).join(", ");
   return `A Worker's bundle, gzipped: ${kilobytes(all)}, layover's own share ${kilobytes(own)} (minified: ${parts})`;
 }
 
-/** What is wrong with it, or nothing. */
+/** Says which share is too large; undefined where none is. */
 export function excess({ all, own }: BundleSize): string | undefined {
   if (own > limits.own) return `layover's own share is over its limit of ${kilobytes(limits.own)}`;
   if (all > limits.all) return `the whole is over its limit of ${kilobytes(limits.all)}`;

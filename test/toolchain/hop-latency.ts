@@ -1,7 +1,7 @@
 /**
  * How long a step takes by each way from one turn to the next: by a message of its own, by a request of the Worker to
- * itself, or with nine others in a delivery. On the local workerd and a Postgres behind Neon's endpoint, so it shows what
- * layover and its statements take, and not what Cloudflare's network does.
+ * itself, or with nine others in a delivery. On the local workerd and a Postgres behind Neon's endpoint, so it shows
+ * what layover and its statements take, and not what Cloudflare's network does.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Miniflare } from "miniflare";
@@ -14,7 +14,7 @@ import { openNeonEndpoint } from "../postgres/neon-endpoint.ts";
 
 export interface HopLatency {
   readonly way: string;
-  /** Of each step, in milliseconds. */
+  /** Time of each step, in milliseconds. */
   readonly ms: number;
 }
 
@@ -31,9 +31,9 @@ const ways: readonly Way[] = [
   { name: "ten steps a delivery", hasQueue: true, settings: {} },
 ];
 
-/** As far as requests to oneself reach where each carries out one step. */
+/** How many steps a run has: as far as requests to oneself reach where each carries out one step. */
 export const stepsInARow = 10;
-/** Of which the first warms the isolate, and the fastest of the others counts. */
+/** How many runs are measured. The first one warms the isolate, and the fastest of the others counts. */
 const rounds = 8;
 const givenUpAfterMs = 15_000;
 
@@ -42,7 +42,10 @@ const key = createApiKey(new Secrets([secret]), { name: "build", namespace: "def
 const Started = z.object({ runId: z.string() });
 const Ended = z.object({ status: z.literal("completed"), createdAt: z.coerce.date(), endedAt: z.coerce.date() });
 
-/** `databaseUrl`: with layover in it. `conditions`: by which of its entries the Worker finds layover; none for `dist/`. */
+/**
+ * Measures each way. `databaseUrl`: a database with layover in it. `conditions`: by which of its entries the Worker
+ * finds layover; none for `dist/`.
+ */
 export async function measureHops(databaseUrl: string, conditions: readonly string[] = []): Promise<HopLatency[]> {
   const world = await openWorld();
   const endpoint = await openNeonEndpoint(databaseUrl);
@@ -69,7 +72,7 @@ export async function measureHops(databaseUrl: string, conditions: readonly stri
   return latencies;
 }
 
-/** The time from a run's start to its end, by the database's clock. */
+/** Runs a chain. Answers the milliseconds from its start to its end, by the database's clock. */
 async function runMs(url: URL, input: object): Promise<number> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const ask = async (path: string, init: RequestInit = {}): Promise<unknown> =>

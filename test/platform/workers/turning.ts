@@ -1,12 +1,12 @@
 /**
- * Has a test turn the clock of a Worker and of its Durable Objects: `POST /turn?to=MS` sets how far they are ahead. Alarms
- * are still the runtime's: one is set for when it is due by the turned clock, and again whenever that is turned.
- * `POST /drop` has the runtime forget the alarms, and `POST /evict` the objects, but not what they have stored. `POST
- * /minutes` answers of each object how many minutes it keeps, and how many of these are over.
+ * Has a test turn the clock of a Worker and of its Durable Objects: `POST /turn?to=MS` sets how far they are ahead.
+ * Alarms are still the runtime's: one is set for when it is due by the turned clock, and again whenever that is
+ * turned. `POST /drop` has the runtime forget the alarms, and `POST /evict` the objects, but not what they have
+ * stored. `POST /minutes` answers of each object how many minutes it keeps, and how many of these are over.
  */
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm as Untouched } from "layover/cloudflare";
 
-/** Of this isolate, in which the objects are, too. */
+/** Milliseconds by which the clock of this isolate is ahead. The objects are in the same isolate. */
 let aheadMs = 0;
 const now = Date.now;
 Date.now = () => now() + aheadMs;
