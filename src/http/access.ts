@@ -6,7 +6,7 @@ import type { Secrets } from "./secrets.ts";
 /** Someone who may use the API, and what for. */
 export interface Caller {
   readonly name: string;
-  /** Id of the API key. It may be revoked, so every statement of this caller checks it (see postgres/calls.ts). */
+  /** Id of the API key. It may be revoked, so every statement of this caller checks it (see check_key.sql). */
   readonly keyId?: string | undefined;
   readonly scopes: readonly Scope[];
 }

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import type { Authenticate } from "../../src/http/access.ts";
 import { createApiKey, openApiKey, scopes } from "../../src/http/api-key.ts";
-import { namespace, secrets } from "../client/a-client.ts";
+import { namespace, sealCallback, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { anApp, anything, bare, json, order } from "./an-app.ts";
 
@@ -107,5 +107,22 @@ describe("a client in the hands of a key", () => {
     expect(calls.by("k").clock).toBe(calls.clock);
     expect(statements.length - sent).toBe(1);
     expect(armed.length - rung).toBeLessThanOrEqual(1);
+  });
+
+  it("neither sees nor answers a callback once the key is revoked, and without a key its link still does", async () => {
+    const { client, calls } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    const place = { runId, epoch: 0, path: "approval", occurrence: 1 };
+    const { url } = sealCallback({ ...place, workflow: "order", version: 1, name: "approval" });
+    const keyId = crypto.randomUUID();
+    await calls.revokeKey({ keyId });
+    const theirs = client.by(keyId);
+    const refused = { code: "unauthorized", message: "the API key was revoked" };
+    await expect(theirs.callback(url)).rejects.toMatchObject(refused);
+    await expect(theirs.resolveCallback(url, { ok: true }, { contract: order })).rejects.toMatchObject(refused);
+    await expect(theirs.rejectCallback(url, { message: "no" })).rejects.toMatchObject(refused);
+    expect(await client.callback(url)).toMatchObject({ status: "open" });
+    await client.resolveCallback(url, { ok: true }, { contract: order });
+    expect(await client.callback(url)).toMatchObject({ status: "resolved" });
   });
 });

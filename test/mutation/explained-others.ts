@@ -86,6 +86,8 @@ export const ofOthers: readonly Explanation[] = [
       "list_runs: p ? 'keyId' → true",
       "get_run: p ? 'keyId' → true",
       "get_history: p ? 'keyId' → true",
+      "answer_callback: p ? 'keyId' → true",
+      "read_callback: p ? 'keyId' → true",
     ],
   },
   {

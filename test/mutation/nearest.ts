@@ -15,7 +15,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^list_runs$/, "postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
-  [/^read_callback$/, "postgres/callback-pages http/callbacks"],
+  [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
     "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes",
@@ -26,7 +26,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals engine/waits",
+    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals engine/waits postgres/keys",
   ],
   [
     /^(list_due|move_due)$/,

@@ -77,20 +77,24 @@ describeEachPostgres("API keys in the database", (database) => {
     expect((await calls.listKeys()).keys).toMatchObject([{ keyId, name: null, scopes: null, createdAt: null }]);
   });
 
-  test("once revoked start nothing, send nothing and see nothing", async () => {
+  test("once revoked start nothing, send nothing, answer nothing and see nothing", async () => {
     const calls = callsOn(database, "refusing");
     const runId = v7();
     const aRun = { workflow: "order", version: 1, encodedInput: "0null" };
     const aSignal = { runId, name: "go", encodedPayload: "0null" };
+    const aCallback = { runId, epoch: 0, path: "approval", occurrence: 1 };
     const keyId = v7();
     const theirs = calls.by(keyId);
     await theirs.startRun({ ...aRun, runId });
     await theirs.sendSignal({ ...aSignal, signalId: v7() });
+    await theirs.answerCallback({ ...aCallback, outcome: "resolved", value: "0null" });
     await calls.revokeKey({ keyId });
 
     const refused = [
       () => theirs.startRun({ ...aRun, runId: v7() }),
       () => theirs.sendSignal({ ...aSignal, signalId: v7() }),
+      () => theirs.answerCallback({ ...aCallback, path: "refund", outcome: "resolved", value: "0null" }),
+      () => theirs.readCallback(aCallback),
       () => theirs.getRun({ runId }),
       () => theirs.getHistory({ runId }),
       () => theirs.listRuns({ limit: 1, walk: 100 }),
@@ -98,10 +102,11 @@ describeEachPostgres("API keys in the database", (database) => {
     for (const call of refused) await expect(call()).rejects.toMatchObject(revoked);
     const rows = await database.query(
       `select (select count(*)::integer from layover.run where namespace = 'refusing') as runs,
-        (select count(*)::integer from layover.signal where run_id = $1::uuid) as signals`,
+        (select count(*)::integer from layover.signal where run_id = $1::uuid) as signals,
+        (select count(*)::integer from layover.callback where run_id = $1::uuid) as answers`,
       [runId],
     );
-    expect(rows).toEqual([{ runs: 1, signals: 1 }]);
+    expect(rows).toEqual([{ runs: 1, signals: 1, answers: 1 }]);
     expect(await calls.listRuns({ limit: 2, walk: 100 })).toMatchObject({ runs: [{ runId }] });
   });
 });

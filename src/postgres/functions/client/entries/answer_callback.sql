@@ -1,6 +1,6 @@
 -- parked -> ready, when the run waits for this callback. Stores the answer to a callback, even before its wait is recorded.
 --
--- The first answer wins. If the same answer comes again, it is told the same.
+-- The first answer wins. If the same answer comes again, it is told the same. Whoever has only the callback's link has no key.
 create or replace function layover.answer_callback(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -12,6 +12,9 @@ declare
   known  record;
 begin
   perform layover.check_isolation();
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
   perform layover.check_environment(p);
   select t.status, t.turn, t.epoch, t.ready_at, t.cancelled_position, layover.may_be_due(t) as may_be_due
     into s

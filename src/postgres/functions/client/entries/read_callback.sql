@@ -1,6 +1,7 @@
 -- Answers what became of a callback, for the page that a person opens. It writes nothing.
 create or replace function layover.read_callback(p jsonb) returns json
 language sql volatile as $$
+  select layover.check_key(p) where p ? 'keyId';
   select coalesce((
     select json_build_object('outcome', case
         when k.outcome is not null then k.outcome

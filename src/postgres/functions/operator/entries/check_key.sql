@@ -1,5 +1,5 @@
--- Refuses a revoked API key. Each verb that came with a key asks this first, in its own call. A key without a row here counts, since
--- it carries its MAC.
+-- Refuses a revoked API key. A verb that came with a key asks this in its own call, before it answers or writes anything. A key without
+-- a row here counts, since it carries its MAC.
 create or replace function layover.check_key(p jsonb) returns json
 language plpgsql volatile as $$
 begin
