@@ -15,7 +15,7 @@ import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { answerTo } from "./answer.ts";
-import { BodyRoom } from "./body-room.ts";
+import { BodyBudget } from "./body-budget.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): Hono {
   ];
 
   const heavy = new Lane(mostHeavy);
-  const room = new BodyRoom(options.bodyBytes ?? mostBodyBytes);
+  const bodies = new BodyBudget(options.bodyBytes ?? mostBodyBytes);
   const { revokedKeys } = remembered;
 
   const visited = async (route: Route, { req }: Context): Promise<Response> => {
@@ -93,10 +93,10 @@ export function createApp(options: AppOptions): Hono {
           query,
           seesStacks: caller?.scopes.includes("admin") ?? false,
         });
-      const pass = () =>
+      const answered = () =>
         caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, { client, revokedKeys, answer });
-      if (route.isHeavy) return await heavy.pass(pass, request.signal);
-      return await room.hold(request, maxBytes, pass);
+      if (route.isHeavy) return await heavy.run(answered, request.signal);
+      return await bodies.hold(request, maxBytes, answered);
     } catch (error) {
       const isOurs = statusOf(shownError(error)) >= 500 && !request.signal.aborted;
       if (isOurs) onError(error, request);

@@ -13,10 +13,10 @@ export class Lane {
   }
 
   /** Does the work when there is room. Rejects with the signal's reason if that aborts before the work begins. */
-  async pass<Result>(work: () => Promise<Result>, abortSignal: AbortSignal): Promise<Result> {
+  async run<Result>(work: () => Promise<Result>, abortSignal: AbortSignal): Promise<Result> {
     abortSignal.throwIfAborted();
     if (this.#busy < this.#most) this.#busy += 1;
-    else await this.#turn(abortSignal);
+    else await this.#waitForPlace(abortSignal);
     try {
       return await work();
     } finally {
@@ -25,7 +25,7 @@ export class Lane {
   }
 
   /** Waits until somebody leaves, and takes that place. */
-  async #turn(abortSignal: AbortSignal): Promise<void> {
+  async #waitForPlace(abortSignal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const give = () => resolve();
     const giveUp = () => {

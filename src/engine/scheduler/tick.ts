@@ -11,7 +11,7 @@ import { comingOf, type DelayedTurn, isAhead, type Look, look, readyOf } from ".
 import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
-import { type MostOfTick, TickRoom } from "./tick-room.ts";
+import { type MostOfTick, TickBudget } from "./tick-budget.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 export interface TickOptions {
@@ -67,7 +67,7 @@ class Tick {
   readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
   readonly #mover: Mover;
-  readonly #room: TickRoom;
+  readonly #budget: TickBudget;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
   readonly #seen = new Set<string>();
   readonly #locked: Look[] = [];
@@ -84,7 +84,7 @@ class Tick {
     this.#takesOver = isFirst && isExclusive;
     this.#looksAhead = looksAhead && !this.#takesOver;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
-    this.#room = new TickRoom(options.most);
+    this.#budget = new TickBudget(options.most);
   }
 
   async pass(): Promise<TickAnswer> {
@@ -163,7 +163,7 @@ class Tick {
         continue;
       }
       const one = look(run, { now: page.now, notBefore, countsAnew: page.isNew, coming });
-      const isTaken = this.#room.take(one);
+      const isTaken = this.#budget.take(one);
       if (isTaken) looks.push(one);
       this.#isComplete &&= isTaken;
       if (this.#isComplete && run.dueAt === null) this.#triedThrough = run.runId;
@@ -178,7 +178,7 @@ class Tick {
     this.#due += runs.length;
     const last = runs.at(-1);
     if (last === undefined || runs.length < pageSize) return undefined;
-    if (!this.#room.isFull) return { dueAt: last.dueAt, runId: last.runId };
+    if (!this.#budget.isFull) return { dueAt: last.dueAt, runId: last.runId };
     this.#isComplete = false;
     return undefined;
   }

@@ -2,7 +2,7 @@
 import type { Alarm, Dispatch, TurnRef } from "../../core/ports.ts";
 import type { Report } from "../../engine/events.ts";
 import type { Deployment, EngineOptions } from "../../engine/options.ts";
-import type { MostOfTick } from "../../engine/scheduler/tick-room.ts";
+import type { MostOfTick } from "../../engine/scheduler/tick-budget.ts";
 import type { Secrets } from "../../http/secrets.ts";
 import type { DatabaseClock } from "../../postgres/database-clock.ts";
 import type { Database } from "./lazy-database.ts";

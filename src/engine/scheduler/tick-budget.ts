@@ -8,7 +8,7 @@ export interface MostOfTick {
   readonly groups: number;
 }
 
-export class TickRoom {
+export class TickBudget {
   #turns: number;
   #groups: number;
 
@@ -17,13 +17,13 @@ export class TickRoom {
     this.#groups = groups;
   }
 
-  /** Whether there is no room for a further turn that is no suspect. */
+  /** Whether no further turn may be dispatched, suspects left aside. */
   get isFull(): boolean {
     return this.#turns <= 0;
   }
 
   /**
-   * Takes room for one run, and answers whether there was any. All turns of a run go together, since a run has one due
+   * Counts the turns of one run, and answers whether they still fit. All turns of a run go together, since a run has one due
    * instant. So the last run to fit may take more than is left.
    */
   take({ turns }: Look): boolean {

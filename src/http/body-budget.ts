@@ -5,7 +5,7 @@
  */
 import { LayoverError } from "../core/errors.ts";
 
-export class BodyRoom {
+export class BodyBudget {
   readonly #mostBytes: number;
   #held = 0;
 
