@@ -22,8 +22,8 @@ export async function carryOut(
   onEnd: () => void = () => {},
 ): Promise<boolean> {
   while (!context.gate.isOpen || context.historyBudget.isFull) {
-    await context.gate.pass();
-    await context.historyBudget.pass();
+    await context.gate.untilOpen();
+    await context.historyBudget.untilFree();
     if (context.isClosing) return false;
   }
   const turns = new ClaimedTurns(context, refs.length);
@@ -31,7 +31,7 @@ export async function carryOut(
   try {
     return await turns.carryOut(refs, onEnd);
   } finally {
-    context.historyBudget.leave(turns);
+    context.historyBudget.free(turns);
   }
 }
 
@@ -73,7 +73,7 @@ class ClaimedTurns {
       if (claimed?.outcome === "claimed" && "historyBytes" in claimed)
         historyBudget.enter(turn, { bytes: claimed.historyBytes });
     }
-    historyBudget.leave(this);
+    historyBudget.free(this);
     const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
     await onward.send(left.map(({ ref }) => ref));
@@ -91,8 +91,8 @@ class ClaimedTurns {
         } catch (error) {
           this.#report(error, `carrying out a turn of run ${ref.runId}`);
         } finally {
-          historyBudget.leave(turn);
-          this.#invocation.leave();
+          historyBudget.free(turn);
+          this.#invocation.noteTurnEnded();
           onEnd();
         }
       }),

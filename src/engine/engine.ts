@@ -120,7 +120,7 @@ export class Engine {
     const abortSignal = this.#closing.signal;
     const { gate } = this.#context;
     while (!gate.isOpen) {
-      await gate.pass();
+      await gate.untilOpen();
       if (!abortSignal.aborted) await pause(host, settleMs);
     }
     try {

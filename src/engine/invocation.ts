@@ -164,8 +164,8 @@ export class Invocation {
     return new Date(this.context.options.calls.clock.now());
   }
 
-  /** Notes that a turn is over and hands in no further finish. */
-  leave(): void {
-    this.#finishes.leave();
+  /** Notes that a turn has ended and hands in no further finish. */
+  noteTurnEnded(): void {
+    this.#finishes.noteTurnEnded();
   }
 }

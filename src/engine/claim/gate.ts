@@ -28,7 +28,7 @@ export class Gate {
   }
 
   /** Resolves when the gate is open. */
-  async pass(): Promise<void> {
+  async untilOpen(): Promise<void> {
     while (!this.isOpen) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

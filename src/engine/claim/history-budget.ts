@@ -32,11 +32,13 @@ export class HistoryBudget {
     this.#loads.set(claim, { bytes: largestHistory });
   }
 
+  /** Counts the history that a holder has now, in place of what it had before. */
   enter(holder: object, load: Load): void {
     this.#loads.set(holder, load);
   }
 
-  leave(holder: object): void {
+  /** Counts nothing more for a holder. */
+  free(holder: object): void {
     if (this.#loads.delete(holder)) this.#letPass();
   }
 
@@ -46,8 +48,8 @@ export class HistoryBudget {
     this.#letPass();
   }
 
-  /** Resolves when there is room. */
-  async pass(): Promise<void> {
+  /** Resolves when a further claim fits. */
+  async untilFree(): Promise<void> {
     while (this.isFull) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

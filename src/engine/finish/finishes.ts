@@ -70,8 +70,8 @@ export class Finishes {
     }
   }
 
-  /** A turn has nothing more to hand in. */
-  leave(): void {
+  /** Notes that a turn has ended and hands in nothing more. */
+  noteTurnEnded(): void {
     this.#atWork -= 1;
     this.#consider();
   }

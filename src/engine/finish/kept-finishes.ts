@@ -32,7 +32,8 @@ const shortestPauseMs = 1_000;
 const longestPauseMs = 30_000;
 /** The longest pause if the database gave no answer. It may be back at any moment. */
 const longestUnansweredMs = 5_000;
-const lanes = 8;
+/** How many of them are sent at a time, once the database has taken one. */
+const senders = 8;
 
 export class KeptFinishes {
   readonly #options: KeptFinishesOptions;
@@ -82,7 +83,7 @@ export class KeptFinishes {
     const queue = [...this.#kept.keys()].values();
     let isStopped = false;
     let isAnyTaken = false;
-    const lane = async (most: number): Promise<void> => {
+    const sendSome = async (most: number): Promise<void> => {
       for (let sent = 0; sent < most && !isStopped; sent += 1) {
         const { value: finish } = queue.next();
         if (finish === undefined) return;
@@ -91,8 +92,8 @@ export class KeptFinishes {
         isStopped ||= refusal?.isOfDatabase ?? false;
       }
     };
-    await lane(1);
-    await Promise.all(Array.from({ length: lanes }, () => lane(Number.POSITIVE_INFINITY)));
+    await sendSome(1);
+    await Promise.all(Array.from({ length: senders }, () => sendSome(Number.POSITIVE_INFINITY)));
     return isAnyTaken;
   }
 

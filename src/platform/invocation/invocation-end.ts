@@ -49,13 +49,13 @@ export class InvocationEnd {
   async settle(dispatcher: Dispatcher): Promise<boolean> {
     const { host, calls } = this.#options;
     // Whoever waits for other invocations has no connection open meanwhile.
-    if (!host.isDispatchedHere) await this.#leave();
+    if (!host.isDispatchedHere) await this.#closeDatabase();
     await dispatcher.settled();
     for (const moves of this.#moved) {
       const again = moves.filter(({ runId }) => this.#refused.has(runId));
       await lookAgain(calls, again).catch((error: unknown) => host.report(error, "dispatching"));
     }
-    await this.#leave();
+    await this.#closeDatabase();
     if (this.#toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;
     return await this.#note(this.#toNote);
   }
@@ -70,12 +70,12 @@ export class InvocationEnd {
       host.report(error, "noting the deployment");
       return false;
     } finally {
-      await this.#leave();
+      await this.#closeDatabase();
     }
   }
 
-  async #leave(): Promise<void> {
+  async #closeDatabase(): Promise<void> {
     const { host, database } = this.#options;
-    await database.end().catch((error: unknown) => host.report(error, "leaving the database"));
+    await database.end().catch((error: unknown) => host.report(error, "closing the database"));
   }
 }
