@@ -46,7 +46,7 @@ class ClaimedTurns {
 
   async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
     const { options, historyBudget, warm } = this.#context;
-    const { onward, claims } = this.#invocation;
+    const { followUps, claims } = this.#invocation;
     const { terms } = claims;
     const asked = refs.map((ref) => {
       const held =
@@ -55,7 +55,8 @@ class ClaimedTurns {
           : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
       return { ref, held, turn: claims.ofTurn(ref, held) };
     });
-    const wishes: TurnRef[] = [];
+    // Turns that may go only with fewer others than this call has. They are dispatched anew, in small groups.
+    const regrouped: TurnRef[] = [];
     let answer: ClaimAnswer;
     try {
       answer = await claimInParts(
@@ -74,17 +75,18 @@ class ClaimedTurns {
         historyBudget.enter(turn, { bytes: claimed.historyBytes });
     }
     historyBudget.free(this);
-    const left = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
-    for (const { ref, held } of left) if (ref.branch === undefined && held !== undefined) warm.keep(held);
-    await onward.send(left.map(({ ref }) => ref));
+    // Turns that did not fit into this answer. They are dispatched anew.
+    const postponed = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
+    for (const { ref, held } of postponed) if (ref.branch === undefined && held !== undefined) warm.keep(held);
+    await followUps.send(postponed.map(({ ref }) => ref));
     await Promise.all(
       asked.map(async ({ ref, held, turn }, index) => {
         const claimed = answer.turns[index];
         try {
           if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
-          else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));
+          else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
-            await onward.later(ref, claimed.readyAt);
+            await followUps.later(ref, claimed.readyAt);
           else if (claimed?.outcome === "not_here") options.onElsewhere?.(ref);
           else if (claimed?.outcome === "wrong_environment")
             this.#report(wrongEnvironment(terms.environment), "claiming turns");
@@ -97,7 +99,7 @@ class ClaimedTurns {
         }
       }),
     );
-    for (const group of groupsOf(wishes)) await onward.send(group);
+    for (const group of groupsOf(regrouped)) await followUps.send(group);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 

@@ -13,8 +13,8 @@ import { type Lease, Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
 import { Finishes } from "./finish/finishes.ts";
+import { FollowUps } from "./finish/follow-ups.ts";
 import type { Finish } from "./finish/lesser-finishes.ts";
-import { Onward } from "./finish/onward.ts";
 import { defaults } from "./options.ts";
 import { loadRun } from "./replay/load-run.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
@@ -39,7 +39,7 @@ export class Invocation {
   readonly refuser: { readonly deployment?: string };
   readonly claims: Claims;
   readonly leases: Leases;
-  readonly onward: Onward;
+  readonly followUps: FollowUps;
   readonly #host: HostClock;
   readonly #finishes: Finishes;
   readonly #endsAt: number;
@@ -53,7 +53,7 @@ export class Invocation {
     this.refuser = options.deployment === undefined ? {} : { deployment: options.deployment.id };
     this.claims = new Claims(context);
     const onError = context.report;
-    this.onward = new Onward(options, onError);
+    this.followUps = new FollowUps(options, onError);
     const host = this.#host;
     const onLost = (lease: Lease) => this.tellLoss(lease);
     this.leases = new Leases({ calls, host, leaseMs, gate, random, onError, onLost });
@@ -148,9 +148,9 @@ export class Invocation {
     const { contract } = lease;
     if (answer.outcome !== "finished" || contract === undefined) return;
     const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
-    const isLeft = answer.isReady === true; // for another deployment, not blocked
+    const isForOthers = answer.isReady === true; // for another deployment, not blocked
     for (const event of finishEvents(taken, about, answer.isBlocked))
-      if (event.kind !== "run_blocked" || !isLeft) this.context.tell(event);
+      if (event.kind !== "run_blocked" || !isForOthers) this.context.tell(event);
   }
 
   /** Tells once that somebody else has claimed the turn. */

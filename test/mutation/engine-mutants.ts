@@ -26,7 +26,7 @@ const carryOutTurns = "src/engine/carry-out-turns.ts";
 const carryOutRun = "src/engine/turn/carry-out-run.ts";
 const carryOutBranch = "src/engine/turn/carry-out-branch.ts";
 const invocation = "src/engine/invocation.ts";
-const onward = "src/engine/finish/onward.ts";
+const followUps = "src/engine/finish/follow-ups.ts";
 
 export const orderings: readonly Ordering[] = [
   {
@@ -278,7 +278,7 @@ export const orderings: readonly Ordering[] = [
     file: carryOutRun,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
     find: "    const answer = await invocation.finish(lease, finish, wakeInstants);",
-    replace: `    await invocation.onward.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
+    replace: `    await invocation.followUps.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
     const answer = await invocation.finish(lease, finish, wakeInstants);`,
   },
   {
@@ -325,21 +325,21 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "a short wait is not dispatched",
-    file: onward,
+    file: followUps,
     why: "It would last until the motion minute.",
     find: "if (delayMs <= shortWaitMs) await this.send([ref], delayMs);",
     replace: "",
   },
   {
     name: "what is ready is not dispatched",
-    file: onward,
+    file: followUps,
     why: "Each step would last until the motion minute.",
     find: "await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);",
     replace: "await this.send(branchRefs(runId, answer.branches ?? []));",
   },
   {
     name: "branches are not dispatched",
-    file: onward,
+    file: followUps,
     why: "Each branch would last until the motion minute.",
     find: "await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);",
     replace: "await this.send(answer.isReady ? [next] : []);",
@@ -348,12 +348,12 @@ export const orderings: readonly Ordering[] = [
     name: "whoever is to come in a group is not dispatched",
     file: carryOutTurns,
     why: "A turn whose process died would wait for the next tick.",
-    find: 'else if (claimed?.outcome === "alone") wishes.push(inGroupOf(claimed.groupSize, ref));',
+    find: 'else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));',
     replace: "",
   },
   {
     name: "a dispatch that fails fails the turn",
-    file: onward,
+    file: followUps,
     why: "Dispatches are hints; what was committed stands.",
     find: `      this.#onError(error, "dispatching");`,
     replace: "      throw error;",

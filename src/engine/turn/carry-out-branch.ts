@@ -2,7 +2,7 @@
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedBranch, FinishBranch, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
-import { branchRefs } from "../finish/onward.ts";
+import { branchRefs } from "../finish/follow-ups.ts";
 import type { Invocation, TurnAtWork } from "../invocation.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import { branchResult } from "./branch-result.ts";
@@ -52,12 +52,12 @@ export async function carryOutBranch(
   );
   if (answer.outcome !== "finished") return;
   const { continues, branches } = answer;
-  await invocation.onward.send([
+  await invocation.followUps.send([
     ...(continues == null ? [] : [{ runId: turn.runId, turn: continues }]),
     ...branchRefs(turn.runId, branches ?? []),
   ]);
   if (retryInMs !== undefined)
-    await invocation.onward.later({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
+    await invocation.followUps.later({ runId: turn.runId, turn: answer.turn, branch }, endedAt + retryInMs);
 }
 
 /** Refuses a branch whose run does not fit this code. Where another deployment may have the code, that one is asked. */
@@ -65,7 +65,7 @@ async function refuse(invocation: Invocation, lease: Lease, finish: Omit<FinishB
   const { runId, turn, path, occurrence } = finish;
   const answer = await invocation.finish(lease, { ...finish, ...invocation.refuser }, []);
   if (answer.outcome === "finished" && answer.isReady === true)
-    await invocation.onward.send([{ runId, turn, branch: { path, occurrence } }]);
+    await invocation.followUps.send([{ runId, turn, branch: { path, occurrence } }]);
 }
 
 /** Finds or makes a loaded run that stands where the branch was demanded. One replay serves all branches demanded there. */

@@ -57,6 +57,6 @@ export async function carryOutRun(
       warm.keep(loaded);
     }
     if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries
-    return invocation.onward.next(claim.runId, answer);
+    return invocation.followUps.next(claim.runId, answer);
   }
 }

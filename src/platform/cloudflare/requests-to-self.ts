@@ -39,7 +39,7 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ho
   readonly batch?: number | undefined;
   /** How many requests to oneself led here. */
   readonly hops?: number | undefined;
-  /** Is told of turns that nobody was told of, as far as one can know. */
+  /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused: (turns: readonly TurnRef[]) => void;
   readonly report: (error: unknown) => void;
 }

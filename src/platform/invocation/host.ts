@@ -57,16 +57,16 @@ export interface Dispatcher {
 
 /** What one invocation gives to its dispatcher. */
 export interface DispatchTerms {
-  readonly here: Here;
+  readonly here: LocalWork;
   /** The instant after which nothing is dispatched, in epoch milliseconds of the host's clock. */
   readonly until: () => number;
-  /** Is told of turns that nobody was told of, as far as one can know. */
+  /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused: (turns: readonly TurnRef[]) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** What is ready may be carried out by the invocation that dispatches it. Then it waits for no message. */
-export interface Here {
+/** How the invocation that dispatches turns may carry them out itself. Then they wait for no message. */
+export interface LocalWork {
   /** Carries out so many steps of each turn. False: it could not. */
   readonly carryOut: (turns: readonly TurnRef[], maxSteps: number) => Promise<boolean>;
   /** How many steps in all. 0: this invocation carries out nothing that it has dispatched. */

@@ -17,7 +17,7 @@ import { utf8Size } from "../../../core/utf8-size.ts";
 import { pause, within } from "../../../core/waits.ts";
 import { hostClock } from "../../../postgres/host-clock.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
-import type { Here } from "../../invocation/host.ts";
+import type { LocalWork } from "../../invocation/host.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
@@ -32,10 +32,10 @@ export interface QueueMessage {
 
 export interface QueueDispatchOptions {
   readonly queue: QueueProducer;
-  readonly here?: Here | undefined;
+  readonly here?: LocalWork | undefined;
   /** Keeps this request from ending before the promise does. */
   readonly hold?: ((sent: Promise<void>) => void) | undefined;
-  /** Is told of turns that nobody was told of, as far as one can know. */
+  /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
   readonly host?: HostClock | undefined;

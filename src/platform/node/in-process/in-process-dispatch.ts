@@ -92,7 +92,7 @@ export class InProcessDispatch {
 
   #pump(): void {
     while (this.#fast < this.#options.concurrency && this.#turnsLeft > 0) {
-      const isGroup = this.#isGroupsTurn();
+      const isGroup = this.#isGroupNextUp();
       const turns = isGroup ? this.#takeGroup() : this.#takeBatch();
       if (turns.length === 0) return;
       if (isGroup) this.#isGroupUnderWay = true;
@@ -144,7 +144,7 @@ export class InProcessDispatch {
    * Whether a group begins next. Groups and other turns alternate, so that neither holds up the other, even if only one
    * invocation may be under way.
    */
-  #isGroupsTurn(): boolean {
+  #isGroupNextUp(): boolean {
     if (this.#isGroupUnderWay || this.#suspects.size === 0) return false;
     return this.#isGroupNext || this.#next === this.#queue.length;
   }

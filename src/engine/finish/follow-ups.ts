@@ -4,7 +4,7 @@ import { shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef, FinishAnswer } from "../../postgres/wire.ts";
 import type { EngineOptions } from "../options.ts";
 
-export class Onward {
+export class FollowUps {
   readonly #options: Pick<EngineOptions, "calls" | "dispatch">;
   readonly #onError: (error: unknown, doing: string) => void;
 
