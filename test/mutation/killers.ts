@@ -6,11 +6,11 @@ import { existsSync } from "node:fs";
 import type { ModelKiller } from "./model-killer.ts";
 import { isModelled, nearestTo } from "./nearest.ts";
 import type { Mutant } from "./sql-mutants.ts";
-import { byProgram, byVitest, type Place } from "./trials.ts";
+import { byProgram, byVitest, type Workplace } from "./trials.ts";
 import type { Verdict } from "./verdict.ts";
 import { root } from "./workbench.ts";
 
-export interface Bench extends Place {
+export interface Bench extends Workplace {
   readonly model: ModelKiller;
 }
 

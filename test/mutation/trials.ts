@@ -1,13 +1,13 @@
 /** Runs tests in a tree of which one file is another one, and puts the file back. */
-import { createHash } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import { Client } from "pg";
 import { migrationSql } from "../../src/postgres/migrate.ts";
+import { templateName } from "../postgres/fresh-database.ts";
 import type { Mutant } from "./sql-mutants.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Ended, Workbench } from "./workbench.ts";
 
-export interface Place {
+export interface Workplace {
   readonly workbench: Workbench;
   readonly serverUrl: string;
   /** The file that has failed last, by the filters it was found with. */
@@ -19,13 +19,13 @@ const longestMs = 300_000;
 const vitest = "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache";
 
 /** What found out the last mutant is asked first: the next one is close to it. */
-export function byVitest(mutant: Mutant, filters: readonly string[], place: Place): Promise<Verdict> {
-  const { workbench, lastFailed } = place;
+export function byVitest(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
+  const { workbench, lastFailed } = workplace;
   const key = filters.join(" ");
-  const env = { TEST_DATABASE_URL: place.serverUrl };
+  const env = { TEST_DATABASE_URL: workplace.serverUrl };
   const run = async (...more: readonly string[]) =>
     await workbench.node([...vitest.split(" "), "--reporter=verbose", ...more], env, longestMs);
-  return inMutatedTree(mutant, place, async () => {
+  return inMutatedTree(mutant, workplace, async () => {
     const first = lastFailed.get(key);
     if (first !== undefined) {
       const ended = await run(first);
@@ -39,13 +39,13 @@ export function byVitest(mutant: Mutant, filters: readonly string[], place: Plac
 }
 
 /** A program that exits with 1 where it found something. */
-export function byProgram(mutant: Mutant, program: readonly string[], place: Place): Promise<Verdict> {
-  const args = ["--conditions=layover-source", ...program, "--database", place.serverUrl];
-  return inMutatedTree(mutant, place, () => place.workbench.node(args, {}, longestMs));
+export function byProgram(mutant: Mutant, program: readonly string[], workplace: Workplace): Promise<Verdict> {
+  const args = ["--conditions=layover-source", ...program, "--database", workplace.serverUrl];
+  return inMutatedTree(mutant, workplace, () => workplace.workbench.node(args, {}, longestMs));
 }
 
-async function inMutatedTree(mutant: Mutant, place: Place, act: () => Promise<Ended>): Promise<Verdict> {
-  const { workbench } = place;
+async function inMutatedTree(mutant: Mutant, workplace: Workplace, act: () => Promise<Ended>): Promise<Verdict> {
+  const { workbench } = workplace;
   workbench.write(mutant.file, mutant.mutated);
   try {
     const { code, output } = await act();
@@ -53,7 +53,8 @@ async function inMutatedTree(mutant: Mutant, place: Place, act: () => Promise<En
     return { kind: code === null ? "hung" : "killed", why: failureIn(output) };
   } finally {
     // That of the tree as it is stays: others may be copying it.
-    if (mutant.file.endsWith(".sql") && templateOf(place) !== templateName(migrationSql())) await dropTemplate(place);
+    if (mutant.file.endsWith(".sql") && templateOf(workplace) !== templateName(migrationSql()))
+      await dropTemplate(workplace);
     workbench.putBack(mutant.file);
   }
 }
@@ -63,20 +64,16 @@ function failureIn(output: string): string {
 }
 
 /** Each state of the SQL has made a database of its own to copy from (fresh-database.ts). */
-async function dropTemplate(place: Place): Promise<void> {
-  const server = new Client(place.serverUrl);
+async function dropTemplate(workplace: Workplace): Promise<void> {
+  const server = new Client(workplace.serverUrl);
   await server.connect();
   try {
-    await server.query(`drop database if exists ${templateOf(place)} with (force)`);
+    await server.query(`drop database if exists ${templateOf(workplace)} with (force)`);
   } finally {
     await server.end();
   }
 }
 
-function templateOf({ workbench }: Place): string {
+function templateOf({ workbench }: Workplace): string {
   return templateName(migrationSql({ folder: pathToFileURL(`${workbench.folder}/src/postgres/`) }));
-}
-
-function templateName(sql: string): string {
-  return `layover_template_${createHash("sha256").update(sql).digest("hex").slice(0, 16)}`;
 }

@@ -37,11 +37,14 @@ function template(serverUrl: string): Promise<string> {
   return known;
 }
 
+/** The name of the template for this SQL of layover. */
+export function templateName(sql: string): string {
+  const digest = createHash("sha256").update(`${sql}${additions}`).digest("hex");
+  return `layover_template_${digest.slice(0, 16)}`;
+}
+
 async function makeTemplate(serverUrl: string): Promise<string> {
-  const name = `layover_template_${createHash("sha256")
-    .update(migrationSql() + additions)
-    .digest("hex")
-    .slice(0, 16)}`;
+  const name = templateName(migrationSql());
   const server = new Client(serverUrl);
   await server.connect();
   try {
