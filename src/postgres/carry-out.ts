@@ -1,23 +1,23 @@
 /** Sends one file of SQL. If it fails, the error says what is wrong for the person at the keyboard. */
 import { QueryError } from "../core/ports.ts";
 import { HeldUp, isLockedOut } from "./lock-waits.ts";
-import type { Place } from "./place.ts";
 import type { Script } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
+import type { Target } from "./target.ts";
 
 /**
  * @param file `migrations/0002_more.sql`
  * @throws HeldUp, SetupError `migration_failed`, `permission_denied`
  */
-export async function carryOut(script: Script, place: Place, file: string, sql: string): Promise<void> {
+export async function carryOut(script: Script, target: Target, file: string, sql: string): Promise<void> {
   try {
     await script(sql);
   } catch (error) {
     if (isLockedOut(error)) throw new HeldUp("locked", file);
     if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
     if (error.sqlState === "42501") {
-      throw new SetupError("permission_denied", `"${place.role}" may not carry out ${file}: ${error.message}.`, {
-        hint: `Run migrate as the role that did so first: "${place.owner ?? place.role}".`,
+      throw new SetupError("permission_denied", `"${target.role}" may not carry out ${file}: ${error.message}.`, {
+        hint: `Run migrate as the role that did so first: "${target.owner ?? target.role}".`,
         cause: error,
       });
     }

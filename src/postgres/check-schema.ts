@@ -1,7 +1,7 @@
 import { type Query, QueryError } from "../core/ports.ts";
-import { wrongEncoding } from "./place.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import { readSchema, type SchemaSource } from "./sql-files.ts";
+import { wrongEncoding } from "./target.ts";
 
 export interface SchemaCheck {
   /** Whether this code works on this database. */

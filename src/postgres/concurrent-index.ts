@@ -8,20 +8,20 @@ import { carryOut } from "./carry-out.ts";
 import { literal } from "./literal.ts";
 import { HeldUp } from "./lock-waits.ts";
 import { lockKey, recordMigration } from "./migration-sql.ts";
-import type { Place } from "./place.ts";
 import type { Script, Session } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
 import { fileOf, type Migration } from "./sql-files.ts";
+import type { Target } from "./target.ts";
 
 /** Builds the index of one migration and writes it down. Answers false if another migrate has done so meanwhile. */
-export async function buildConcurrently(session: Session, place: Place, migration: Migration): Promise<boolean> {
+export async function buildConcurrently(session: Session, target: Target, migration: Migration): Promise<boolean> {
   return await session(async (script, backendPid) => {
     await refusePooler(script, backendPid, migration);
     return await withSettings(script, () =>
       withTheLock(script, async () => {
         const [known] = await script(`select from layover.migration where number = ${migration.number}`);
         if (known !== undefined) return false;
-        await build(script, place, migration);
+        await build(script, target, migration);
         await script(recordMigration(migration));
         return true;
       }),
@@ -29,7 +29,7 @@ export async function buildConcurrently(session: Session, place: Place, migratio
   });
 }
 
-async function build(script: Script, place: Place, migration: Migration): Promise<void> {
+async function build(script: Script, target: Target, migration: Migration): Promise<void> {
   if (migration.concurrent === undefined) return;
   const { index, sql } = migration.concurrent;
   const [found] = await script(`
@@ -38,8 +38,8 @@ async function build(script: Script, place: Place, migration: Migration): Promis
      where n.nspname = 'layover' and c.relname = ${literal(index)}`);
   if (found?.["is_whole"] === true) return;
   const file = fileOf(migration);
-  if (found !== undefined) await carryOut(script, place, file, `drop index concurrently layover.${index}`);
-  await carryOut(script, place, file, sql);
+  if (found !== undefined) await carryOut(script, target, file, `drop index concurrently layover.${index}`);
+  await carryOut(script, target, file, sql);
 }
 
 /** Refuses a pooler: behind one, the lock, the index and the settings may end up in different sessions. */

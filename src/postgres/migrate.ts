@@ -19,12 +19,12 @@ import { HeldUp, patiently, type Wait } from "./lock-waits.ts";
 import { bookkeeping, recordFunctions, recordMigration, transactionSettings, tryTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
-import { lookAround, type Place, refuseWithoutPermission } from "./place.ts";
 import { rememberRights, settleRights } from "./rights-sql.ts";
 import { roles } from "./roles.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import type { Script } from "./script.ts";
 import { fileOf, type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
+import { inspectTarget, refuseWithoutPermission, type Target } from "./target.ts";
 
 export { checkSchema, type SchemaCheck } from "./check-schema.ts";
 export type { Blocker, Wait } from "./lock-waits.ts";
@@ -74,7 +74,7 @@ export async function migrate(
     const isDone =
       session === undefined || step.kind === "applied"
         ? true
-        : await patiently(patience, () => buildConcurrently(session, step.place, step.migration));
+        : await patiently(patience, () => buildConcurrently(session, step.target, step.migration));
     if (isDone) applied.push(step.migration.name);
   }
 }
@@ -82,7 +82,7 @@ export async function migrate(
 type Step =
   | { readonly kind: "applied"; readonly migration: Migration }
   /** Nothing was done, because the next migration is an index. It needs a session, and no transaction. */
-  | { readonly kind: "index"; readonly migration: Migration; readonly place: Place }
+  | { readonly kind: "index"; readonly migration: Migration; readonly target: Target }
   | { readonly kind: "over"; readonly functions: number };
 
 /** Takes the next step in one transaction. It does not matter who took the steps before. */
@@ -93,25 +93,25 @@ async function takeStep(
 ): Promise<Step> {
   const [row] = await script(transactionSettings + tryTheLock);
   if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
-  const place = await lookAround(script);
-  const state = place.isOurs ? await readState(script) : nothing;
+  const target = await inspectTarget(script);
+  const state = target.isOurs ? await readState(script) : nothing;
   for (const conflict of conflicts(state, schema)) throw conflict;
 
   const [migration] = pendingMigrations(state, schema);
   if (migration === undefined && !areFunctionsDue(state, schema)) return { kind: "over", functions: 0 };
-  refuseWithoutPermission(place);
-  if (place.owner === roles.owner) await script(`set local role ${roles.owner}`);
-  if (!place.isOurs) await script((place.owner === null ? "create schema layover;" : "") + bookkeeping);
-  if (migration === undefined) return { kind: "over", functions: await writeFunctions(script, place, schema) };
-  if (migration.concurrent !== undefined && canBuildConcurrently) return { kind: "index", migration, place };
-  await carryOut(script, place, fileOf(migration), `${migration.sql}\n;${recordMigration(migration)}`);
+  refuseWithoutPermission(target);
+  if (target.owner === roles.owner) await script(`set local role ${roles.owner}`);
+  if (!target.isOurs) await script((target.owner === null ? "create schema layover;" : "") + bookkeeping);
+  if (migration === undefined) return { kind: "over", functions: await writeFunctions(script, target, schema) };
+  if (migration.concurrent !== undefined && canBuildConcurrently) return { kind: "index", migration, target };
+  await carryOut(script, target, fileOf(migration), `${migration.sql}\n;${recordMigration(migration)}`);
   return { kind: "applied", migration };
 }
 
 /** Writes all functions together, as they call each other. Replacing a function locks no table. */
-async function writeFunctions(script: Script, place: Place, schema: Schema): Promise<number> {
+async function writeFunctions(script: Script, target: Target, schema: Schema): Promise<number> {
   await script(rememberRights);
-  for (const { file, sql } of schema.functions) await carryOut(script, place, file, sql);
+  for (const { file, sql } of schema.functions) await carryOut(script, target, file, sql);
   await script(settleRights(schema) + recordFunctions(schema));
   return schema.functions.length;
 }

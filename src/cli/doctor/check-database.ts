@@ -5,9 +5,9 @@
 import { LayoverError } from "../../core/errors.ts";
 import { type Query, QueryError } from "../../core/ports.ts";
 import { checkSchema } from "../../postgres/check-schema.ts";
-import { lookAround } from "../../postgres/place.ts";
 import { missingRights, readServerFacts } from "../../postgres/server-facts.ts";
 import { SetupError } from "../../postgres/setup-error.ts";
+import { inspectTarget } from "../../postgres/target.ts";
 import type { Diagnosis } from "../../postgres/wire-verbs.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "../database/database.ts";
 import { environment, hasDevServer, namespace, setting } from "../settings.ts";
@@ -108,7 +108,7 @@ async function checkSchemaOf(query: Query): Promise<{ readonly schema: Check; re
   const problem = (says: string, todo?: string): Check => ({ about, level: "problem", says, todo });
   const run = "Run layover migrate.";
   try {
-    const { isOurs } = await lookAround(query);
+    const { isOurs } = await inspectTarget(query);
     if (!isOurs) return { schema: problem("layover was not set up in this database.", run), isThere: false };
     const { isUsable, missing, problems } = await checkSchema(query);
     const isThere = missing.length === 0;
@@ -129,7 +129,7 @@ async function checkSchemaOf(query: Query): Promise<{ readonly schema: Check; re
 
 async function checkRights(query: Query): Promise<Check> {
   const about = "role";
-  const { role } = await lookAround(query);
+  const { role } = await inspectTarget(query);
   const missing = await missingRights(query);
   const lacks = [
     ...(missing.schema ? ["usage on schema layover"] : []),
