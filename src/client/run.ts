@@ -33,14 +33,14 @@ export interface RunVerbs {
   get(runId: string): Promise<RunView>;
 
   /**
-   * What a run did and what it waits for; of its records a page at a time.
+   * Answers what a run did and what it waits for. Its records come a page at a time.
    *
    * @throws LayoverError `unknown_run`, `invalid_request`
    */
   history(runId: string, options?: HistoryOptions): Promise<HistoryView>;
 
-  /** Like `result`, but answers the run's ending as data; after `wait` also of a run that is not over. */
-  settle(runId: string, options?: WaitOptions): Promise<RunEnding>;
+  /** Waits as `result` does, and answers the run's ending as data. When `wait` is over, it answers in any case. */
+  waitForEnd(runId: string, options?: WaitOptions): Promise<RunEnding>;
 
   /**
    * Sends a signal to a run, which is named by our id or by your own. The signal is kept until the run takes it or
@@ -101,7 +101,7 @@ export class Run<C extends Contract> {
    * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
    */
   async result(options: WaitOptions = {}): Promise<ResultOf<C>> {
-    const ending = await this.#client.settle(this.runId, options);
+    const ending = await this.#client.waitForEnd(this.runId, options);
     if (ending.workflow !== this.#contract.name) throw unknownRun({ workflow: this.#contract.name, id: this.runId });
     // The engine parsed it by the output schema of this very contract.
     return resultOf(ending, options.wait) as ResultOf<C>;

@@ -78,7 +78,7 @@ async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): P
   const headers = { location: `../../runs/${runId}` };
   const status = isNew ? 201 : 200;
   if (wait === undefined) return answerTo(request, started, { status, headers });
-  const ending = await client.settle(runId, { wait, abortSignal: request.signal });
+  const ending = await client.waitForEnd(runId, { wait, abortSignal: request.signal });
   return answerTo(request, shownTo(visit, { ...started, ...endingOf(ending) }), { status, headers });
 }
 
@@ -104,7 +104,7 @@ async function readHistory(visit: Visit): Promise<Response> {
 async function readResult(visit: Visit): Promise<Response> {
   const { client, request } = visit;
   const wait = waitOf(visit.query) ?? 0;
-  const ending = await client.settle(visit.param("id"), { wait, abortSignal: request.signal });
+  const ending = await client.waitForEnd(visit.param("id"), { wait, abortSignal: request.signal });
   const { runId, workflow, version, status } = ending;
   const headers: Record<string, string> = isOver(status) ? {} : { "retry-after": "1" };
   const answer = { runId, workflow, version, ...endingOf(ending) };

@@ -44,8 +44,8 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
 }
 
 /**
- * By what a signal to this run is checked. Who names the workflow that they take it for a run of gets `unknown_run` if it
- * is another's; and where that workflow has one version, nothing has to be asked.
+ * Finds the contract by which a signal to this run is checked. A caller may name the workflow: if the run belongs to
+ * another one, the answer is `unknown_run`. Where that workflow has one version only, the database is not asked.
  */
 async function contractOf(
   client: Client,
@@ -54,7 +54,7 @@ async function contractOf(
   expected: string | undefined,
 ): Promise<Contract> {
   if (expected !== undefined && contracts.hasOneVersion(expected)) return contracts.newest(expected);
-  const { workflow, version } = await client.settle(runId, { wait: 0 });
+  const { workflow, version } = await client.waitForEnd(runId, { wait: 0 });
   if (expected !== undefined && expected !== workflow) throw unknownRun({ runId });
   return contracts.closest(workflow, version);
 }

@@ -82,7 +82,7 @@ describe("layover callback", () => {
 
     const ended = async (id: string) => {
       const run = await server?.client.runById(refund, id);
-      return await server?.client.settle(run?.runId ?? "", { wait: "20s" });
+      return await server?.client.waitForEnd(run?.runId ?? "", { wait: "20s" });
     };
     expect(await ended("r1")).toMatchObject({ status: "completed", result: { ok: true } });
     expect(await ended("r2")).toMatchObject({

@@ -258,7 +258,7 @@ describe("an abort signal", () => {
     const { client, server } = await aRemote(["held"], { retry: { maxAttempts: 1 } });
     const { runId } = await anApp(database.query).client.start(bare);
     const abort = new AbortController();
-    const ending = client.settle(runId, { abortSignal: abort.signal });
+    const ending = client.waitForEnd(runId, { abortSignal: abort.signal });
     await server.arrival(1);
     abort.abort(enough);
     await expect(ending).rejects.toBe(enough);
@@ -277,7 +277,7 @@ describe("an abort signal", () => {
     const { client, server } = await aRemote([busy()], { host: { monotonic: () => 0, after } });
     const { runId } = await anApp(database.query).client.start(bare);
     const abort = new AbortController();
-    const ending = client.settle(runId, { abortSignal: abort.signal });
+    const ending = client.waitForEnd(runId, { abortSignal: abort.signal });
     await paused.promise;
     abort.abort(enough);
     await expect(ending).rejects.toBe(enough);

@@ -37,7 +37,7 @@ describe("the stacks of errors", () => {
     host = await startInProcess({ workflows: [failsWorkflow], database: database.query, namespace, onError: () => {} });
     for (const isCaught of [true, false]) {
       const run = await host.client.start(fails, isCaught);
-      await host.client.settle(run.runId, { wait: "20s" });
+      await host.client.waitForEnd(run.runId, { wait: "20s" });
       runs[isCaught ? "caught" : "failed"] = run.runId;
     }
   });

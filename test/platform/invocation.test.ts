@@ -69,9 +69,9 @@ class Cloud {
     while (this.turns.length > 0) {
       invocations += 1;
       const turns = this.turns.splice(0);
-      const { engine, settle } = this.begin({ turns: turns.length, isDelivery: true });
+      const { engine, end } = this.begin({ turns: turns.length, isDelivery: true });
       await engine.carryOut(turns);
-      await settle();
+      await end();
     }
     return invocations;
   }
@@ -96,9 +96,9 @@ class Cloud {
 
 test("a platform that brings a dispatcher, an alarm and a build carries a run to its end", async () => {
   const cloud = new Cloud();
-  const { client, settle } = cloud.begin();
+  const { client, end } = cloud.begin();
   const run = await client.start(add, 40);
-  expect(await settle()).toBe(true);
+  expect(await end()).toBe(true);
   expect(cloud.turns).toMatchObject([{ runId: run.runId, turn: 1 }]);
   expect(cloud.alarms.length).toBeGreaterThan(0);
   expect(await cloud.deliver()).toBe(2);
@@ -114,9 +114,9 @@ test("only an invocation that turns were delivered to may carry out what follows
 
 test("turns that go together share the steps of their invocation", async () => {
   const cloud = new Cloud({ invocation: { maxSteps: 4, budgetMs: 5_000 } });
-  const { client, settle } = cloud.begin();
+  const { client, end } = cloud.begin();
   const runs = [await client.start(add, 1), await client.start(add, 2)];
-  await settle();
+  await end();
   expect(await cloud.deliver()).toBe(1);
   expect(await Promise.all(runs.map((run) => run.result()))).toEqual([3, 4]);
 });
@@ -124,14 +124,14 @@ test("turns that go together share the steps of their invocation", async () => {
 test("the first tick of a build is noted once everything that it dispatched was taken", async () => {
   const noted: string[] = [];
   const cloud = new Cloud({ onFirstTick: () => noted.push("noted") });
-  const { client, settle } = cloud.begin();
+  const { client, end } = cloud.begin();
   const run = await client.start(add, 1);
-  await settle();
+  await end();
   cloud.turns = [];
   const tick = async (): Promise<readonly [hasSeenAll: boolean, isTaken: boolean]> => {
     const invocation = cloud.begin();
     const answer = await invocation.tick();
-    return [answer.hasSeenAll, await invocation.settle()];
+    return [answer.hasSeenAll, await invocation.end()];
   };
   cloud.isRefusing = true;
   expect([await tick(), noted]).toEqual([[true, false], []]);
@@ -146,23 +146,23 @@ test.each([
   [true, ["open", "settled", "end"]],
 ])("the connection is ended before the invocation waits, unless it works here itself (%s)", async (isHere, log) => {
   const cloud = new Cloud({ isDispatchedHere: isHere });
-  const { client, settle } = cloud.begin();
+  const { client, end } = cloud.begin();
   await client.start(add, 1);
-  await settle();
+  await end();
   expect(cloud.log).toEqual(log);
 });
 
 test("an invocation that asks nothing opens no connection", async () => {
   const cloud = new Cloud();
-  expect(await cloud.begin().settle()).toBe(true);
+  expect(await cloud.begin().end()).toBe(true);
   expect(cloud.log).toEqual(["settled"]);
 });
 
 test("where a tick may dispatch only so much, an alarm a minute later is for the rest", async () => {
   const cloud = new Cloud({ mostOfTick: { turns: 1, groups: 1 } });
-  const { client, settle } = cloud.begin();
+  const { client, end } = cloud.begin();
   for (const input of [1, 2]) await client.start(add, input);
-  await settle();
+  await end();
   cloud.turns = [];
   cloud.alarms.length = 0;
   const { tick } = cloud.begin();

@@ -68,7 +68,7 @@ async function startRun(
     note(`${what} ${plain(started.workflow)}@${started.version}. Look at it: layover show ${plain(started.runId)}`);
     return print(plain(started.runId));
   }
-  const ending = await client.settle(started.runId, { wait });
+  const ending = await client.waitForEnd(started.runId, { wait });
   const { status, result, error } = ending;
   if (json) printJson({ ...started, status, result, error });
   else if (status === "completed") printJson(result);
@@ -89,7 +89,10 @@ function startedIn(answer: unknown): Started {
   });
 }
 
-function notCompleted({ status, error }: Awaited<ReturnType<Deployment["client"]["settle"]>>, waitMs: number): string {
+function notCompleted(
+  { status, error }: Awaited<ReturnType<Deployment["client"]["waitForEnd"]>>,
+  waitMs: number,
+): string {
   if (status === "failed" || status === "cancelled") return `The run ${status}: ${describeError(error)}`;
   return `The run is not over after ${lasting(waitMs)}: it is ${plain(status)}.`;
 }

@@ -116,14 +116,14 @@ export class HttpClient implements ClientVerbs {
   }
 
   async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
-    return resultOf(await this.settle(runId, options), options.wait);
+    return resultOf(await this.waitForEnd(runId, options), options.wait);
   }
 
   /**
    * The server waits at first; after that it is asked now and then, as the client in process asks the database. A request
    * that gets lost is not sent again once `wait` is over.
    */
-  async settle(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
+  async waitForEnd(runId: string, { wait, abortSignal }: WaitOptions = {}): Promise<RunEnding> {
     const path = `${runPath(runId)}/result`;
     const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
     const latest = this.#host.monotonic() + waitMs;

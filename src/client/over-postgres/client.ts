@@ -102,10 +102,10 @@ export class Client implements ClientVerbs {
   }
 
   async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
-    return resultOf(await this.settle(runId, options), options.wait);
+    return resultOf(await this.waitForEnd(runId, options), options.wait);
   }
 
-  async settle(runId: string, options: WaitOptions = {}): Promise<RunEnding> {
+  async waitForEnd(runId: string, options: WaitOptions = {}): Promise<RunEnding> {
     return await readEnding(this.#context, runId, options);
   }
 

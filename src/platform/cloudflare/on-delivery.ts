@@ -13,7 +13,7 @@ export async function onDelivery<Env>(
   try {
     const until = Date.now() + afterRingMs;
     const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
-    const { engine, client, dispatcher, elsewhere, settle } = invocation;
+    const { engine, client, dispatcher, elsewhere, end } = invocation;
     if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, tell, onError });
     else
       await deliver(messages, {
@@ -28,7 +28,7 @@ export async function onDelivery<Env>(
         isOpen: () => Date.now() < until,
         onError,
       });
-    await settle();
+    await end();
   } catch (error) {
     onError(error, "delivering");
     for (const message of messages) retryLater(message); // but those that are acknowledged

@@ -43,9 +43,9 @@ async function carryOut<Env>(worker: ServedWorker<Env>, request: Request, env: E
   const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
   if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
   const requestId = request.headers.get("cf-ray") ?? undefined;
-  const { engine, settle } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
+  const { engine, end } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
   const isClaimed = await engine.carryOut(turns);
-  await settle();
+  await end();
   // Why not was reported, to the operator.
   if (!isClaimed) return problem(notCarriedOut("database_unavailable", "the turns could not be claimed"));
   return new Response(null, { status: 204 });
@@ -63,7 +63,7 @@ async function answer<Env>(
   const { secrets, remembered } = isolateOf(env);
   let answeredAt: number | undefined;
   const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
-  const { client, environment, settle } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
+  const { client, environment, end } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
   const terms = { secrets, namespace, environment };
   const site = createSite({
     ...terms,
@@ -79,7 +79,7 @@ async function answer<Env>(
     return await site.fetch(request);
   } finally {
     answeredAt = Date.now();
-    context.waitUntil(settle());
+    context.waitUntil(end());
   }
 }
 

@@ -36,12 +36,12 @@ export async function onCron<Env extends object>(worker: ServedWorker<Env>, env:
 
 async function tickOnce<Env>({ begin }: ServedWorker<Env>, env: Env): Promise<Ticked> {
   const until = Date.now() + afterRingMs;
-  const { tick, settle } = begin(env, { until: () => until });
+  const { tick, end } = begin(env, { until: () => until });
   try {
     const { due } = await tick();
-    return { due, isWhole: await settle() };
+    return { due, isWhole: await end() };
   } catch (error) {
-    await settle();
+    await end();
     throw error;
   }
 }

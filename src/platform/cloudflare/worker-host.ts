@@ -16,8 +16,8 @@ import type { CloudflareOptions } from "./options.ts";
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
 /**
- * About how many bytes one claim may answer. All requests of an isolate share 128 MB, and for a moment an answer is in
- * memory twice: as text and parsed.
+ * The most bytes that one claim answers, roughly. All requests of an isolate share 128 MB, and for a moment an answer is
+ * in memory twice: as text and parsed.
  */
 const claimBytes = 8 * 1024 * 1024;
 

@@ -35,7 +35,7 @@ export interface HostedInvocation {
    * Waits for everything that the invocation has dispatched, ends the connection to the database, and notes a first
    * tick. Answers whether everything that was dispatched was taken.
    */
-  readonly settle: () => Promise<boolean>;
+  readonly end: () => Promise<boolean>;
 }
 
 export function beginInvocation(host: InvocationHost, options: InvocationOptions): HostedInvocation {
@@ -47,7 +47,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
   const database = lazyDatabase(host.database);
   const isBeat = alarm === undefined;
   const calls = makeCalls({ query: database, namespace, alarm: alarm ?? (async () => {}), isBeat, clock, report });
-  const end = new InvocationEnd({ host, calls, database });
+  const ending = new InvocationEnd({ host, calls, database });
   const dispatcher = host.dispatcherOf({
     here: {
       carryOut: (refs, most) => engineOf(most).carryOut(refs),
@@ -55,7 +55,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
       isOpen: () => Date.now() < closesAt,
     },
     until,
-    onRefused: (refs) => end.noteRefused(refs),
+    onRefused: (refs) => ending.noteRefused(refs),
     onError,
   });
   const { dispatch } = dispatcher;
@@ -67,9 +67,9 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
   const tick = async (): Promise<TickAnswer> => {
     const limits = host.mostOfTick && { most: host.mostOfTick };
-    const ticking = () => engine.tick({ onMoved: (moves) => end.noteMoved(moves), ...limits });
+    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), ...limits });
     const answer = await dispatcher.together(ticking);
-    end.noteTick(answer);
+    ending.noteTick(answer);
     // There may be more than one tick dispatches: an alarm is to ring for the rest.
     if (limits !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
     return answer;
@@ -82,7 +82,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
     sealCallback,
     onError,
   });
-  return { engine, client, dispatcher, elsewhere, tick, settle: () => end.settle(dispatcher) };
+  return { engine, client, dispatcher, elsewhere, tick, end: () => ending.end(dispatcher) };
 }
 
 type Parts = Pick<ConstructorParameters<typeof Engine>[0], "calls" | "dispatch" | "sealCallback" | "onElsewhere">;

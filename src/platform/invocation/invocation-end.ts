@@ -46,7 +46,7 @@ export class InvocationEnd {
   }
 
   /** Ends the invocation. Answers whether everything that was dispatched was taken. */
-  async settle(dispatcher: Dispatcher): Promise<boolean> {
+  async end(dispatcher: Dispatcher): Promise<boolean> {
     const { host, calls } = this.#options;
     // Whoever waits for other invocations has no connection open meanwhile.
     if (!host.isDispatchedHere) await this.#closeDatabase();
