@@ -68,13 +68,13 @@ export interface HistoryOptions {
 /** A run's timeline, as it was when it was asked for. */
 export interface HistoryView {
   readonly runId: string;
-  /** A page of them, by position. */
+  /** One page of the records, in the order of their positions. */
   readonly records: readonly RecordView[];
   /** Where the next page goes on (its `after`), if there are further records. */
   readonly next: number | undefined;
-  /** On every page the last ones, as many as have 2 MB of errors together: nearly always all. */
+  /** The latest failed attempts, the same on every page: as many as have 2 MB of errors together, nearly always all. */
   readonly attempts: readonly AttemptView[];
-  /** How many there are. */
+  /** How many attempts have failed in all. */
   readonly attemptCount: number;
   /** All of them, on every page. */
   readonly pending: readonly PendingView[];

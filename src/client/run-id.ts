@@ -5,7 +5,7 @@ import type { RunKey } from "../postgres/wire-verbs.ts";
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * Of a run that somebody names. One that cannot be an id is told as one that is not there, without asking.
+ * Checks the id of a run that should exist. A text that cannot be an id is refused like an unknown one, without SQL.
  *
  * @throws LayoverError `unknown_run`
  */

@@ -1,4 +1,4 @@
-/** From what `start` is given to the call that is sent: everything is checked here, before a row is written. */
+/** Makes the call of SQL from what `start` is given. Everything is checked here, before a row is written. */
 import { toStored } from "../core/codec/stored-value.ts";
 import type { Contract, InputOf } from "../core/contract/contract.ts";
 import { parse } from "../core/contract/schema.ts";

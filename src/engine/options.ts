@@ -59,7 +59,7 @@ export interface EngineOptions {
   readonly warmRuns?: number | undefined;
   /** How many bytes of history the runs in memory may have together. Default 64 MiB. */
   readonly warmBytes?: number | undefined;
-  /** About how many bytes one claim may answer. A larger history is read in pages of that size. Default: 32 MiB. */
+  /** The most bytes that one claim answers, roughly. A larger history is read in pages of that size. Default: 32 MiB. */
   readonly claimBytes?: number | undefined;
   /**
    * How many bytes of history the runs at work may have together before no further one is claimed. An invocation then

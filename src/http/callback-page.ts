@@ -56,7 +56,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** On every answer to a callback's URL, whatever it is. The URL is a secret. */
+/** The headers of every answer to a callback's URL. They keep the URL out of caches and logs, since it is a secret. */
 export const callbackHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",

@@ -13,8 +13,8 @@ export interface TurnsMessage {
   /** How many of these requests led to this one, itself included. Platforms stop chains that are too long. */
   readonly hops: number;
   /**
-   * In epoch milliseconds: no further step is begun and nothing is dispatched after it, since whoever began all this may
-   * be cut off soon after, and with it every request that it waits for. By the hosts' clocks, which one platform sets.
+   * The instant, in epoch milliseconds of the host's clock, after which no further step is begun and nothing is
+   * dispatched. The platform may end the first request of the chain soon after it, and with it all that it waits for.
    */
   readonly until: number;
 }

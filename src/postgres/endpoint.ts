@@ -24,8 +24,8 @@ export function endpointAt(host: string, database: string): string {
 }
 
 /**
- * By hand: a password may hold what `URL` refuses, and its error would quote all of it. So all that stands before the
- * last `@` is taken for credentials, whatever it looks like.
+ * Reads the parts of a connection string without `URL`, which refuses some passwords and quotes them in its error. So
+ * all that stands before the last `@` counts as credentials.
  */
 function parse(connectionString: string): { host?: string; database?: string; user?: string } {
   const [, credentials = "", host = "", database = "", search = ""] =

@@ -37,7 +37,7 @@ export interface ClaimCall {
   /** How many claims in a row may be made alone without a finish. `maxBeginnings`: how many of them may begin. */
   readonly maxClaims: number;
   readonly maxBeginnings: number;
-  /** About how many bytes the answer may have. At least one turn is claimed. Left out: any number. */
+  /** The most bytes of the answer, roughly. At least one turn is claimed. Left out: any number. */
   readonly budgetBytes?: number;
   readonly turns: readonly ClaimTurn[];
 }

@@ -33,8 +33,8 @@ export interface StubContext extends StepContext {
 export type Stub = (context: StubContext) => unknown;
 
 /**
- * By workflow, then by step: its path (`ship[3]/send`), the path without numbers (`ship/send`), or its name (`send`); the
- * first of these that is there. The step of `waitForCallback("approval", …)` is `approval/announce`.
+ * Stubs, first by workflow, then by step. A step is found by its path (`ship[3]/send`), else by the path without numbers
+ * (`ship/send`), else by its name (`send`). The step of `waitForCallback("approval", …)` is `approval/announce`.
  */
 export type Stubs = Readonly<Record<string, Readonly<Record<string, Stub>>>>;
 

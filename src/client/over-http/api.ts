@@ -28,11 +28,11 @@ export interface ApiOptions {
   readonly apiKey?: string | undefined;
   /** Further headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Instead of the global one: a service binding's, for one. */
+  /** What sends the requests. Default: the global `fetch`. Another one is that of a service binding. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /**
-   * Of requests that got lost, and of answers 429, 502, 503 and 504. Default: 5 attempts in all, after up to 200 ms,
-   * doubling up to 10 s. A `Retry-After` is kept to, up to a minute.
+   * How requests are sent again that got lost, or were answered by 429, 502, 503 or 504. Default: 5 attempts in all;
+   * the second after up to 200 ms, then twice as long each time, up to 10 s. A `Retry-After` of up to a minute is obeyed.
    */
   readonly retry?: RetryPolicy | undefined;
   /**

@@ -52,7 +52,7 @@ export function encode(value: unknown, options: EncodeOptions = {}): string {
 export interface DecodeOptions {
   /** The subject of an error's sentence. */
   readonly what?: string;
-  /** In characters, for a text from a stranger: a million digits take 0.2 s to read and 0.5 s to write. Default: any. */
+  /** The longest bigint, in characters, for texts of strangers. A million digits take 0.2 s to read, 0.5 s to write. */
   readonly longestBigint?: number;
 }
 

@@ -12,7 +12,7 @@ export interface Schema<Input = unknown, Output = Input> {
     readonly version: 1;
     readonly vendor: string;
     readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>;
-    /** For the compiler only. */
+    /** The schema's types. Only the compiler reads this property. */
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }

@@ -171,10 +171,10 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     announce: (context: CallbackContext) => unknown,
     options?: WaitOptions & StepOptionsOfAnnouncement & Question,
   ): Promise<InferOutput<Callbacks[Name]>>;
-  /** A room of its own for names. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
+  /** A namespace: names of steps may be used again in it. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
   /**
-   * Like `Promise.all`, each branch with steps of its own.
+   * Carries out branches side by side, each with steps of its own: all results, or the first failure.
    *
    * @example const [a, b] = await step.all("both", [({ step }) => step.run("a", getA), ({ step }) => step.run("b", getB)]);
    */
@@ -202,7 +202,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
     options?: MapOptions<NoInfer<Item>>,
   ): Promise<Result[]>;
-  /** Like `map`, but waits for all and tells of each how it ended. @example (await step.mapSettled("try", items, each))[0]?.status */
+  /** Does what `map` does, but waits for all items and tells how each ended. @example (await step.mapSettled("try", items, each))[0]?.status */
   mapSettled<Item, Result>(
     name: string,
     items: readonly Item[],

@@ -31,7 +31,7 @@ export interface Sleep {
 }
 export interface Wait {
   readonly kind: "signal" | "callback";
-  /** Of the signal or callback in the contract. */
+  /** The name of the signal or callback in the contract. */
   readonly name: string;
   readonly until: number | undefined;
   readonly timeoutMs: number | undefined;

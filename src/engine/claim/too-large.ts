@@ -2,7 +2,7 @@
 import { QueryError } from "../../core/ports.ts";
 import { isAnswerTooLarge } from "../../postgres/consequence.ts";
 
-/** Out of memory; a limit of the program exceeded. */
+/** What Postgres answers when it cannot build the answer: out of memory; a limit of the program exceeded. */
 const states = new Set(["53200", "54000"]);
 
 export function isTooLarge(error: unknown): boolean {

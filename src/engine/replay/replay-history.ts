@@ -8,7 +8,7 @@ export interface Replay {
   readonly claimed: ClaimedRun | ClaimedBranch;
   /** The turn that was claimed. Its token gives access to the further pages. */
   readonly turn: ClaimTurn;
-  /** About how large a page may be. */
+  /** The size of a page, roughly. */
   readonly budgetBytes: number;
   /** See `LoadedRun.replay`. */
   readonly patience: () => Promise<void>;

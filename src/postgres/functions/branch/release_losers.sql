@@ -1,5 +1,5 @@
--- Decides races, each at a position: releases what is pending below the prefix of their branches. A released branch or wait gets no new
--- claim and no signal. But a live lease may still record its result, since what was charged must be known to be refunded. A loser leaves
+-- Releases the losers of races that the handler has decided, each at a position: what is pending below the prefix of a race's branches. A
+-- released branch or wait gets no new claim and no signal. But a live lease may still record its result, since what was charged must be known to be refunded. A loser leaves
 -- the map that its race is in: nobody waits for it there, and its slot is free (see ready_freed).
 create or replace function layover.release_losers(run uuid, through integer, races jsonb) returns void
 language plpgsql volatile as $$

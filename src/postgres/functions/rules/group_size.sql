@@ -1,4 +1,4 @@
--- With how many others a turn may go, itself included, after so many lost leases. Null: with any number. A turn that lost one lease is
+-- How many turns one claim may take together, if one of them has lost so many leases. Null: any number. A turn that lost one lease is
 -- most often innocent: it was at work beside the turn that killed the process.
 create or replace function layover.group_size(lost integer, spared integer, is_leased boolean) returns integer
 language sql immutable as $$

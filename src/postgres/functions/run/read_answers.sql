@@ -1,4 +1,4 @@
--- Answers the answers to callbacks that the run may take.
+-- Reads the answers to callbacks that the run may take.
 create or replace function layover.read_answers(run uuid, epoch integer) returns json
 language plpgsql volatile as $$
 begin
