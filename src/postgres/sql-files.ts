@@ -30,7 +30,7 @@ export interface ConcurrentIndex {
 
 export interface SqlFunction {
   readonly name: string;
-  /** `functions/run/claim_run.sql` */
+  /** `functions/run/claim_runs.sql` */
   readonly file: string;
   readonly sql: string;
 }

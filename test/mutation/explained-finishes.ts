@@ -65,7 +65,7 @@ export const ofFinishes: readonly Explanation[] = [
   {
     why: "An attempt comes without a record, whose failure is null then, and null continues nothing.",
     mutants: [
-      "finish_branch: v_is_over → true (2)",
+      "finish_branch: v_is_recorded → true (2)",
       "finish_branch: coalesce(v_continues, false) → coalesce(v_continues)",
     ],
   },
@@ -86,11 +86,11 @@ export const ofFinishes: readonly Explanation[] = [
   },
   {
     why: "The same claim or finish again is told the same.",
-    mutants: ["carry_out_turns: v_answers[v_part.places[v_number]] is not null → false"],
+    mutants: ["claim_or_finish: v_answers[v_part.places[v_number]] is not null → false"],
   },
   {
     why: "Costs time only: what raised is done again.",
-    mutants: ["carry_out_turns: v_try = 1 → false"],
+    mutants: ["claim_or_finish: v_try = 1 → false"],
   },
   {
     why: "No wait for a signal lacks its name, and nothing else has one: a check of the table says so.",

@@ -8,17 +8,17 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Costs time only: the wrong function for a set answers nothing or raises, and each item is done alone.",
     mutants: [
-      "carry_out_set: is_finish → true",
-      "carry_out_set: are_runs → true",
-      "carry_out_set: is_finish → true (2)",
-      "carry_out_set: is_finish → false",
-      "carry_out_set: are_runs → true (2)",
-      "carry_out_set: are_runs → false",
+      "claim_or_finish_set: is_finish → true",
+      "claim_or_finish_set: are_runs → true",
+      "claim_or_finish_set: is_finish → true (2)",
+      "claim_or_finish_set: is_finish → false",
+      "claim_or_finish_set: are_runs → true (2)",
+      "claim_or_finish_set: are_runs → false",
     ],
   },
   {
     why: "A claim never says what is released.",
-    mutants: ["carry_out_turns: is_finish → true"],
+    mutants: ["claim_or_finish: is_finish → true"],
   },
   {
     why: "Costs time only: what the fast paths leave alone is done by the slow ones, which ask for the same under the lock.",

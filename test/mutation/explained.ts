@@ -25,12 +25,8 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "Costs time only: reclaim_run knows all that the fast path of claim_run does, and answers a token that stands alike.",
-    mutants: [
-      "claim_run: update layover.run_state as t set status = 'running', token = (c->>'token')::uuid, leased_until =... → null;",
-      "claim_run: found → false",
-      "claim_run: t.ready_at <= layover.now → t.ready_at < layover.now",
-    ],
+    why: "Costs time only: reclaim_run knows all that claim_runs does for one run, and answers a token that stands alike.",
+    mutants: ["claim_turn: found → false", "claim_runs: cardinality(turns) = 1 → false"],
   },
   {
     why: "Costs time only: a set that raises is done again item by item.",
@@ -100,14 +96,14 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "claim_branch: t.namespace = p->>'namespace' → true",
       "claim_branches: b.kind = 'branch' → true",
-      "carry_out_turns: i.turn ? 'path' → true",
-      "carry_out_turns: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
-      "carry_out_turns: b.is_released → true",
-      "carry_out_turns: b.run_id = (v_turn->>'runId')::uuid → true",
-      "carry_out_turns: not v_turn ? 'path' → true",
-      "carry_out_turns: v_turn->>'runId' = any (v_branching) → true",
-      "carry_out_turns: v_turn ? 'released' → true",
-      "carry_out_turns: not is_finish → true",
+      "claim_or_finish: i.turn ? 'path' → true",
+      "claim_or_finish: exists (select from layover.pending b where b.run_id = (v_turn->>'runId')::uuid and b.is_released) → true",
+      "claim_or_finish: b.is_released → true",
+      "claim_or_finish: b.run_id = (v_turn->>'runId')::uuid → true",
+      "claim_or_finish: not v_turn ? 'path' → true",
+      "claim_or_finish: v_turn->>'runId' = any (v_branching) → true",
+      "claim_or_finish: v_turn ? 'released' → true",
+      "claim_or_finish: not is_finish → true",
       "refresh_pending: b.is_released → true (2)",
     ],
   },
@@ -139,7 +135,10 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "A run without pending rows that was ready stays so until its turn is over, and every pending row comes with a finish, which ends the turn.",
-    mutants: ["claim_runs: t.ready_at <= layover.now() → true", "claim_runs: not t.has_pending → true"],
+    mutants: [
+      "claim_runs: t.ready_at <= layover.now() → true",
+      "claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true",
+    ],
   },
   {
     why: "A run at work was ready, but for one that was blocked and is tried again: a dispatch too many, which is told that it is busy.",
@@ -190,7 +189,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "Nothing that is claimed or finished by itself raises this; and a function that ends without an answer raises as well.",
-    mutants: ["carry_out_turns: v_try = 2 → false"],
+    mutants: ["claim_or_finish: v_try = 2 → false"],
   },
   {
     why: "Called only where there is such a record.",

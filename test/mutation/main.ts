@@ -3,8 +3,8 @@
  * changes no test finds out.
  *
  *   npm run mutate:sql                                  all of them (an hour)
- *   npm run mutate:sql -- --list --only claim_run       what there is to change there
- *   npm run mutate:sql -- --only claim_run --jobs 2     … and who finds it out
+ *   npm run mutate:sql -- --list --only claim_runs      what there is to change there
+ *   npm run mutate:sql -- --only claim_runs --jobs 2    … and who finds it out
  *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
  *   npm run mutate:sql -- --thorough --by nearest       … after a change: whether what is explained still is true
  *

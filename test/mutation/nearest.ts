@@ -46,7 +46,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
   ],
   [
-    /^((claim|finish)_turns|carry_out_(turns|set))$/,
+    /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
     "races/mixed-sets races/sets races/lock-order races/refusals races/finishes-apart",
   ],
   [

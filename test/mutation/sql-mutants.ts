@@ -10,7 +10,7 @@ import { type Token, tokensOf } from "./sql-tokens.ts";
 import { assignmentEdits, statementEdits } from "./statements.ts";
 
 export interface Mutant {
-  /** `claim_run: t.status = 'parked' → true`, with ` (2)` behind the second one of these. */
+  /** `claim_runs: t.status = 'parked' → true`, with ` (2)` behind the second one of these. */
   readonly id: string;
   /** Path from the root of the tree. */
   readonly file: string;

@@ -125,7 +125,7 @@ describeEachPostgres(
       const pool = await aPool();
       await expect(pool.query("select from layover.run")).rejects.toMatchObject({ code: "42501" });
       await expect(pool.query("delete from layover.api_key")).rejects.toMatchObject({ code: "42501" });
-      await expect(pool.query("select layover.claim_run('{}', '{}')")).rejects.toMatchObject({ code: "42501" });
+      await expect(pool.query("select layover.reclaim_run('{}', '{}')")).rejects.toMatchObject({ code: "42501" });
       await expect(pool.query("create table layover.mine ()")).rejects.toMatchObject({ code: "42501" });
     });
   },

@@ -131,7 +131,7 @@ describeEachPostgres(
         union all select nspowner from pg_namespace where nspname = 'layover') as o`;
       expect(await ask(owners)).toEqual(["layover_owner"]);
       expect(await mayCall("layover_runtime", "start_run(jsonb)")).toBe(true);
-      expect(await mayCall("layover_runtime", "claim_run(jsonb, jsonb)")).toBe(false);
+      expect(await mayCall("layover_runtime", "reclaim_run(jsonb, jsonb)")).toBe(false);
       expect(await mayCall("layover_reader", "list_runs(jsonb)")).toBe(true);
       expect(await mayCall("layover_reader", "start_run(jsonb)")).toBe(false);
       expect(await ask("select has_table_privilege('layover_runtime', 'layover.run', 'select')")).toBe(false);

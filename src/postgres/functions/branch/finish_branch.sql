@@ -9,13 +9,13 @@ declare
   v_token   constant uuid := (f->>'token')::uuid;
   v_path    constant text := f->>'path';
   v_occurrence constant integer := (f->>'occurrence')::integer;
-  v_is_over constant boolean := f ? 'record';
+  v_is_recorded constant boolean := f ? 'record';
   v_is_soon constant boolean := coalesce((f->'attempt'->>'retryInMs')::bigint <= 10000, false);
   v_now     timestamptz;
-  v_left    integer;
+  v_counted    integer;
   v_continues boolean := false;
   v_is_last boolean;
-  v_is_left boolean;
+  v_is_for_others boolean;
   v_next    json;
   v_answer  json;
   s         record;
@@ -46,13 +46,13 @@ begin
     return json_build_object('outcome', 'finished', 'turn', (f->>'turn')::integer + 1, 'isBlocked',
       layover.set_back_branch(v_run, v_path, v_occurrence, f->>'setback', f->'armed') is null);
   elsif f ? 'blocked' then
-    v_is_left := not layover.refuse_run(v_run, f->>'deployment', f->>'blocked');
-    if v_is_left and s.paused_at is null then
+    v_is_for_others := not layover.refuse_run(v_run, f->>'deployment', f->>'blocked');
+    if v_is_for_others and s.paused_at is null then
       update layover.run_state t set due_at = least(t.due_at, layover.pick_due(f->'armed', v_now)) where t.run_id = v_run;
     end if;
     update layover.pending b set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0
      where b.run_id = v_run and b.path = v_path and b.occurrence = v_occurrence;
-    return json_build_object('outcome', 'finished', 'turn', f->'turn', 'isReady', v_is_left and s.paused_at is null);
+    return json_build_object('outcome', 'finished', 'turn', f->'turn', 'isReady', v_is_for_others and s.paused_at is null);
   end if;
 
   if f ? 'attempt' then
@@ -62,7 +62,7 @@ begin
         f->'attempt'->>'error', f->'attempt'->>'requestId')
       on conflict do nothing;
   end if;
-  if v_is_over then
+  if v_is_recorded then
     insert into layover.record (run_id, epoch, position, kind, path, occurrence, attempts, is_failure, value,
         recorded_at, began_at)
       values (v_run, s.epoch, s.last_position + 1, 'step', v_path, v_occurrence,
@@ -72,23 +72,23 @@ begin
   end if;
 
   if branch.map is null then
-    v_continues := v_is_over;
+    v_continues := v_is_recorded;
   else
     update layover.map m
        set counted = m.counted - (branch.is_counted and not v_is_soon)::integer,
-           slots = m.slots + v_is_over::integer
+           slots = m.slots + v_is_recorded::integer
      where m.run_id = v_run and m.path = branch.map
-     returning m.counted, m.fails_fast and v_is_over and (f->'record'->>'isFailure')::boolean
-       into v_left, v_continues;
-    if v_is_over then
+     returning m.counted, m.fails_fast and v_is_recorded and (f->'record'->>'isFailure')::boolean
+       into v_counted, v_continues;
+    if v_is_recorded then
       v_next := layover.ready_queued(v_run, branch.map, 'epoch');
     end if;
-    v_continues := v_continues or (v_left = 0 and (v_is_over or branch.is_counted));
+    v_continues := v_continues or (v_counted = 0 and (v_is_recorded or branch.is_counted));
   end if;
   v_continues := coalesce(v_continues, false) and not branch.is_released;
 
   update layover.run_state t
-     set last_position = t.last_position + v_is_over::integer,
+     set last_position = t.last_position + v_is_recorded::integer,
          last_record_at = greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          ready_at = case when v_continues then 'epoch' else t.ready_at end,
@@ -103,8 +103,8 @@ begin
     'turn', (f->>'turn')::integer + 1, 'branches', v_next);
   update layover.pending b
      set token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0, turn = b.turn + 1,
-         position = case when v_is_over then s.last_position + 1 end,
-         attempts = b.attempts + (not v_is_over)::integer,
+         position = case when v_is_recorded then s.last_position + 1 end,
+         attempts = b.attempts + (not v_is_recorded)::integer,
          is_counted = b.is_counted and v_is_soon,
          ready_at = layover.ready_after((f->'attempt'->>'retryInMs')::bigint, v_now), -- null: the branch is recorded
          finished_token = v_token, finished_answer = v_answer::text

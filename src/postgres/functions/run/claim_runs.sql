@@ -1,5 +1,7 @@
--- Runs that are ready and have no pending rows: parked -> running. It does what claim_run does for one. It claims all of them, or it
--- raises.
+-- parked -> running, when a run is ready and its turn is claimed: one run, or several that have no pending rows. Of several it claims
+-- all, or it raises. A single run that it does not claim has no answer here: reclaim_run claims it or says why not.
+--
+-- It answers what each turn needs: the history that its process does not hold, and the signals and answers that it may take.
 --
 -- It finds each run by its key, in the order of keys. The settings leave only plans that visit the rows so, and each row is locked when
 -- it is visited. One plan serves all calls: planning anew takes 0.6 ms.
@@ -26,16 +28,16 @@ begin
            where e.namespace = p->>'namespace' and e.name = p->>'environment'
              and p->>'endpoint' = any (e.other_endpoints || e.endpoint) and e.identity = layover.identity())
          and t.status = 'parked' and t.turn = i.turn and t.ready_at <= layover.now() and layover.may_run(t, layover.now())
-         and t.lost < 2 and not t.has_pending
+         and t.lost < 2 and (cardinality(turns) = 1 or not t.has_pending)
        returning i.number, case
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
-             and not t.has_mail
+             and not t.has_pending and not t.has_mail
            then layover.describe_held(t)
            else layover.describe_claimed(t, i.have, (p->>'budgetBytes')::bigint) end as answer
     )
     select m.number, m.answer from moved m;
   get diagnostics v_count = row_count;
-  if v_count < cardinality(turns) then
+  if v_count < cardinality(turns) and cardinality(turns) > 1 then
     raise exception 'a run has moved since it was looked at';
   end if;
 end $$;

@@ -12,7 +12,7 @@ begin
   if f ? 'claim' and v_answer->'claim' is null and v_answer->>'outcome' = 'finished'
     and (v_answer->>'isReady')::boolean
   then
-    return layover.claiming_answer((v_answer->>'turn')::integer, layover.claim_run(p, f->'claim'));
+    return layover.claiming_answer((v_answer->>'turn')::integer, layover.claim_turn(p, f->'claim'));
   end if;
   return v_answer;
 end $$;

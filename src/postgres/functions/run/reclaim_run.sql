@@ -1,8 +1,11 @@
--- running -> running, when a lease is over.
+-- Claims a run that claim_runs has left:
+-- running -> running, when a lease has expired.
 -- running -> parked until it is tried again, or blocked, when that happened too often in a row.
 -- blocked -> running, when new code may know better.
 -- parked -> running, when the run's timeout has passed or its cancel was asked for, and no branch is at work: that is written into the
 -- history.
+-- parked -> running, when nobody has claimed in this namespace before, when the turn has lost two leases, or when another deployment has
+-- refused the run.
 --
 -- In all other cases it answers why the claim fails.
 create or replace function layover.reclaim_run(p jsonb, c jsonb) returns json

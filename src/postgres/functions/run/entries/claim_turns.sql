@@ -23,7 +23,7 @@ begin
         p := jsonb_set(p, '{turns}', jsonb_path_query_array(p, format('$.turns[0 to %s]', v_fitting - 1)::jsonpath));
       end if;
     end if;
-    v_answers := layover.carry_out_turns(p, is_finish => false);
+    v_answers := layover.claim_or_finish(p, is_finish => false);
   end if;
   if layover.is_too_late(p) then
     perform layover.check_time(p);

@@ -13,7 +13,7 @@ begin
   if jsonb_array_length(p->'turns') = 1 then
     v_answers[1] := layover.finish_turn(p, p->'turns'->0);
   else
-    v_answers := layover.carry_out_turns(p, is_finish => true);
+    v_answers := layover.claim_or_finish(p, is_finish => true);
   end if;
   if layover.is_wrongly_armed(p) then
     perform layover.check_armed(p);

@@ -2,7 +2,7 @@
 --
 -- If a set raises, the transaction goes back to where it began, and all is done again item by item. A finish that then raises
 -- answers that itself. A deadlock fails the whole call.
-create or replace function layover.carry_out_turns(p jsonb, is_finish boolean) returns json[]
+create or replace function layover.claim_or_finish(p jsonb, is_finish boolean) returns json[]
 language plpgsql volatile as $$
 declare
   v_branching constant text[] := array( -- runs with a branch in this call
@@ -18,7 +18,7 @@ begin
       for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
         if v_part.set is not null then
           for v_item in
-            select i.place, i.answer from layover.carry_out_set(p, v_part.items, v_part.set = 'runs', is_finish) as i
+            select i.place, i.answer from layover.claim_or_finish_set(p, v_part.items, v_part.set = 'runs', is_finish) as i
           loop
             v_answers[v_part.places[v_item.place]] := v_item.answer;
           end loop;

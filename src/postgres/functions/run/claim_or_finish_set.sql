@@ -1,5 +1,5 @@
 -- Claims or finishes (`is_finish`) a set of runs, or a set of branches of one run.
-create or replace function layover.carry_out_set(p jsonb, items jsonb[], are_runs boolean, is_finish boolean)
+create or replace function layover.claim_or_finish_set(p jsonb, items jsonb[], are_runs boolean, is_finish boolean)
 returns table (place bigint, answer json)
 language plpgsql volatile as $$
 begin
