@@ -4,10 +4,10 @@
  * written down yet is known by its name.
  */
 import type { Row } from "../core/ports.ts";
-import { carryOut } from "./carry-out.ts";
 import { literal } from "./literal.ts";
 import { HeldUp } from "./lock-waits.ts";
 import { lockKey, recordMigration } from "./migration-sql.ts";
+import { runSqlFile } from "./run-sql-file.ts";
 import type { Script, Session } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
 import { fileOf, type Migration } from "./sql-files.ts";
@@ -38,8 +38,8 @@ async function build(script: Script, target: Target, migration: Migration): Prom
      where n.nspname = 'layover' and c.relname = ${literal(index)}`);
   if (found?.["is_whole"] === true) return;
   const file = fileOf(migration);
-  if (found !== undefined) await carryOut(script, target, file, `drop index concurrently layover.${index}`);
-  await carryOut(script, target, file, sql);
+  if (found !== undefined) await runSqlFile(script, target, file, `drop index concurrently layover.${index}`);
+  await runSqlFile(script, target, file, sql);
 }
 
 /** Refuses a pooler: behind one, the lock, the index and the settings may end up in different sessions. */

@@ -17,7 +17,7 @@ export interface Blocker {
 export interface Wait {
   /** `migrating`: another migrate is under way. `locked`: somebody uses a table that a file has to change. */
   readonly reason: "migrating" | "locked";
-  /** The file that could not be carried out: `migrations/0002_more.sql`. */
+  /** The file that could not be run: `migrations/0002_more.sql`. */
   readonly file: string | undefined;
   /**
    * The sessions that hold the lock now: the one with the oldest transaction first, five at most. Empty if they have

@@ -12,7 +12,6 @@
  */
 
 import type { HostClock } from "../core/ports.ts";
-import { carryOut } from "./carry-out.ts";
 import { buildConcurrently } from "./concurrent-index.ts";
 import { hostClock } from "./host-clock.ts";
 import { HeldUp, patiently, type Wait } from "./lock-waits.ts";
@@ -21,6 +20,7 @@ import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
 import { rememberRights, settleRights } from "./rights-sql.ts";
 import { roles } from "./roles.ts";
+import { runSqlFile } from "./run-sql-file.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import type { Script } from "./script.ts";
 import { fileOf, type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
@@ -104,14 +104,14 @@ async function takeStep(
   if (!target.isOurs) await script((target.owner === null ? "create schema layover;" : "") + bookkeeping);
   if (migration === undefined) return { kind: "over", functions: await writeFunctions(script, target, schema) };
   if (migration.concurrent !== undefined && canBuildConcurrently) return { kind: "index", migration, target };
-  await carryOut(script, target, fileOf(migration), `${migration.sql}\n;${recordMigration(migration)}`);
+  await runSqlFile(script, target, fileOf(migration), `${migration.sql}\n;${recordMigration(migration)}`);
   return { kind: "applied", migration };
 }
 
 /** Writes all functions together, as they call each other. Replacing a function locks no table. */
 async function writeFunctions(script: Script, target: Target, schema: Schema): Promise<number> {
   await script(rememberRights);
-  for (const { file, sql } of schema.functions) await carryOut(script, target, file, sql);
+  for (const { file, sql } of schema.functions) await runSqlFile(script, target, file, sql);
   await script(settleRights(schema) + recordFunctions(schema));
   return schema.functions.length;
 }

@@ -295,7 +295,7 @@ describeEachPostgres(
         expect(failed).toMatchObject({
           code: "permission_denied",
           message:
-            '"clerk4" may not carry out migrations/0002_more.sql: must be owner of table run. ' +
+            '"clerk4" may not run migrations/0002_more.sql: must be owner of table run. ' +
             'Run migrate as the role that did so first: "postgres".',
         });
       });

@@ -96,7 +96,7 @@ export class RunTurn {
       if (step === undefined) return this.#park();
       if (this.#isStepDone) return this.#end("ready");
       this.#isStepDone = true;
-      const retryInMs = await this.#carryOut(step);
+      const retryInMs = await this.#runStep(step);
       if (retryInMs !== undefined)
         return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });
     }
@@ -164,8 +164,8 @@ export class RunTurn {
     return this.#loaded.execution.losers.some((place) => this.#loaded.hasRow(place));
   }
 
-  /** Carries out one attempt; answers the delay if there is to be another. */
-  async #carryOut(step: Demand): Promise<number | undefined> {
+  /** Runs the step once. Answers the delay until its next attempt, if there is to be one. */
+  async #runStep(step: Demand): Promise<number | undefined> {
     const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
     const number = this.#loaded.failedAttemptsOf(placeName(step)) + 1;
     if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {

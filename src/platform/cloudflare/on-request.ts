@@ -29,7 +29,7 @@ export async function onRequest<Env>(
   const { prefix, report } = worker;
   try {
     const isInternal = request.method === "POST" && new URL(request.url).pathname === `${prefix}${turnsPath}`;
-    return isInternal ? await carryOut(worker, request, env) : await answer(worker, request, env, context);
+    return isInternal ? await carryOutForSelf(worker, request, env) : await answer(worker, request, env, context);
   } catch (error) {
     const shown = shownError(error);
     if (statusOf(shown) >= 500) report(error, answering(request));
@@ -38,7 +38,7 @@ export async function onRequest<Env>(
 }
 
 /** Carries out the turns that the Worker has asked itself for. */
-async function carryOut<Env>(worker: ServedWorker<Env>, request: Request, env: Env): Promise<Response> {
+async function carryOutForSelf<Env>(worker: ServedWorker<Env>, request: Request, env: Env): Promise<Response> {
   const { namespace, isolateOf, begin } = worker;
   const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
   if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));

@@ -9,14 +9,14 @@ import type { Target } from "./target.ts";
  * @param file `migrations/0002_more.sql`
  * @throws HeldUp, SetupError `migration_failed`, `permission_denied`
  */
-export async function carryOut(script: Script, target: Target, file: string, sql: string): Promise<void> {
+export async function runSqlFile(script: Script, target: Target, file: string, sql: string): Promise<void> {
   try {
     await script(sql);
   } catch (error) {
     if (isLockedOut(error)) throw new HeldUp("locked", file);
     if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
     if (error.sqlState === "42501") {
-      throw new SetupError("permission_denied", `"${target.role}" may not carry out ${file}: ${error.message}.`, {
+      throw new SetupError("permission_denied", `"${target.role}" may not run ${file}: ${error.message}.`, {
         hint: `Run migrate as the role that did so first: "${target.owner ?? target.role}".`,
         cause: error,
       });
