@@ -69,8 +69,8 @@ export class Engine {
   }
 
   /**
-   * Gives up the results that the database has not taken, so that nothing waits for it any more. When their leases are
-   * over, the steps are carried out again.
+   * Gives up the results that the database has not taken, so that nothing waits for it any more. When their leases have
+   * ended, the steps are carried out again.
    */
   abandon(): void {
     this.#context.kept.abandon();
@@ -79,7 +79,7 @@ export class Engine {
   /**
    * Ends what is under way, as far as it can be ended. It fires the abort signals of bodies. It gives back the leases
    * of turns whose finish was never sent, so that another process begins them at once. It never rejects: a turn that
-   * cannot be given back is claimed when its lease is over.
+   * cannot be given back is claimed when its lease has ended.
    */
   async giveBack(): Promise<void> {
     const { host, options } = this.#context;

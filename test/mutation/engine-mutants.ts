@@ -66,7 +66,7 @@ export const orderings: readonly Ordering[] = [
     name: "a call that broke is not sent again",
     file: calls,
     why: "Each broken connection would cost a lease.",
-    find: 'if (again === "never" || tries === lastSend || isOver) throw error;',
+    find: 'if (again === "never" || tries === lastSend || isTimeUp) throw error;',
     replace: "throw error;",
   },
   {

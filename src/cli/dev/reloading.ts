@@ -58,8 +58,8 @@ export async function serveReloading(module: string | undefined, options: DevOpt
     child.on("message", hear);
     const [code, signal]: unknown[] = await once(child, "exit");
     child = undefined;
-    const isOver = isEnding || (!hasChanged && (!hasServed || code === 0 || signal !== null));
-    if (isOver) process.exit(typeof code === "number" ? code : 1);
+    const mustEnd = isEnding || (!hasChanged && (!hasServed || code === 0 || signal !== null));
+    if (mustEnd) process.exit(typeof code === "number" ? code : 1);
     if (!hasChanged) note("The server begins again when you change a file.");
     await change.promise;
   }

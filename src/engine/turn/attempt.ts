@@ -16,7 +16,7 @@ export interface Attempt {
   readonly body: StepBody;
   /** Counted from 1. */
   readonly number: number;
-  /** Invocations died over it too often: it is to fail unexecuted. */
+  /** Whether too many processes died while they ran it. Then it fails without being run. */
   readonly isExhausted: boolean;
   /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
   readonly bodies: Bodies;
@@ -30,7 +30,7 @@ export interface Attempt {
   /** The database's time. */
   readonly now: () => number;
   readonly random: () => number;
-  /** Is told when the attempt is over, whatever came of it. */
+  /** Is called when the attempt has ended, whatever came of it. */
   readonly onEnd: () => void;
 }
 
@@ -59,7 +59,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   try {
     if (attempt.isExhausted) throw exhausted(demand);
     const earlier = attempt.bodies.find(attempt.place);
-    if (earlier !== undefined) await untilOver(earlier, attempt);
+    if (earlier !== undefined) await waitForEarlier(earlier, attempt);
     const result = await runBody(attempt, endRun);
     const value = toStored(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
@@ -79,7 +79,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
 }
 
 /** Waits for an earlier attempt that still runs in this process, as long as one attempt may take. */
-async function untilOver(earlier: Promise<unknown>, { demand, body, lease, host }: Attempt): Promise<void> {
+async function waitForEarlier(earlier: Promise<unknown>, { demand, body, lease, host }: Attempt): Promise<void> {
   let cancelTimer = () => {};
   const late = new Promise<never>((_, reject) => {
     const hint =

@@ -5,21 +5,21 @@
 export class Bodies {
   readonly #running = new Map<string, Promise<unknown>>();
 
-  /** Keeps `body` until it is over. */
+  /** Keeps `body` until it has ended. */
   add(place: string, body: PromiseLike<unknown>): void {
-    const over: Promise<void> = Promise.resolve(body).then(
-      () => this.#remove(place, over),
-      () => this.#remove(place, over),
+    const ended: Promise<void> = Promise.resolve(body).then(
+      () => this.#remove(place, ended),
+      () => this.#remove(place, ended),
     );
-    this.#running.set(place, over);
+    this.#running.set(place, ended);
   }
 
-  /** Finds the body that runs at that place; its promise resolves when it is over. Undefined: none runs there. */
+  /** Finds the body that runs at that place; its promise resolves when the body has ended. Undefined: none runs there. */
   find(place: string): Promise<unknown> | undefined {
     return this.#running.get(place);
   }
 
-  #remove(place: string, over: Promise<unknown>): void {
-    if (this.#running.get(place) === over) this.#running.delete(place);
+  #remove(place: string, ended: Promise<unknown>): void {
+    if (this.#running.get(place) === ended) this.#running.delete(place);
   }
 }

@@ -1,6 +1,6 @@
 /** What is told of a handler that does something that is not meant so, in words for people. */
 
-/** A wait of the handler's own was over in time. It need not be so at the next replay. */
+/** A wait of the handler's own ended in time. It need not be so at the next replay. */
 export function foreignAwait(place: string | undefined): string {
   return `the handler awaits something ${where(place)} that is no step: it is done again at each replay, and must not take longer than a second. Put it into step.run`;
 }

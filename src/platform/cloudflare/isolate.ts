@@ -16,7 +16,7 @@ export interface Isolate {
   /** The root secrets. Their keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
-  /** The keys and callbacks that are known to be over. */
+  /** The keys that are known to be revoked, and the callbacks that are known to be answered. */
   readonly remembered: Remembered;
   /** The database's clock. A warm isolate knows the time already, so a step takes two statements, and not three. */
   readonly clock: DatabaseClock;

@@ -6,7 +6,7 @@
  * holds, which is cut 30 s after the answer. If the root is cut, so is every request below it, with its steps. So each
  * request is told until when it may begin steps, which is well before that. The next tick does what is left then. One
  * step alone may still take longer than what is left, more than 10 s. It is given up amid its body, and is carried out
- * again when its lease is over.
+ * again when its lease has ended.
  */
 import { LayoverError } from "../../core/errors.ts";
 import { besideApiKeys } from "../../http/access.ts";

@@ -145,8 +145,8 @@ export class CallSender {
         return answer;
       } catch (error) {
         const again = error instanceof QueryError ? consequenceOf(error).again : "never";
-        const isOver = this.#host.monotonic() + pauseMs > begun + callMs;
-        if (again === "never" || tries === lastSend || isOver) throw error;
+        const isTimeUp = this.#host.monotonic() + pauseMs > begun + callMs;
+        if (again === "never" || tries === lastSend || isTimeUp) throw error;
         if (this.clock.isKnown && this.clock.now() + pauseMs > notAfter) throw error;
         if (again === "later") await pause(this.#host, pauseMs);
       }

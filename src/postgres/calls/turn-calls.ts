@@ -41,8 +41,8 @@ export function turnCalls(sender: CallSender) {
     },
 
     /**
-     * Gives back leases when a process ends, so that others need not wait until they are over. Only turns whose finish
-     * was never sent may be given back.
+     * Gives back leases when a process ends, so that others need not wait for their end. Only turns whose finish was
+     * never sent may be given back.
      */
     returnLeases(turns: readonly wire.ReturnTurn[]): Promise<{
       readonly now: number;

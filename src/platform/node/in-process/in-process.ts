@@ -88,18 +88,18 @@ async function end(
   engine.close();
   const handedOver = neighbours?.handOver();
   await ticker.close();
-  const isOver = await isSettledWithin(graceMs, dispatch.close());
-  if (!isOver) {
+  const hasEnded = await endsWithin(graceMs, dispatch.close());
+  if (!hasEnded) {
     engine.abandon();
     await engine.giveBack();
   }
   await handedOver;
   await neighbours?.leave();
-  if (calls.clock.isKnown) await isSettledWithin(leavingMs, note("left").then(nothing, nothing));
+  if (calls.clock.isKnown) await endsWithin(leavingMs, note("left").then(nothing, nothing));
   alarm.close();
 }
 
-async function isSettledWithin(ms: number, work: Promise<void>): Promise<boolean> {
+async function endsWithin(ms: number, work: Promise<void>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const cancel = hostClock.after(ms, () => resolve(false));
   void work.then(() => resolve(true));
