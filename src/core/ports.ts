@@ -55,7 +55,7 @@ export interface TurnRef {
 
 /**
  * Asks the platform for an invocation that carries out these turns, now or after `delayMs`.
- * A hint for speed: losing any of them loses nothing.
+ * It only makes things fast: if a dispatch is lost, nothing is lost.
  */
 export type Dispatch = (turns: readonly TurnRef[], delayMs: number) => Promise<void>;
 

@@ -84,6 +84,6 @@ export class Callbacks {
     const call = { runId, epoch, path, occurrence, outcome, ...answered };
     const answer = await translated(() => this.#context.calls.answerCallback(call));
     refuseUnanswered(answer, ref.name);
-    if ("turn" in answer) await this.#context.hint(runId, answer.turn);
+    if ("turn" in answer) await this.#context.dispatchSoon(runId, answer.turn);
   }
 }

@@ -38,8 +38,8 @@ export class ClientContext {
     return translated(() => this.calls.now());
   }
 
-  /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A hint too many does nothing. */
-  async hint(runId: string, turn: number | null | undefined, delayMs = 0): Promise<void> {
+  /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A dispatch too many does nothing. */
+  async dispatchSoon(runId: string, turn: number | null | undefined, delayMs = 0): Promise<void> {
     if (turn === null || turn === undefined || delayMs > shortWaitMs) return;
     try {
       await this.#dispatch([{ runId, turn }], Math.max(0, delayMs));

@@ -1,4 +1,4 @@
-/** Looks at runs. */
+/** Reads runs, pages of runs, histories and endings. */
 import { toMilliseconds } from "../../core/duration.ts";
 import type { RunKey, WireRunView } from "../../postgres/wire-verbs.ts";
 import { type HistoryOptions, type HistoryView, historyPage, historyView } from "../history-view.ts";

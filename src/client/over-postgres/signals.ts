@@ -29,6 +29,6 @@ export async function sendSignal(context: ClientContext, sent: Sent): Promise<Si
   };
   const answer = found(await translated(() => context.calls.sendSignal(call)), call);
   const outcome = sentSignal(answer, name);
-  if (outcome === "sent" && "turn" in answer) await context.hint(answer.runId, answer.turn);
+  if (outcome === "sent" && "turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
   return { runId: answer.runId, outcome };
 }

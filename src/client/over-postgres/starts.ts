@@ -30,7 +30,7 @@ export class Starts {
     const call = await this.#callOf(contract, input, options);
     const answer = await translated(() => this.#context.calls.startRun(call));
     const started = startedBy(call, answer);
-    if (answer.outcome === "started") await this.#hint(call, answer);
+    if (answer.outcome === "started") await this.#dispatchStarted(call, answer);
     return started;
   }
 
@@ -48,7 +48,7 @@ export class Starts {
   async dispatchStartedIn(): Promise<void> {
     const started = [...this.#startedIn];
     this.#startedIn.clear();
-    for (const runId of started) await this.#context.hint(runId, 1);
+    for (const runId of started) await this.#context.dispatchSoon(runId, 1);
   }
 
   #callOf(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
@@ -66,8 +66,11 @@ export class Starts {
   }
 
   /** Dispatches a new run. The answer to a repeated call names no turn: that of a new run is its first. */
-  async #hint(call: StartCall, { runId, turn = 1, readyAt, now }: StartAnswer & { outcome: "started" }): Promise<void> {
-    await this.#context.hint(runId, turn, (readyAt ?? call.startAt ?? now + (call.delayMs ?? 0)) - now);
+  async #dispatchStarted(
+    call: StartCall,
+    { runId, turn = 1, readyAt, now }: StartAnswer & { outcome: "started" },
+  ): Promise<void> {
+    await this.#context.dispatchSoon(runId, turn, (readyAt ?? call.startAt ?? now + (call.delayMs ?? 0)) - now);
   }
 }
 
