@@ -4,7 +4,7 @@
  *
  *     layover-signature: t=1767268800,v1=<MAC>
  *
- * Within the window the same request may come again, from whoever saw it: so it must be a hint, which does nothing twice.
+ * Within the window, whoever saw a request may send it again. So nothing may depend on how often such a request comes.
  */
 import { LayoverError } from "../core/errors.ts";
 import type { Purpose, Secrets } from "./secrets.ts";
@@ -20,7 +20,7 @@ const windowSeconds = 300;
 export interface Signing {
   readonly secrets: Secrets;
   readonly namespace: string;
-  /** The host's. */
+  /** The time by the host's clock, in epoch milliseconds. Default: now. */
   readonly nowMs?: number;
   /** The purpose of the key that signs. Default: "internal". */
   readonly purpose?: Purpose;
