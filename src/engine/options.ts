@@ -91,9 +91,12 @@ export const defaults = {
   claimBytes: 32 * 1024 * 1024,
   keepMs: 30 * 86_400_000,
   keepFailedMs: 90 * 86_400_000,
-  /** How many may begin a turn alone and not finish it, before the step that the run reaches fails unexecuted. */
+  /** How many times a turn may begin alone and not be finished. After that, its step fails without being run. */
   maxBeginnings: 5,
-  /** How many may claim a turn alone and not finish it, before the run is blocked. Their answers may have been lost. */
+  /**
+   * How many times a turn may be claimed alone and not be finished. After that, the run is set back. There are more of
+   * them than beginnings, since the answer of a claim may be lost.
+   */
   maxClaims: 50,
   /** How long a handler that asks for nothing may await something of its own. */
   patienceMs: 1_000,

@@ -123,7 +123,7 @@ describe("ticks", () => {
     await ticks[1]?.end();
     await ring();
     await ticks[2]?.end();
-    ticker.noteWork(false);
+    ticker.noteClaims(false);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(ticks.map(({ looksAhead }) => looksAhead)).toEqual([true, true, false, true]);
   });
@@ -132,8 +132,8 @@ describe("ticks", () => {
     const pausesMs: number[] = [];
     for (let time = 0; time < 4; time += 1) {
       const before = ticks.length;
-      if (time === 3) ticker.noteWork(true);
-      for (let failed = 0; failed < 3; failed += 1) ticker.noteWork(false);
+      if (time === 3) ticker.noteClaims(true);
+      for (let failed = 0; failed < 3; failed += 1) ticker.noteClaims(false);
       let pausedMs = 0;
       for (; ticks.length === before; pausedMs += 500) await vi.advanceTimersByTimeAsync(500);
       pausesMs.push(pausedMs);

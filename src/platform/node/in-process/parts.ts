@@ -67,7 +67,7 @@ export function partsOf(given: PartsOptions): Parts {
     report,
   });
   const inMemory = new InProcessDispatch({
-    carryOut: async (turns, onEnd) => ticker.noteWork(await engine.carryOut(turns, onEnd)),
+    carryOut: async (turns, onEnd) => ticker.noteClaims(await engine.carryOut(turns, onEnd)),
     concurrency,
     batch,
   });

@@ -44,8 +44,8 @@ export class Ticker {
   #retry: NodeJS.Timeout | undefined;
   /** How many ticks in a row have failed. */
   #failures = 0;
-  /** How often in a row something could not be carried out. */
-  #stops = 0;
+  /** How many calls in a row could claim nothing, since the database failed or is not the one of this environment. */
+  #failedClaims = 0;
   #rings = 0;
   #isFirst = true;
   #looksAhead = true;
@@ -77,16 +77,16 @@ export class Ticker {
     this.ring();
   };
 
-  /** Notes whether the database let this process do its work. If not, a tick looks for all of that work again. */
-  noteWork(isDone: boolean): void {
-    if (isDone) {
-      this.#stops = 0;
+  /** Notes whether the database let this process claim turns. If not, a tick looks for all of them again. */
+  noteClaims(couldClaim: boolean): void {
+    if (couldClaim) {
+      this.#failedClaims = 0;
       return;
     }
     this.#looksAhead = true;
     if (this.#retry !== undefined) return;
-    this.#tickLater(this.#stops, longestPauseMs.answered);
-    this.#stops += 1;
+    this.#tickLater(this.#failedClaims, longestPauseMs.answered);
+    this.#failedClaims += 1;
   }
 
   /** Begins no more ticks; resolves when the one under way has ended. */
