@@ -33,7 +33,10 @@ export interface DueCall {
   readonly environment?: string;
   readonly versions: ClaimCall["versions"];
   readonly limit: number;
-  /** Whether everything that is ready or blocked counts as due. Left out: yes, if the database does not know the deployment. */
+  /**
+   * Whether the caller looks at all runs: everything that is ready or blocked counts as due. Left out: yes, if the
+   * database does not know the deployment, which then is new.
+   */
   readonly isNew?: boolean;
   /** Name of the caller's deployment. Its id comes beside it. */
   readonly deploymentName?: string;
@@ -46,7 +49,7 @@ export interface DueAnswer {
   readonly now: number;
   /** False: the database belongs to another environment, and nothing was looked at. */
   readonly isOurs: boolean;
-  /** Whether everything that is ready or blocked counted as due. */
+  /** Whether the caller looks at all runs: everything that is ready or blocked counted as due. */
   readonly isNew: boolean;
   /** Whether the deployment must note that it is deployed. */
   readonly isUnnoted?: boolean;
@@ -102,7 +105,7 @@ export interface MoveCall {
   readonly moves: readonly Move[];
   /** The due instant of runs that were woken after they were listed. An alarm stands for it. */
   readonly soonAt?: number;
-  /** Whether dispatches are counted from the beginning. */
+  /** Whether the dispatches of these runs are counted anew, from 0. So it is for a new deployment. */
   readonly isNew?: boolean;
   /** Id of the caller's deployment. A run that it has refused does not count as dispatched. */
   readonly deployment?: string;
@@ -111,7 +114,7 @@ export interface MoveCall {
 }
 export interface MoveAnswer {
   readonly now: number;
-  /** How many runs were left alone because they were woken after they were listed. */
+  /** How many runs were not moved because they were woken after they were listed. */
   readonly left: number;
   /** Ids of the runs that somebody had locked. */
   readonly locked: readonly string[];

@@ -145,8 +145,8 @@ export const orderings: readonly Ordering[] = [
     file: mover,
     why: "A process that dies in between has moved runs to instants for which nothing rings.",
     find: `    await limit.wait(() => calls.alarms.arm(dueInstants));
-    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
-    replace: `    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
+    const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
+    replace: `    const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
     await limit.wait(() => calls.alarms.arm(dueInstants));`,
   },
   {
@@ -178,9 +178,9 @@ export const orderings: readonly Ordering[] = [
     name: "a tick dispatches before it has moved",
     file: mover,
     why: "A turn that is claimed meanwhile is counted as one that nobody claims, or the tick fails over what was sent.",
-    find: "    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));",
+    find: "    const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));",
     replace: `    for (const { turns } of looks) for (const { ref, delayMs } of turns) await context.options.dispatch([ref], delayMs);
-    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
+    const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));`,
   },
   {
     name: "a tick does not arm the next due instant of others",
@@ -200,7 +200,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick leaves what was woken since where it was moved to",
     file: mover,
     why: "A run that was claimed between look and move would not be looked at when its lease ends.",
-    find: "    if (left > 0) {",
+    find: "    if (notMoved > 0) {",
     replace: "    if (left < 0) {",
   },
   {

@@ -63,9 +63,9 @@ function together(groupSize: number | null, ref: TurnRef): TurnRef {
 }
 
 /** Answers true if a run is not due yet, and was listed only because a part of it will be ready soon. */
-export function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew }: DueAnswer): boolean {
+export function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew: looksAtAll }: DueAnswer): boolean {
   if (dueAt === null || dueAt <= now) return false;
-  return !isNew || !(isReady || branches !== null);
+  return !looksAtAll || !(isReady || branches !== null);
 }
 
 /**

@@ -42,10 +42,10 @@ export class Mover {
     if (looks.length === 0) return [];
     const { context, limit, onMoved } = this.#options;
     const { calls } = context.options;
-    const { countsAnew: isNew, soonAt, skipsLocked } = terms;
+    const { countsAnew, soonAt, skipsLocked } = terms;
     const deployment = context.options.deployment?.id;
     const how = {
-      isNew,
+      isNew: countsAnew,
       ...(skipsLocked && { skipsLocked: true as const }),
       ...(deployment !== undefined && { deployment }),
     };
@@ -53,10 +53,10 @@ export class Mover {
     onMoved?.(moves);
     const dueInstants = moves.flatMap(({ dueAt }) => dueAt ?? []);
     await limit.wait(() => calls.alarms.arm(dueInstants));
-    const { left, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
+    const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
     const isLocked = new Set(locked);
     const free = looks.filter(({ move }) => !isLocked.has(move.runId));
-    if (left > 0) {
+    if (notMoved > 0) {
       const again = free.map(({ move }) => move);
       await limit.wait(() => calls.alarms.arm([soonAt]));
       await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));

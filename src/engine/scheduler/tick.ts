@@ -183,14 +183,14 @@ class Tick {
     return undefined;
   }
 
-  async #end(isNew: boolean): Promise<TickAnswer> {
+  async #end(looksAtAll: boolean): Promise<TickAnswer> {
     const { options, host } = this.#context;
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
-    await this.#moveLocked(isNew);
+    await this.#moveLocked(looksAtAll);
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
-    const hasSeenAll = isNew && this.#isComplete;
-    const triedThrough = isNew && !hasSeenAll ? this.#triedThrough : undefined;
+    const hasSeenAll = looksAtAll && this.#isComplete;
+    const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;
     return { isOurs: true, due: this.#due, dispatched: this.#mover.dispatched, hasSeenAll, triedThrough };
   }
 

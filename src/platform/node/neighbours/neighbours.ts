@@ -149,14 +149,14 @@ export class Neighbours {
     if (this.#isLeaving) throw closing();
     if (isLeaving) this.#peers.forget(from.id);
     if (isUnlisted) await this.#listAnew();
-    const isNew = [...(isLeaving ? [] : [from]), ...(beside === undefined ? [] : [beside])].filter((peer) =>
+    const newcomers = [...(isLeaving ? [] : [from]), ...(beside === undefined ? [] : [beside])].filter((peer) =>
       this.#peers.learn(peer),
     );
     const other = beside?.id ?? (isLeaving ? undefined : from.id);
     await this.#options.alarm(instants);
     this.#copies.add(instants, this.#host.monotonic(), other);
     if (isLast) this.#options.lookAhead();
-    if (isLeaving || isNew.length > 0) void this.#repair();
+    if (isLeaving || newcomers.length > 0) void this.#repair();
   }
 
   /** Hands over before this process ends: everything that rings here is armed in two others, if there are so many. */
