@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import { lookAgain } from "../../src/engine/scheduler/look-again.ts";
+import { makeDueAgain } from "../../src/engine/scheduler/due-again.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import type { Clock } from "../postgres/clock.ts";
@@ -73,7 +73,7 @@ async function tick(...refused: readonly string[]): Promise<readonly string[]> {
   dispatched = [];
   const moved: Move[] = [];
   await engine.tick({ onMoved: (moves) => void moved.push(...moves) });
-  await lookAgain(
+  await makeDueAgain(
     calls,
     moved.filter(({ runId }) => refused.includes(runId)),
   );
@@ -152,7 +152,7 @@ describe("of a run that is looked at rarely by now", () => {
   });
 
   test("the next look comes soon", async () => {
-    await lookAgain(calls, moved);
+    await makeDueAgain(calls, moved);
     expect(await dueAt()).toBeLessThanOrEqual(now + 2 * minute);
     expect(armed).toContain(await dueAt());
   });
@@ -160,7 +160,7 @@ describe("of a run that is looked at rarely by now", () => {
   test("nothing is moved that could not be armed", async () => {
     const before = await dueAt();
     arming = async () => Promise.reject(new Error("no object"));
-    await expect(lookAgain(calls, moved)).rejects.toThrow();
+    await expect(makeDueAgain(calls, moved)).rejects.toThrow();
     expect(await dueAt()).toBe(before);
   });
 
@@ -169,14 +169,14 @@ describe("of a run that is looked at rarely by now", () => {
     arming = async () => {
       now = await clock.advance(2 * minute);
     };
-    await lookAgain(calls, moved);
+    await makeDueAgain(calls, moved);
     expect(await dueAt()).toBe(before);
   });
 
   test("it is left alone once it has moved on", async () => {
     await engine.carryOut([{ runId, turn: 1 }]);
     const asleep = await dueAt();
-    await lookAgain(calls, moved);
+    await makeDueAgain(calls, moved);
     expect(await dueAt()).toBe(asleep);
   });
 
@@ -184,14 +184,14 @@ describe("of a run that is looked at rarely by now", () => {
     await database.pool.query(
       "update layover.run_state set status = 'running', token = gen_random_uuid(), leased_until = layover.now() + interval '30 s'",
     );
-    await lookAgain(calls, moved);
+    await makeDueAgain(calls, moved);
     expect(await dueAt()).toBeLessThanOrEqual(now + 2 * minute);
   });
 
   test("nothing is sent for what is due soon anyway", async () => {
-    await lookAgain(calls, moved);
+    await makeDueAgain(calls, moved);
     statements = 0;
-    await lookAgain(
+    await makeDueAgain(
       calls,
       moved.map((move) => ({ ...move, dueAt: now + minute })),
     );

@@ -20,7 +20,7 @@ const alarms = "src/postgres/alarms.ts";
 const waking = "src/core/waking.ts";
 const tick = "src/engine/scheduler/tick.ts";
 const mover = "src/engine/scheduler/mover.ts";
-const lookAgain = "src/engine/scheduler/look-again.ts";
+const dueAgain = "src/engine/scheduler/due-again.ts";
 const dueRuns = "src/engine/scheduler/due-runs.ts";
 const carryOutTurns = "src/engine/carry-out-turns.ts";
 const carryOutRun = "src/engine/turn/carry-out-run.ts";
@@ -151,7 +151,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "what was refused is moved back before it is armed",
-    file: lookAgain,
+    file: dueAgain,
     why: "A process that dies in between has moved runs to an instant for which nothing rings.",
     find: `  await calls.alarms.arm([soonAt]);
   // Arming`,
@@ -162,7 +162,7 @@ export const orderings: readonly Ordering[] = [
   },
   {
     name: "what was refused is moved back however long arming took",
-    file: lookAgain,
+    file: dueAgain,
     why: "The alarm may have rung meanwhile, and found nothing.",
     find: "  if (!calls.alarms.isBeat && motionMinute(calls.clock.now()) !== soonAt) return;\n",
     replace: "",
@@ -201,7 +201,7 @@ export const orderings: readonly Ordering[] = [
     file: mover,
     why: "A run that was claimed between look and move would not be looked at when its lease ends.",
     find: "    if (notMoved > 0) {",
-    replace: "    if (left < 0) {",
+    replace: "    if (notMoved < 0) {",
   },
   {
     name: "a tick does not arm for what was woken since",

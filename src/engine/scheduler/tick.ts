@@ -23,7 +23,7 @@ export interface TickOptions {
   readonly isFirst?: boolean;
   /** The most that this tick dispatches. Default: no limit. */
   readonly most?: MostOfTick;
-  /** Is told what is moved on, before it is dispatched. The platform may refuse a dispatch later (see look-again.ts). */
+  /** Is told what is moved on, before it is dispatched. The platform may refuse a dispatch later (see due-again.ts). */
   readonly onMoved?: (moves: readonly Move[]) => void;
   /**
    * Whether nobody else uses the database. Then the processes that were to dispatch short waits are dead, and a first

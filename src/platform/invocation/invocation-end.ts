@@ -1,6 +1,6 @@
 /** What an invocation does before it ends, so that nothing it has begun is lost. */
 import type { TurnRef } from "../../core/ports.ts";
-import { lookAgain } from "../../engine/scheduler/look-again.ts";
+import { makeDueAgain } from "../../engine/scheduler/due-again.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { Move, NoteCall } from "../../postgres/wire-scheduler.ts";
@@ -53,7 +53,7 @@ export class InvocationEnd {
     await dispatcher.settled();
     for (const moves of this.#moved) {
       const again = moves.filter(({ runId }) => this.#refused.has(runId));
-      await lookAgain(calls, again).catch((error: unknown) => host.report(error, "dispatching"));
+      await makeDueAgain(calls, again).catch((error: unknown) => host.report(error, "dispatching"));
     }
     await this.#closeDatabase();
     if (this.#toNote === undefined || !dispatcher.isWhole) return dispatcher.isWhole;

@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { TurnRef } from "../../../src/core/ports.ts";
 import { within } from "../../../src/core/waits.ts";
 import { minuteRingsAt } from "../../../src/core/waking.ts";
-import { lookAgain } from "../../../src/engine/scheduler/look-again.ts";
+import { makeDueAgain } from "../../../src/engine/scheduler/due-again.ts";
 import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import type { AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
@@ -268,7 +268,7 @@ export class Cloudflare implements Outside {
     const settle = async (moves: readonly Move[]) => {
       await dispatcher.settled();
       const again = moves.filter(({ runId }) => refused.has(runId));
-      await lookAgain(process.calls, again).catch(() => {});
+      await makeDueAgain(process.calls, again).catch(() => {});
       return dispatcher.isWhole;
     };
     const due = await this.#visiting.run(dispatcher, () => this.#ground.tick(process, settle));

@@ -4,12 +4,12 @@ import type { Calls } from "../../postgres/calls.ts";
 import type { Move } from "../../postgres/wire-scheduler.ts";
 
 /**
- * Has the scheduler look again, as soon as a tick can be armed, at runs whose dispatch the platform refused. `moves` is
- * what a tick has done with them. Nobody has tried these runs, so their dispatches are counted from the beginning. So
- * the platform is asked again within two minutes, however long it refuses. Only a turn that the platform took and nobody
+ * Makes runs whose dispatch the platform refused due again, as soon as a tick can be armed. `moves` is what a tick has
+ * done with them. Nobody has tried these runs, so their dispatches are counted from the beginning (`isNew`). So the
+ * platform is asked again within two minutes, however long it refuses. Only a turn that the platform took and nobody
  * claimed is looked at less and less often.
  */
-export async function lookAgain(calls: Calls, moves: readonly Move[]): Promise<void> {
+export async function makeDueAgain(calls: Calls, moves: readonly Move[]): Promise<void> {
   const now = calls.clock.now();
   const soonAt = calls.alarms.isBeat ? now : motionMinute(now);
   const late = moves.filter(({ dueAt }) => (dueAt ?? 0) > soonAt);
