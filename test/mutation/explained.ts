@@ -135,10 +135,7 @@ export const explained: readonly Explanation[] = [
   },
   {
     why: "A run without pending rows that was ready stays so until its turn is over, and every pending row comes with a finish, which ends the turn.",
-    mutants: [
-      "claim_runs: t.ready_at <= layover.now() → true",
-      "claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true",
-    ],
+    mutants: ["claim_runs: (cardinality(turns) = 1 or not t.has_pending) → true"],
   },
   {
     why: "A run at work was ready, but for one that was blocked and is tried again: a dispatch too many, which is told that it is busy.",
