@@ -5,7 +5,7 @@
  */
 import type { Row } from "../core/ports.ts";
 import { literal } from "./literal.ts";
-import { HeldUp } from "./lock-waits.ts";
+import { LockTaken } from "./lock-waits.ts";
 import { lockKey, recordMigration } from "./migration-sql.ts";
 import { runSqlFile } from "./run-sql-file.ts";
 import type { Script, Session } from "./script.ts";
@@ -59,7 +59,7 @@ async function refusePooler(script: Script, backendPid: number | undefined, migr
 /** Does the work under the lock. The session holds the lock, since the index is built outside a transaction. */
 async function withTheLock<Result>(script: Script, work: () => Promise<Result>): Promise<Result> {
   const [row] = await script(`select pg_try_advisory_lock(${lockKey}) as is_taken`);
-  if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
+  if (row?.["is_taken"] !== true) throw new LockTaken("migrating");
   try {
     return await work();
   } finally {

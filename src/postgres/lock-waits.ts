@@ -29,13 +29,13 @@ export interface Wait {
 }
 
 /** An attempt of migrate that changed nothing because somebody else holds a lock. */
-export class HeldUp extends Error {
-  override readonly name = "HeldUp";
+export class LockTaken extends Error {
+  override readonly name = "LockTaken";
   readonly reason: Wait["reason"];
   readonly file: string | undefined;
 
   constructor(reason: Wait["reason"], file?: string) {
-    super(`held up: ${reason}`);
+    super(`a lock is taken: ${reason}`);
     this.reason = reason;
     this.file = file;
   }
@@ -63,7 +63,7 @@ export async function patiently<Result>(
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof HeldUp)) throw error;
+      if (!(error instanceof LockTaken)) throw error;
       const { reason, file } = error;
       const blockers = await transaction((script) => readBlockers(script, reason));
       const pauseMs = reason === "locked" ? lockedPauseMs : migratingPauseMs;

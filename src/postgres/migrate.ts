@@ -14,7 +14,7 @@
 import type { HostClock } from "../core/ports.ts";
 import { buildConcurrently } from "./concurrent-index.ts";
 import { hostClock } from "./host-clock.ts";
-import { HeldUp, patiently, type Wait } from "./lock-waits.ts";
+import { LockTaken, patiently, type Wait } from "./lock-waits.ts";
 import { bookkeeping, recordFunctions, recordMigration, transactionSettings, tryTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
@@ -92,7 +92,7 @@ async function takeStep(
   { canBuildConcurrently }: { readonly canBuildConcurrently: boolean },
 ): Promise<Step> {
   const [row] = await script(transactionSettings + tryTheLock);
-  if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
+  if (row?.["is_taken"] !== true) throw new LockTaken("migrating");
   const target = await inspectTarget(script);
   const state = target.isOurs ? await readState(script) : nothing;
   for (const conflict of conflicts(state, schema)) throw conflict;

@@ -5,7 +5,7 @@
 import type { HostClock } from "../core/ports.ts";
 import { hostClock } from "./host-clock.ts";
 import { literal } from "./literal.ts";
-import { HeldUp, isLockedOut, patiently, type Wait } from "./lock-waits.ts";
+import { isLockedOut, LockTaken, patiently, type Wait } from "./lock-waits.ts";
 import { transactionSettings, tryTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgTransaction } from "./pg.ts";
 import { isEntry } from "./rights-sql.ts";
@@ -37,11 +37,11 @@ export async function makeRoles(
   await patiently({ transaction, host, onWait }, () =>
     transaction(async (script) => {
       const [row] = await script(transactionSettings + tryTheLock);
-      if (row?.["is_taken"] !== true) throw new HeldUp("migrating");
+      if (row?.["is_taken"] !== true) throw new LockTaken("migrating");
       try {
         await script(makeRolesSql);
       } catch (error) {
-        throw isLockedOut(error) ? new HeldUp("locked", "making the roles") : error;
+        throw isLockedOut(error) ? new LockTaken("locked", "making the roles") : error;
       }
     }),
   );

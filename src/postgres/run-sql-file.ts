@@ -1,19 +1,19 @@
 /** Sends one file of SQL. If it fails, the error says what is wrong for the person at the keyboard. */
 import { QueryError } from "../core/ports.ts";
-import { HeldUp, isLockedOut } from "./lock-waits.ts";
+import { isLockedOut, LockTaken } from "./lock-waits.ts";
 import type { Script } from "./script.ts";
 import { SetupError } from "./setup-error.ts";
 import type { Target } from "./target.ts";
 
 /**
  * @param file `migrations/0002_more.sql`
- * @throws HeldUp, SetupError `migration_failed`, `permission_denied`
+ * @throws LockTaken, SetupError `migration_failed`, `permission_denied`
  */
 export async function runSqlFile(script: Script, target: Target, file: string, sql: string): Promise<void> {
   try {
     await script(sql);
   } catch (error) {
-    if (isLockedOut(error)) throw new HeldUp("locked", file);
+    if (isLockedOut(error)) throw new LockTaken("locked", file);
     if (!(error instanceof QueryError) || !error.isRolledBack) throw error;
     if (error.sqlState === "42501") {
       throw new SetupError("permission_denied", `"${target.role}" may not run ${file}: ${error.message}.`, {

@@ -3,7 +3,8 @@
  *
  * Records are handed out one at a time, in order, each after the handler is at rest: microtasks drained and one
  * macrotask. So `race`, `any` and every interleaving decide the same way for ever. A handler that does not ask for
- * what its history holds, or that asks at a moment which is not its history's doing, has diverged.
+ * what its history holds has diverged. So has one that asks for something while no record is handed out: it has awaited
+ * something that is no step.
  */
 
 import { CancelledError } from "../contract/user-errors.ts";
@@ -38,9 +39,9 @@ export class Execution {
   divergence: string | undefined;
   /**
    * Whether the divergence only means that the handler still waits for something of its own. Then the next try may
-   * succeed.
+   * succeed, so the turn ends with a setback.
    */
-  isHeldUp = false;
+  isSetback = false;
   /** Why the run is being ended before its time. */
   cancellation: string | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
@@ -145,7 +146,7 @@ export class Execution {
 
   /** Notes why this code cannot have made this history. */
   diverge(reason: string): void {
-    this.isHeldUp ||= this.isAwaitingForeign;
+    this.isSetback ||= this.isAwaitingForeign;
     this.divergence = reason;
   }
 
@@ -187,7 +188,8 @@ export class Execution {
     if (this.#isReleased(place.path) || this.isOverfull) return never;
     const [body] = this.#bodies;
     if (isLate && body !== undefined) {
-      // It cannot be told which: so the run is blocked, and a body that asks does not wait until its timeout.
+      // Nobody can tell whether the body asks or the code around it. So the run is blocked, and a body that asks gets an
+      // error at once.
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step, or the body of step ${[...this.#bodies].join(" or ")} uses \`step\``;
       return Promise.reject(nested(placeName(place), body));
     }
@@ -196,7 +198,8 @@ export class Execution {
     }
     if (this.cancellation !== undefined && (wanted.kind === "signal" || wanted.kind === "callback"))
       return this.#refuse(place, this.cancellation);
-    this.#isOpen = true; // a late one may bring others along: they belong together until the next rest
+    // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
+    this.#isOpen = true;
     const key = placeName(place);
     const promise = new Promise<unknown>((resolve, reject) => {
       this.#pending.set(key, {

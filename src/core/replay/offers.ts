@@ -27,8 +27,8 @@ export interface OfferedAnswer {
 export interface Offers {
   /** The signals that were not taken yet, in order of arrival. */
   readonly signals: readonly OfferedSignal[];
-  /** Names of which more may have come than the claim offered. */
-  readonly cutShort: ReadonlySet<string>;
+  /** Names of signals of which more may have come than the claim offered. */
+  readonly mayHaveMore: ReadonlySet<string>;
   readonly answers: readonly OfferedAnswer[];
   /** Whether the database knows this wait. */
   readonly isRecorded: (demand: Demand) => boolean;
@@ -51,7 +51,7 @@ export interface Offer {
 const signalsPerName = 20;
 
 /** The names of which a claim offers as many signals as it offers at most. */
-export function namesCutShort(signals: readonly OfferedSignal[]): ReadonlySet<string> {
+export function namesWithMore(signals: readonly OfferedSignal[]): ReadonlySet<string> {
   const counts = new Map<string, number>();
   for (const { name } of signals) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Set([...counts].flatMap(([name, count]) => (count >= signalsPerName ? [name] : [])));
@@ -99,7 +99,7 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const named = offers.signals.filter(({ name }) => name === wanted.name);
       const index = used.get(wanted.name) ?? 0;
       const signal = named[index];
-      if (signal === undefined) return offers.cutShort.has(wanted.name) ? undefined : ended();
+      if (signal === undefined) return offers.mayHaveMore.has(wanted.name) ? undefined : ended();
       if (isAfter(signal.receivedAt, until)) return ended();
       used.set(wanted.name, index + 1);
       return { demand, value: signal.payload, isFailure: signal.isFailure, signal, at: signal.receivedAt };

@@ -26,14 +26,14 @@ function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
   const step = records[place];
   if (step === undefined) {
     if (attempt === undefined) return [blocked];
-    const error = lost(attempt.path, true, reason);
+    const error = resultLost(attempt.path, true, reason);
     return [{ ...turn, next: "parked", ...recording(records), attempt: { ...attempt, error } }, blocked];
   }
   const before = records.slice(0, place);
   const decided = released.filter((race) => race.position <= position + place);
   const races = decided.length > 0 && { released: decided };
   const { path, occurrence, isFailure = false, attempts: number = 1, at, beganAt = at } = step;
-  const error = lost(path, isFailure, reason);
+  const error = resultLost(path, isFailure, reason);
   const failed = { path, occurrence, number, beganAt, endedAt: at, demandedAfter: position, ...attempt, error };
   return [
     {
@@ -58,7 +58,7 @@ function ofBranch(finish: BranchFinish, reason: string): readonly Finish[] {
   const { runId, turn, token, path, occurrence, record, attempt } = finish;
   const branch = { runId, turn, token, path, occurrence };
   const blocked: BranchFinish = { ...branch, blocked: sentenceOf(path, record?.isFailure ?? true, reason) };
-  const error = lost(path, record?.isFailure ?? true, reason);
+  const error = resultLost(path, record?.isFailure ?? true, reason);
   if (record === undefined)
     return attempt === undefined ? [blocked] : [{ ...branch, attempt: { ...attempt, error } }, blocked];
   const { attempts: number, beganAt, at: endedAt } = record;
@@ -79,7 +79,7 @@ function recording(records: readonly NewRecord[]): Pick<RunFinish, "records" | "
 }
 
 /** The error that stands in the place of the lost result, as the codec's text. */
-function lost(path: string, isFailure: boolean, reason: string): string {
+function resultLost(path: string, isFailure: boolean, reason: string): string {
   const error = new LayoverError("result_lost", sentenceOf(path, isFailure, reason), {
     hint: "The step is not carried out again. Have it return a value that this database can store: its encoding may lack a character.",
   });

@@ -6,7 +6,7 @@ import { branchRefs } from "../finish/follow-ups.ts";
 import type { Invocation, TurnAtWork } from "../invocation.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import { branchResult } from "./branch-result.ts";
-import { heldUp } from "./mistake-texts.ts";
+import { foreignAwaitTooLong } from "./mistake-texts.ts";
 
 export async function carryOutBranch(
   invocation: Invocation,
@@ -24,8 +24,8 @@ export async function carryOutBranch(
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {
     if (execution.losers.includes(placeName(branch))) return;
-    if (execution.isHeldUp || execution.isAwaitingForeign) {
-      const setback = execution.divergence ?? heldUp(execution.lastPlace);
+    if (execution.isSetback || execution.isAwaitingForeign) {
+      const setback = execution.divergence ?? foreignAwaitTooLong(execution.lastPlace);
       await invocation.finish(lease, { ...finish, setback }, []);
       return;
     }

@@ -6,7 +6,7 @@ export function foreignAwait(place: string | undefined): string {
 }
 
 /** A wait of the handler's own took too long, so its turn ended without having got on. */
-export function heldUp(place: string | undefined): string {
+export function foreignAwaitTooLong(place: string | undefined): string {
   return `the handler awaits something ${where(place)} that is no step, and it took longer than a second. Put it into step.run`;
 }
 

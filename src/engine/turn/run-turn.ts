@@ -1,11 +1,11 @@
 /**
- * The turn of a run: replay, hand out what came, carry out the one pending step, run on to the next demand. What is to
+ * The turn of a run: hand out what came, carry out the one pending step, run on to the next demand. What is to
  * be recorded and what follows it are one plan, and so one call.
  */
 
 import { toStored } from "../../core/codec/stored-value.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
-import { earliestOffer, namesCutShort, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
+import { earliestOffer, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { dueForTimeout } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
@@ -14,7 +14,7 @@ import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, tooLong } from "./ending.ts";
-import { foreignAwait, heldUp, notAwaited } from "./mistake-texts.ts";
+import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
 import { toNewDemand } from "./new-demand.ts";
 
 const none: ReadonlySet<string> = new Set();
@@ -42,7 +42,7 @@ export class RunTurn {
   readonly #claimed: ClaimedRun;
   readonly #records: NewRecord[] = [];
   #signals: readonly OfferedSignal[] = [];
-  #cutShort = none;
+  #mayHaveMore = none;
   #answers: readonly WireCallback[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
@@ -61,12 +61,12 @@ export class RunTurn {
     const { execution } = this.#loaded;
     if (this.#claimed.signals != null) {
       this.#signals = await offeredSignals(this.#loaded, this.#claimed.signals);
-      this.#cutShort = namesCutShort(this.#signals);
+      this.#mayHaveMore = namesWithMore(this.#signals);
     }
     for (;;) {
       if (execution.isAwaitingForeign) await this.#awaitForeign();
       if (execution.divergence !== undefined) {
-        if (execution.isHeldUp) return this.#end("parked", { setback: execution.divergence });
+        if (execution.isSetback) return this.#end("parked", { setback: execution.divergence });
         return this.#end("blocked", { value: execution.divergence });
       }
       if (execution.outcome !== undefined) {
@@ -74,7 +74,8 @@ export class RunTurn {
         const { next, value } = await describeEnd(this.#loaded);
         return this.#end(next, { value });
       }
-      if (execution.isAwaitingForeign) return this.#end("parked", { setback: heldUp(execution.lastPlace) });
+      if (execution.isAwaitingForeign)
+        return this.#end("parked", { setback: foreignAwaitTooLong(execution.lastPlace) });
       const excess = tooLong(this.#claimed, {
         records: this.#records.length,
         bytes: this.#bytes,
@@ -102,7 +103,7 @@ export class RunTurn {
     }
   }
 
-  /** Waits for what the handler awaits of its own. In time once need not be in time at the next replay: so it is told. */
+  /** Waits for what the handler awaits of its own. A warning tells of it, since the next replay may find it too slow. */
   async #awaitForeign(): Promise<void> {
     const { execution } = this.#loaded;
     await execution.awaitForeign(this.#options.patience());
@@ -110,14 +111,16 @@ export class RunTurn {
   }
 
   /**
-   * Whether mail of a name is there, and if not, the name is closed. A signal may come until the finish, which is deferred
-   * then and drops the turn's records. So a name is closed only in a turn that has carried out nothing and carries out
-   * nothing more. False: this one has, or the claim did not offer all that came: the next turn decides.
+   * Records whether the name could be closed: it is, unless a signal of that name is there. Answers false if only the
+   * next turn can decide, because this turn has carried out a step, or because the claim did not offer all signals.
+   *
+   * A signal may still come until the finish. Then the finish is deferred, and the records of the turn are dropped. So a
+   * turn that closes a name carries out no step.
    */
   async #close(demand: Demand, name: string): Promise<boolean> {
     const hasMail = this.#signals.some((signal) => signal.name === name);
     if (!hasMail) {
-      if (this.#cutShort.has(name) || (this.#isStepDone && this.#closes.length === 0)) return false;
+      if (this.#mayHaveMore.has(name) || (this.#isStepDone && this.#closes.length === 0)) return false;
       this.#isStepDone = true;
       this.#closes.push(name);
     }
@@ -129,7 +132,7 @@ export class RunTurn {
     if (this.#loaded.execution.soleDemand?.wanted.kind === "step") return undefined;
     const offers = {
       signals: this.#signals,
-      cutShort: this.#cutShort,
+      mayHaveMore: this.#mayHaveMore,
       answers: this.#answers,
       isRecorded: (demand: Demand) => this.#loaded.hasRow(placeName(demand)),
       untilOf: (demand: Demand) => this.#untilOf(demand),
