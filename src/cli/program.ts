@@ -17,7 +17,7 @@ import { runs } from "./runs/runs.ts";
 import { show } from "./runs/show.ts";
 import { signal } from "./runs/signal.ts";
 import { start } from "./runs/start.ts";
-import { endQuietly, note } from "./screen.ts";
+import { endQuietly, printAside } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
 
 const program = new Command("layover")
@@ -82,7 +82,7 @@ try {
   await program.parseAsync(process.argv.length > 2 ? process.argv : [...process.argv, "help"]);
 } catch (error) {
   const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
-  if (!isHelp) note(error instanceof CommanderError ? mistyped(error) : complaint(error));
+  if (!isHelp) printAside(error instanceof CommanderError ? mistyped(error) : complaint(error));
   // The process ends at once. With `exitCode` alone, work that the failed command began would keep it alive.
   process.exit(error instanceof CommanderError ? error.exitCode : 1);
 }

@@ -42,7 +42,7 @@ export function endQuietly(): void {
 }
 
 /** Writes lines without colours to stderr. They are not what the command was asked for. */
-export function note(text: string): void {
+export function printAside(text: string): void {
   console.error(printableLines(text));
 }
 

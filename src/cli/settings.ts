@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { LayoverError } from "../core/errors.ts";
 import { checkNamespace, defaultEnvironment } from "../core/names.ts";
-import { note } from "./screen.ts";
+import { printAside } from "./screen.ts";
 import { UsageError } from "./usage-error.ts";
 
 const files = [".env", ".dev.vars"];
@@ -67,7 +67,7 @@ export function namespace(): string {
 export function environment(): string {
   const name = setting("LAYOVER_ENVIRONMENT");
   if (name !== undefined) return name;
-  if (leftOut !== undefined) note(`The environment is taken to be "${defaultEnvironment}". ${leftOut}`);
+  if (leftOut !== undefined) printAside(`The environment is taken to be "${defaultEnvironment}". ${leftOut}`);
   leftOut = undefined;
   return defaultEnvironment;
 }
@@ -77,7 +77,7 @@ export function rootSecrets(): readonly (string | undefined)[] {
   return [setting("LAYOVER_SECRET"), setting("LAYOVER_SECRET_OLD")];
 }
 
-export function deploymentUrl(): string {
+export function serverUrl(): string {
   return setting("LAYOVER_URL") ?? defaultUrl;
 }
 
@@ -95,7 +95,7 @@ export function hasDevServer(): boolean {
  * own.
  */
 export function devKey(): string | undefined {
-  return hasDevServer() && isLocal(deploymentUrl()) ? readFileSync(devKeyFile, "utf8").trim() : undefined;
+  return hasDevServer() && isLocal(serverUrl()) ? readFileSync(devKeyFile, "utf8").trim() : undefined;
 }
 
 function isLocal(url: string): boolean {

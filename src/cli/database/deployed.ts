@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { codeDigest } from "../../engine/digest.ts";
 import { Registry } from "../../engine/registry.ts";
 import { loadWorkflows } from "../load-workflows.ts";
-import { withDeployment } from "../runs/deployment.ts";
+import { withServer } from "../runs/server.ts";
 import { print, printJson } from "../screen.ts";
 import { environment, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
@@ -55,7 +55,7 @@ that tick happens at once.`,
         hint: "layover doctor says to whom it belongs. If the deployment knows it at another address: --endpoint HOST/DATABASE",
       });
     }
-    if (setting("LAYOVER_KEY") !== undefined) await withDeployment(({ client }) => client.wake());
+    if (setting("LAYOVER_KEY") !== undefined) await withServer(({ client }) => client.wake());
     if (json) printJson({ outcome, name, id, versions });
     else print(`The build ${id} of ${name} is deployed. Its next tick looks at all that is ready or blocked.`);
   });

@@ -9,7 +9,7 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { type ApiKey, createApiKey, readApiKey, type Scope, scopes } from "../../http/api-key.ts";
 import { Secrets } from "../../http/secrets.ts";
 import type { WireKey } from "../../postgres/wire-verbs.ts";
-import { type Cell, note, print, printJson, table } from "../screen.ts";
+import { type Cell, print, printAside, printJson, table } from "../screen.ts";
 import { environment, namespace, rootSecrets, setting } from "../settings.ts";
 import { clockTime, day } from "../times.ts";
 import { UsageError } from "../usage-error.ts";
@@ -97,7 +97,7 @@ function endOf(expires: string): Date {
 /** The key alone on stdout: `KEY=$(layover keys create …)`. */
 function announce(key: string, { name, scopes, expiresAt }: ApiKey): void {
   const until = expiresAt === undefined ? "until it is revoked" : `until ${clockTime(expiresAt)}`;
-  note(`The key ${JSON.stringify(name)} may ${scopes.join(", ")}, ${until}. It is shown this once:`);
+  printAside(`The key ${JSON.stringify(name)} may ${scopes.join(", ")}, ${until}. It is shown this once:`);
   print(key);
 }
 

@@ -8,7 +8,7 @@ import {
   migrationSql,
   type Wait,
 } from "../../postgres/migrate.ts";
-import { note, print, printJson } from "../screen.ts";
+import { print, printAside, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type Database, databaseUrl, shownAddress, withDatabase } from "./database.ts";
 
@@ -62,7 +62,7 @@ function noteWait(): (wait: Wait) => void {
   let last = "";
   return (wait) => {
     const said = shownWait(wait);
-    if (wait.reason === "locked" || said !== last) note(said);
+    if (wait.reason === "locked" || said !== last) printAside(said);
     last = said;
   };
 }

@@ -3,7 +3,7 @@
  * (reloading.ts) begins another one.
  */
 import { complaint } from "../complaint.ts";
-import { endQuietly, note } from "../screen.ts";
+import { endQuietly, printAside } from "../screen.ts";
 import { tellLoadedFiles } from "./loaded-files.ts";
 import type { FromChild, ToChild } from "./reloading.ts";
 import { type DevOptions, serveDev } from "./serve.ts";
@@ -33,6 +33,6 @@ try {
     asked: async () => (await asked.promise) === "reload",
   });
 } catch (error) {
-  note(complaint(error));
+  printAside(complaint(error));
   process.exit(1);
 }

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { note, print } from "../screen.ts";
+import { print, printAside } from "../screen.ts";
 import type { DevOptions, Serving } from "./serve.ts";
 import { WatchedFiles } from "./watched-files.ts";
 import { whenAbandoned } from "./when-abandoned.ts";
@@ -60,7 +60,7 @@ export async function serveReloading(module: string | undefined, options: DevOpt
     child = undefined;
     const mustEnd = isEnding || (!hasChanged && (!hasServed || code === 0 || signal !== null));
     if (mustEnd) process.exit(typeof code === "number" ? code : 1);
-    if (!hasChanged) note("The server begins again when you change a file.");
+    if (!hasChanged) printAside("The server begins again when you change a file.");
     await change.promise;
   }
 }

@@ -9,7 +9,7 @@ import { type NodeServer, serve } from "../../platform/node/index.ts";
 import { logLine } from "../../platform/node/log-line.ts";
 import { printingEvents } from "../../platform/node/print-events.ts";
 import { type Loaded, loadWorkflows } from "../load-workflows.ts";
-import { note, print } from "../screen.ts";
+import { print, printAside } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry, startLine } from "./lines-to-try.ts";
@@ -164,7 +164,7 @@ function printLog(entry: LogEntry): void {
   print(level === "warn" || level === "error" ? styleText(level === "warn" ? "yellow" : "red", line) : line);
 }
 
-const printEvent = printingEvents((level, line) => note(`${timeOfDay()} ${level} ${line}`));
+const printEvent = printingEvents((level, line) => printAside(`${timeOfDay()} ${level} ${line}`));
 
 function timeOfDay(): string {
   return new Date().toTimeString().slice(0, 8);

@@ -1,7 +1,7 @@
 /** Tells when one of some files has changed. It watches the folders: many editors replace a file by a new one. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
-import { note } from "../screen.ts";
+import { printAside } from "../screen.ts";
 
 /** How long it waits after a change for further ones. An editor saves a file in several writes. */
 const quietMs = 50;
@@ -39,5 +39,5 @@ export class WatchedFiles {
 }
 
 function cannotWatch(folder: string, error: unknown): void {
-  note(`Changes in ${folder} will not be seen: ${error instanceof Error ? error.message : String(error)}`);
+  printAside(`Changes in ${folder} will not be seen: ${error instanceof Error ? error.message : String(error)}`);
 }

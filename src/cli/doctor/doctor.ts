@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { print, printJson } from "../screen.ts";
 import { type Check, shownChecks, summary } from "./check.ts";
 import { checkDatabase } from "./check-database.ts";
-import { checkDeployment } from "./check-deployment.ts";
+import { checkServer } from "./check-server.ts";
 
 interface Options {
   readonly endpoint?: string;
@@ -23,7 +23,7 @@ deployment answers and takes your key. Changes nothing. Fails where it finds a p
 
 async function examine({ endpoint, json }: Options): Promise<void> {
   const { checks: database, revokedKeys } = await checkDatabase(endpoint);
-  const checks: readonly Check[] = [...database, ...(await checkDeployment(revokedKeys))];
+  const checks: readonly Check[] = [...database, ...(await checkServer(revokedKeys))];
   const isWell = checks.every(({ level }) => level !== "problem");
   if (json) printJson({ isWell, checks });
   else print(`${shownChecks(checks)}\n\n${summary(checks)}`);

@@ -2,11 +2,11 @@
 import { Command } from "commander";
 import { pathOf } from "../../client/over-http/api.ts";
 import { isRecord } from "../../core/codec/tag-checks.ts";
-import { note, plain, print, printJson } from "../screen.ts";
+import { plain, print, printAside, printJson } from "../screen.ts";
 import { clockTime } from "../times.ts";
 import { UsageError } from "../usage-error.ts";
-import { type Deployment, findRun, type RunName, withDeployment, withRun } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
+import { findRun, type RunName, type Server, withRun, withServer } from "./server.ts";
 
 interface Options {
   readonly resolve?: string;
@@ -39,15 +39,13 @@ export const callback = new Command("callback")
       throw new UsageError("Both --resolve and --reject are given.", { hint: "Give one: the first answer counts." });
     }
     const value = resolve === undefined ? undefined : await jsonArgument(resolve, "--resolve");
-    const ask = async ({ api, client }: Deployment, named: RunName): Promise<unknown> => {
+    const ask = async ({ api, client }: Server, named: RunName): Promise<unknown> => {
       const { runId } = "runId" in named ? named : await findRun(client, named);
       const path = pathOf("v1", "runs", runId, "callbacks", name);
       if (resolve !== undefined) return await api.post(`${path}/resolve`, value);
       return await (reject === undefined ? api.get(path) : api.post(`${path}/reject`, { message: reject }));
     };
-    const answer = await withDeployment((deployment) =>
-      withRun(deployment.client, run, (named) => ask(deployment, named)),
-    );
+    const answer = await withServer((server) => withRun(server.client, run, (named) => ask(server, named)));
     if (json) printJson(answer);
     else if (resolve !== undefined) print("Resolved.");
     else if (reject !== undefined) print("Rejected.");
@@ -60,7 +58,7 @@ function tell(name: string, answer: unknown): void {
   const { status, deadline, url } = isRecord(answer) ? answer : {};
   if (status === "open") {
     const until = deadline instanceof Date ? `, until ${clockTime(deadline)}` : "";
-    note(`${what} waits for an answer${until}. Whoever has this link may answer it:`);
+    printAside(`${what} waits for an answer${until}. Whoever has this link may answer it:`);
     print(plain(String(url)));
   } else {
     print(`${what} ${endings.get(status) ?? `is ${plain(String(status))}`}.`);

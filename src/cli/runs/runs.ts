@@ -6,8 +6,8 @@ import { type RunStatus, type RunView, runStatuses } from "../../client/run-view
 import { type Cell, plain, print, printJson, screenWidth, table } from "../screen.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
-import { withDeployment } from "./deployment.ts";
 import { shortIds } from "./run-ids.ts";
+import { withServer } from "./server.ts";
 import { coloured, describeError } from "./values.ts";
 
 interface Options {
@@ -32,7 +32,7 @@ export const runs = new Command("runs")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
   .action(async ({ json, tag: tags, ...filter }: Options) => {
-    const page = await withDeployment(({ client }) => foundPage(client, { ...filter, tags }));
+    const page = await withServer(({ client }) => foundPage(client, { ...filter, tags }));
     if (json) return printJson(page);
     const { cursor } = page;
     if (page.runs.length === 0) {

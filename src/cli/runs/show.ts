@@ -5,7 +5,7 @@ import { isOver, type RunView } from "../../client/run-view.ts";
 import type { ErrorValue } from "../../core/codec/error-value.ts";
 import { cutOff, plain, print, printJson, screenWidth, wrapped } from "../screen.ts";
 import { clockTime, lasting, moment } from "../times.ts";
-import { findRun, withDeployment, withRun } from "./deployment.ts";
+import { findRun, withRun, withServer } from "./server.ts";
 import { timeline } from "./timeline.ts";
 import { coloured, describeError, describeValue } from "./values.ts";
 
@@ -30,7 +30,7 @@ export const show = new Command("show")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
   .action(async (name: string, { full = false, json }: Options) => {
-    const { run, history } = await withDeployment(async ({ client }) => {
+    const { run, history } = await withServer(async ({ client }) => {
       const run = await withRun(client, name, (named) => findRun(client, named));
       const limit = full ? mostRecords : usualRecords;
       const history = await client.history(run.runId, { after: Math.max(0, run.records - limit), limit });

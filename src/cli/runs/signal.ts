@@ -3,8 +3,8 @@ import { Command } from "commander";
 import { v7 } from "uuid";
 import { pathOf } from "../../client/over-http/api.ts";
 import { print, printJson } from "../screen.ts";
-import { type RunName, withDeployment, withRun } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
+import { type RunName, withRun, withServer } from "./server.ts";
 
 interface Options {
   readonly payload?: string;
@@ -24,7 +24,7 @@ export const signal = new Command("signal")
   .action(async (run: string, name: string, { payload, dedupeId, json }: Options) => {
     const value = payload === undefined ? undefined : await jsonArgument(payload, "--payload");
     const body = { payload: value, dedupeId, signalId: v7() };
-    const answer = await withDeployment(({ api, client }) =>
+    const answer = await withServer(({ api, client }) =>
       withRun(client, run, (named) => api.post(`${pathOfRun(named)}${pathOf("signals", name)}`, body)),
     );
     if (json) printJson(answer);

@@ -2,12 +2,12 @@
 import { Command } from "commander";
 import { v7 } from "uuid";
 import { pathOf } from "../../client/over-http/api.ts";
-import { note, plain, print, printJson } from "../screen.ts";
+import { plain, print, printAside, printJson } from "../screen.ts";
 import { lasting } from "../times.ts";
 import { UsageError } from "../usage-error.ts";
 import { durationIn, tagIn, wholeNumberIn } from "./arguments.ts";
-import { type Deployment, withDeployment } from "./deployment.ts";
 import { jsonArgument } from "./json-argument.ts";
+import { type Server, withServer } from "./server.ts";
 import { describeError } from "./values.ts";
 
 interface Options {
@@ -51,11 +51,11 @@ Example:
   )
   .action(async (workflow: string, options: Options) => {
     const input = options.input === undefined ? undefined : await jsonArgument(options.input, "--input");
-    await withDeployment((deployment) => startRun(deployment, workflow, input, options));
+    await withServer((server) => startRun(server, workflow, input, options));
   });
 
 async function startRun(
-  { api, client }: Deployment,
+  { api, client }: Server,
   workflow: string,
   input: unknown,
   { id, delay, version, tag: tags, wait, json }: Options,
@@ -65,7 +65,9 @@ async function startRun(
   if (wait === undefined) {
     if (json) return printJson(started);
     const what = started.isNew ? "Started" : "It was there already:";
-    note(`${what} ${plain(started.workflow)}@${started.version}. Look at it: layover show ${plain(started.runId)}`);
+    printAside(
+      `${what} ${plain(started.workflow)}@${started.version}. Look at it: layover show ${plain(started.runId)}`,
+    );
     return print(plain(started.runId));
   }
   const ending = await client.waitForEnd(started.runId, { wait });
@@ -89,10 +91,7 @@ function startedIn(answer: unknown): Started {
   });
 }
 
-function notCompleted(
-  { status, error }: Awaited<ReturnType<Deployment["client"]["waitForEnd"]>>,
-  waitMs: number,
-): string {
+function notCompleted({ status, error }: Awaited<ReturnType<Server["client"]["waitForEnd"]>>, waitMs: number): string {
   if (status === "failed" || status === "cancelled") return `The run ${status}: ${describeError(error)}`;
   return `The run is not over after ${lasting(waitMs)}: it is ${plain(status)}.`;
 }

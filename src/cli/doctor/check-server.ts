@@ -1,15 +1,15 @@
-/** Whether the deployment answers, and lets in who holds the key. */
+/** Checks that the server of the deployment answers, and takes the key. */
 
 import { Api } from "../../client/over-http/api.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { openApiKey, readApiKey } from "../../http/api-key.ts";
 import { Secrets } from "../../http/secrets.ts";
-import { keyHint } from "../runs/deployment.ts";
-import { apiKey, deploymentUrl, devKey, environment, namespace, rootSecrets, setting } from "../settings.ts";
+import { keyHint } from "../runs/server.ts";
+import { apiKey, devKey, environment, namespace, rootSecrets, serverUrl, setting } from "../settings.ts";
 import { clockTime } from "../times.ts";
 import type { Check } from "./check.ts";
 
-export async function checkDeployment(revokedKeys: ReadonlySet<string>): Promise<readonly Check[]> {
+export async function checkServer(revokedKeys: ReadonlySet<string>): Promise<readonly Check[]> {
   const { check, secrets } = checkSecret();
   const answering = await checkHealth();
   const isThere = answering.level === "well";
@@ -38,7 +38,7 @@ function checkSecret(): { readonly check: Check; readonly secrets?: Secrets } {
 
 async function checkHealth(): Promise<Check> {
   const about = "deployment";
-  const url = deploymentUrl();
+  const url = serverUrl();
   try {
     await apiAt(url).get("/health");
     return { about, level: "well", says: `It answers at ${url}.` };
@@ -63,7 +63,7 @@ async function checkKey(secrets: Secrets | undefined, revokedKeys: ReadonlySet<s
     return { about, level: "warning", says: "LAYOVER_KEY is not set.", todo: keyHint };
   }
   try {
-    await apiAt(deploymentUrl(), key).get("/v1/runs", { query: { limit: 1 } });
+    await apiAt(serverUrl(), key).get("/v1/runs", { query: { limit: 1 } });
     return counts(key, secrets, "");
   } catch (error) {
     if (!(error instanceof LayoverError)) throw error;

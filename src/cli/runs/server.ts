@@ -1,12 +1,12 @@
-/** The API of the deployment at LAYOVER_URL, asked with LAYOVER_KEY. */
+/** The server of a deployment, which is at LAYOVER_URL. Commands ask its API with LAYOVER_KEY. */
 import { validate as isUuid } from "uuid";
 import { Api, type ApiOptions } from "../../client/over-http/api.ts";
 import { HttpClient } from "../../client/over-http/http-client.ts";
 import type { RunView } from "../../client/run-view.ts";
 import { workflow } from "../../core/contract/contract.ts";
 import { LayoverError } from "../../core/errors.ts";
-import { note, plain } from "../screen.ts";
-import { apiKey, deploymentUrl, devKey } from "../settings.ts";
+import { plain, printAside } from "../screen.ts";
+import { apiKey, devKey, serverUrl } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
 import { findByPart, isPartOfId, type Lister } from "./run-ids.ts";
 
@@ -14,14 +14,14 @@ import { findByPart, isPartOfId, type Lister } from "./run-ids.ts";
 export const keyHint =
   "Make a key: layover keys create NAME --scopes start,read,signal,callbacks. Put it into .env or .dev.vars here: LAYOVER_KEY=lok_… (In the folder of layover dev, its own key is found by itself.)";
 
-export interface Deployment {
+export interface Server {
   readonly api: Api;
   readonly client: HttpClient;
 }
 
 /** @throws UsageError where it does not answer, or lets nobody in */
-export async function withDeployment<Result>(work: (deployment: Deployment) => Promise<Result>): Promise<Result> {
-  const url = deploymentUrl();
+export async function withServer<Result>(work: (server: Server) => Promise<Result>): Promise<Result> {
+  const url = serverUrl();
   const key = apiKey();
   if (key === undefined) {
     throw new UsageError(`LAYOVER_KEY is not set, and ${url} wants an API key.`, { hint: keyHint });
@@ -35,7 +35,7 @@ export async function withDeployment<Result>(work: (deployment: Deployment) => P
       const own = devKey();
       const isRefused = error instanceof LayoverError && error.code === "unauthorized";
       if (!isRefused || own === undefined || own === key) throw error;
-      note("LAYOVER_KEY does not count there. The key of layover dev in this folder is tried instead.");
+      printAside("LAYOVER_KEY does not count there. The key of layover dev in this folder is tried instead.");
       return await workWith(own); // what was refused had no effect
     });
   } catch (error) {
