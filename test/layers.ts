@@ -1,5 +1,5 @@
 /**
- * Reads the imports of the sources and names those that break the layering rule (DESIGN.md §3).
+ * Reads the imports of the sources and names those that break the layering rule (its floors are in src/README.md).
  */
 import { globSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";

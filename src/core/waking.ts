@@ -1,12 +1,10 @@
 /**
  * The rules of waking: when the scheduler looks at a run, and when an alarm rings for that. One rule stands above all
- * others. It is called W in the simulation:
+ * others, the wake rule (W in the tests): a run that may go on by itself has a due instant, and an alarm stands for
+ * that. README.md beside this file has its exact text, what it does not cover, which files keep it, and the words.
  *
- *   Each run that is not over, paused or blocked waits for nothing but signals, or has a due instant. For each due
- *   instant an alarm is armed, and it rings at that instant or at most two minutes later.
- *
- * So no run is lost while nothing runs at all. Dispatches only make things fast. The words are in README.md beside this
- * file. All instants are epoch milliseconds of the database's clock, unless a comment names another clock.
+ * So no run is lost while nothing runs at all. Dispatches only make things fast. All instants are epoch milliseconds of
+ * the database's clock, unless a comment names another clock.
  */
 
 export const minuteMs = 60_000;

@@ -1,7 +1,7 @@
 /**
  * The rules of waking, read from top to bottom: what is armed before a call, which of that becomes the due instant,
- * when each kind of alarm rings for it, and what happens if nobody comes. Together they are W (see
- * src/core/waking.ts).
+ * when each kind of alarm rings for it, and what happens if nobody comes. Together they keep the wake rule
+ * (see src/core/README.md).
  */
 import { globSync, readFileSync } from "node:fs";
 import fc from "fast-check";

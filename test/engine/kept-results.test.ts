@@ -54,7 +54,7 @@ describe("while the database is away", () => {
       expect(bodies).toHaveLength(500);
       expect(world.time).toBeLessThanOrEqual(seconds * 1_000 + 15_000);
     },
-    120_000, // W is looked at after each of the statements
+    120_000, // the wake rule is looked at after each of the statements
   );
 
   test("a step under way keeps its lease: it is renewed before anybody looks for what seems abandoned", async () => {

@@ -1,7 +1,7 @@
 /**
- * W (DESIGN.md §6): every run that is not over, paused or blocked, waits for nothing but signals, or has a due instant
- * for which an alarm stands that rings at or at most two minutes after it. Except versions that no deployment carries,
- * and what belongs to another environment.
+ * Looks whether the wake rule holds (W): a run that may go on by itself has a due instant, and an alarm stands for that.
+ * The exact text, and what the rule does not cover, is in src/core/README.md. So runs of versions that no deployment
+ * carries are left out here, and so is a database that belongs to another environment.
  */
 
 import type { Workflow } from "layover";
@@ -66,7 +66,7 @@ export class Watch {
       const changedAt = this.#changedAt(run, rest.now);
       const since = run.need === 0 ? Math.max(rest.since, changedAt) : rest.since;
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
-      if (wrong !== undefined) throw new Error(`W does not hold for run ${run.run_id}: ${wrong}`);
+      if (wrong !== undefined) throw new Error(`the wake rule does not hold for run ${run.run_id}: ${wrong}`);
     }
   }
 
@@ -79,7 +79,7 @@ export class Watch {
   }
 }
 
-/** Answers why W does not hold for a run; undefined where it holds. */
+/** Answers why the wake rule does not hold for a run; undefined where it holds. */
 export function objection(
   { due, need, dispatches, isRefused = false }: RunInMotion,
   outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,

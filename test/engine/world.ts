@@ -7,7 +7,7 @@
  *
  * One thing happens at a time: a call passes its port, a timer fires, an alarm rings, a dispatch is delivered. Time
  * passes only when nothing else is left to happen. So the same seed plays the same story, however fast the machine is.
- * After each statement that wrote and whenever time passes, W must hold (see watch.ts).
+ * After each statement that wrote and whenever time passes, the wake rule must hold (see watch.ts).
  */
 
 import type { Contract, Duration, InputOf, Run, SignalsOf } from "layover";

@@ -1,5 +1,5 @@
 /**
- * The reference model: what runs are and what the words of DESIGN.md mean for them, in plain TypeScript. It knows
+ * The reference model: what runs are and what the words of src/core/README.md mean for them, in plain TypeScript. It knows
  * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
  */
 import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";

@@ -1,5 +1,5 @@
 /**
- * Mutants of TypeScript, by hand: each order of operations and each margin that the waking of runs rests on (DESIGN.md §6),
+ * Mutants of TypeScript, by hand: each order of operations and each margin that the wake rule rests on (src/core/README.md),
  * undone. `find` stands in its file exactly once.
  */
 import { readFileSync } from "node:fs";

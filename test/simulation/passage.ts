@@ -27,7 +27,7 @@ export interface PassageOptions {
   readonly describeAnswer: (rows: readonly Row[]) => string | undefined;
 }
 
-/** Longest time from execution to COMMIT, in milliseconds (DESIGN.md §4, 7). */
+/** Longest time from execution to COMMIT, in milliseconds: what `latestCommit` of src/core/waking.ts counts on. */
 const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;

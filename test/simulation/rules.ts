@@ -11,7 +11,7 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   readonly carries: (run: RunRows) => boolean;
   /** Whether the leases were voided: a process that has the database for itself took over. */
   readonly isTakenOver: boolean;
-  /** Whether W is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
+  /** Whether the wake rule is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
   readonly isBeginning: boolean;
   /** Instant since which nothing has gone wrong. */
   readonly calmAt: number;
@@ -47,7 +47,7 @@ export class Rules {
       if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
-      if (w !== undefined) wrong.push(`W does not hold: ${w}`);
+      if (w !== undefined) wrong.push(`the wake rule does not hold: ${w}`);
       found.push(...wrong.map((sentence) => `of ${run.runId}: ${sentence}`));
       this.#before.set(run.runId, run);
     }

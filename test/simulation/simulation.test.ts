@@ -67,7 +67,7 @@ const plants = [
   [
     "an instant is due for which nobody armed",
     "pick_due(armed jsonb, need timestamptz) returns timestamptz language sql stable as $$ select need + interval '5 minutes' $$",
-    /W does not hold/,
+    /the wake rule does not hold/,
   ],
   [
     "a name is closed over a signal that came meanwhile",

@@ -14,7 +14,7 @@ export interface Outside extends Source {
   readonly graceMs: number;
   /** When the platform refused something of itself the last time. Undefined: never. */
   readonly refusedAt?: number | undefined;
-  /** The alarms that W may count on. */
+  /** The alarms that the wake rule may count on. */
   standing(): readonly StandingAlarm[];
   /** A process died: what becomes of what it was about. */
   lose(process: Process): void;
