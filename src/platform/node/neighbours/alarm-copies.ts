@@ -12,7 +12,7 @@ export interface AlarmCopy {
   /** The id of the other process that rings. Undefined: none does. */
   beside: string | undefined;
   /** The search for another process that rings. Undefined: no search is under way. */
-  placing: Promise<void> | undefined;
+  arming: Promise<void> | undefined;
 }
 
 /** The largest difference at which two distances count as the same. */
@@ -44,7 +44,7 @@ export class AlarmCopies {
         known.push(earlier);
         continue;
       }
-      const copy = { at, ringsAt, beside, placing: undefined };
+      const copy = { at, ringsAt, beside, arming: undefined };
       this.#copies.set(at, copy);
       added.push(copy);
     }

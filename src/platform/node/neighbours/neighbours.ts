@@ -1,7 +1,7 @@
 /**
  * Lets several processes on one database ring for each other. A timer is gone with its process, so each process arms a
  * copy in another one. Every 20 seconds, over HTTP, each looks whether the others are still there. When a process is
- * gone, the copies that it held get another place, and a tick looks for what it was to do soon.
+ * gone, the copies that it held are armed in others, and a tick looks for what it was to do soon.
  *
  * The processes find each other by a table, in which each writes a row when it begins. While all of them answer, nobody
  * asks the database. A process that is listed and does not answer may be alive, and may itself fail to reach this one.
@@ -119,7 +119,7 @@ export class Neighbours {
   /**
    * Arms everything anew. It is called when the database says that a process in which something rings is not listed.
    * That may be this process, if it was silent for too long. It may be another one, which lists itself again if it is
-   * still there. A process that is not listed after that is forgotten, and what it was to ring gets another place.
+   * still there. A process that is not listed after that is forgotten, and what it was to ring is armed in others.
    */
   rearm(): Promise<void> {
     this.#rearming ??= this.#rearm().finally(() => {
@@ -168,8 +168,8 @@ export class Neighbours {
       const tell = async () => {
         await Promise.all(this.#peers.all().map((peer) => this.#send(peer, { instants: [] })));
       };
-      await Promise.all(this.#peers.suspects().map((peer) => this.#ask(peer)));
-      await this.#place(this.#copies.standing(this.#host.monotonic()));
+      await Promise.all(this.#peers.silent().map((peer) => this.#ask(peer)));
+      await this.#armElsewhere(this.#copies.standing(this.#host.monotonic()));
       await Promise.all([tell(), this.#takeOff()]);
     });
   }
@@ -177,7 +177,7 @@ export class Neighbours {
   /** Ends the membership of this process when its work is over. Another process looks for what is left. */
   async leave(): Promise<void> {
     await this.#farewell("taking leave", async () => {
-      for (const peer of this.#peers.places()) if (await this.#send(peer, { instants: [], isLast: true })) return;
+      for (const peer of this.#peers.armable()) if (await this.#send(peer, { instants: [], isLast: true })) return;
     });
   }
 
@@ -194,34 +194,34 @@ export class Neighbours {
 
   async #copy(instants: readonly Instant[]): Promise<void> {
     const { added, known } = this.#copies.add(instants, this.#host.monotonic());
-    const lacking = known.filter((copy) => copy.placing === undefined && !this.#peers.counts(copy.beside));
-    await Promise.all([this.#place([...added, ...lacking]), ...known.map(({ placing }) => placing)]);
+    const lacking = known.filter((copy) => copy.arming === undefined && !this.#peers.counts(copy.beside));
+    await Promise.all([this.#armElsewhere([...added, ...lacking]), ...known.map(({ arming }) => arming)]);
   }
 
-  /** Finds a place for each copy that has no other place. */
+  /** Arms each copy in another process that no other process rings. */
   async #repair(): Promise<void> {
-    if (this.#isLeaving || this.#peers.places().length === 0) return;
+    if (this.#isLeaving || this.#peers.armable().length === 0) return;
     const copies = this.#copies.standing(this.#host.monotonic());
-    await this.#place(copies.filter((copy) => copy.placing === undefined && !this.#peers.counts(copy.beside)));
+    await this.#armElsewhere(copies.filter((copy) => copy.arming === undefined && !this.#peers.counts(copy.beside)));
   }
 
-  #place(copies: readonly AlarmCopy[]): Promise<void> {
+  #armElsewhere(copies: readonly AlarmCopy[]): Promise<void> {
     if (copies.length === 0) return Promise.resolve();
-    const placing = this.#findPlace(copies).finally(() => {
-      for (const copy of copies) if (copy.placing === placing) copy.placing = undefined;
+    const arming = this.#sendCopies(copies).finally(() => {
+      for (const copy of copies) if (copy.arming === arming) copy.arming = undefined;
     });
-    for (const copy of copies) copy.placing = placing;
-    return placing;
+    for (const copy of copies) copy.arming = arming;
+    return arming;
   }
 
   /**
    * Arms copies in one other process. If this one is about to end, it does not count, so they are armed in two others.
    */
-  async #findPlace(copies: readonly AlarmCopy[]): Promise<void> {
-    const places = this.#peers.places().slice(0, mostTries);
+  async #sendCopies(copies: readonly AlarmCopy[]): Promise<void> {
+    const peers = this.#peers.armable().slice(0, mostTries);
     let takers = 0;
-    for (const peer of places) {
-      const beside = this.#isLeaving ? places.find(({ id }) => id !== peer.id) : undefined;
+    for (const peer of peers) {
+      const beside = this.#isLeaving ? peers.find(({ id }) => id !== peer.id) : undefined;
       const isTaken = await this.#send(peer, { instants: distances(copies, this.#host.monotonic()), beside });
       if (!isTaken) continue;
       for (const copy of copies) copy.beside = peer.id;
@@ -237,7 +237,7 @@ export class Neighbours {
       const peer = this.#peers.get(beside);
       if (peer !== undefined) peers.add(peer);
     }
-    for (const peer of this.#peers.suspects()) peers.add(peer);
+    for (const peer of this.#peers.silent()) peers.add(peer);
     await Promise.all([...peers].map((peer) => this.#ask(peer)));
     await this.#repair();
     const isLookDue = this.#host.monotonic() - this.#lookedAt >= lookMs;
@@ -271,7 +271,7 @@ export class Neighbours {
       }
       return true;
     } catch {
-      this.#peers.suspect(peer); // the next ping tells more
+      this.#peers.noteSilent(peer); // the next ping tells more
       return false;
     }
   }

@@ -47,20 +47,20 @@ export class Peers {
    * The processes in which this one may arm: those that answered the last call. First come those that carry everything
    * that this process carries, since no process looks for runs that it does not carry.
    */
-  places(): readonly Peer[] {
+  armable(): readonly Peer[] {
     const peers = this.all().filter(({ id }) => this.#known.get(id)?.misses === 0);
     return [...peers.filter((peer) => this.#carries(peer)), ...peers.filter((peer) => !this.#carries(peer))];
   }
 
-  /** Whether an instant that was armed there counts. If not, it must get another place. */
+  /** Whether an instant that was armed there counts. If not, it must be armed in another process. */
   counts(id: string | undefined): boolean {
     const known = id === undefined ? undefined : this.#known.get(id);
     if (known === undefined || known.lostAt !== undefined) return false;
-    return this.#carries(known.peer) || !this.places().some((peer) => this.#carries(peer));
+    return this.#carries(known.peer) || !this.armable().some((peer) => this.#carries(peer));
   }
 
   /** The processes that did not answer the last call. */
-  suspects(): readonly Peer[] {
+  silent(): readonly Peer[] {
     return [...this.#known.values()].filter(({ misses }) => misses > 0).map(({ peer }) => peer);
   }
 
@@ -76,8 +76,8 @@ export class Peers {
     if (known !== undefined) Object.assign(known, { misses: 0, lostAt: undefined });
   }
 
-  /** Keeps everybody from arming there until the process answers. */
-  suspect({ id }: Peer): void {
+  /** Notes that a process did not take a message. Nothing is armed there until it answers. */
+  noteSilent({ id }: Peer): void {
     const known = this.#known.get(id);
     if (known !== undefined) known.misses = Math.max(known.misses, 1);
   }
