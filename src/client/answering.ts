@@ -1,4 +1,4 @@
-/** What is sent to a run from outside, checked against its contract at the door: signals and answers to callbacks. */
+/** What is sent to a run from outside: signals and answers to callbacks. They are checked against the contract first. */
 
 import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
 import { toStored } from "../core/codec/stored-value.ts";

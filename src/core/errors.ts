@@ -5,7 +5,7 @@
  * What user code throws and catches is in user-errors.ts.
  */
 
-/** Every code, with the HTTP status that it has at the door. The only such table. */
+/** Every code, with its HTTP status. There is no other such table. */
 export const errorCodes = {
   invalid_request: 400,
   invalid_json: 400,

@@ -1,5 +1,5 @@
 /**
- * The five doors to the outside world. Everything that can fail, be late or happen twice passes
+ * The five ports to the outside world. Everything that can fail, be late or happen twice passes
  * through one of them, so a test that controls them controls the world.
  *
  * Four are here: {@link Query}, {@link Dispatch}, {@link Alarm} and {@link HostClock}. The fifth is the user's handler
@@ -60,8 +60,9 @@ export interface TurnRef {
 export type Dispatch = (turns: readonly TurnRef[], delayMs: number) => Promise<void>;
 
 /**
- * Arms a tick that happens at, or at most two minutes after, each instant. Resolves once it is certain
- * to ring. Instants are the database's, in epoch milliseconds; `inMs` is the distance from now.
+ * Arms alarms for these instants. Each alarm rings at its instant or at most two minutes later, and a tick follows.
+ * Resolves once the alarms are certain to ring. Instants are by the database's clock, in epoch milliseconds; `inMs` is
+ * the distance from now.
  */
 export type Alarm = (instants: readonly { readonly at: number; readonly inMs: number }[]) => Promise<void>;
 

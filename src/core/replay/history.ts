@@ -46,7 +46,7 @@ function failureOf(demand: Demand, cause: ErrorValue, attempts: number): Error {
   switch (demand.wanted.kind) {
     case "callback":
       return new CallbackRejectedError({ callback: demand.wanted.name, cause });
-    case "signal": // only one that was sent past the door, from SQL, with a payload that its schema refuses
+    case "signal": // only one that was sent from SQL, so that no schema has checked it, and whose payload its schema refuses
       return Object.assign(new Error(cause.message), { name: cause.name, code: cause.code });
     default:
       return new StepError({ step: placeName(demand), attempts, cause });

@@ -7,7 +7,10 @@ import type { OfferedSignal } from "../../core/replay/offers.ts";
 import type { WireSignal } from "../../postgres/wire.ts";
 import type { LoadedRun } from "./loaded-run.ts";
 
-/** Asks the schema of each signal that was sent from SQL, which passed no door. A refused one makes its wait throw. */
+/**
+ * Reads signals, and has the schema check those that were sent from SQL: nobody has checked them before. If the schema
+ * refuses one, its wait throws.
+ */
 export async function offeredSignals(
   { workflow }: LoadedRun,
   signals: readonly WireSignal[],
