@@ -14,13 +14,13 @@ import { LayoverError } from "../core/errors.ts";
 import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
-import { answerTo } from "./answer.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
+import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
 import { runCallbackRoutes } from "./run-callbacks.ts";
 import { runRoutes } from "./runs.ts";
@@ -141,7 +141,7 @@ const wakeRoute: Route = {
   scope: "admin",
   answer: async ({ client, request }) => {
     await client.wake();
-    return answerTo(request, { outcome: "woken" });
+    return respondTo(request, { outcome: "woken" });
   },
 };
 
@@ -151,8 +151,8 @@ function healthRoute(isClosing: () => boolean): Route {
     path: "/health",
     answer: async ({ request }) =>
       isClosing()
-        ? answerTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
-        : answerTo(request, { status: "ok" }),
+        ? respondTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
+        : respondTo(request, { status: "ok" }),
   };
 }
 

@@ -8,9 +8,9 @@ import { html, raw } from "hono/html";
 import type { CallbackView } from "../client/answering.ts";
 import { toBase64 } from "../core/base64.ts";
 import type { LayoverError } from "../core/errors.ts";
-import type { Field } from "./answer-fields.ts";
-import { ownForm } from "./answer-form.ts";
-import { type FilledForm, inputsOf } from "./answer-inputs.ts";
+import { ownForm } from "./callback-form.ts";
+import type { Field } from "./callback-form-fields.ts";
+import { type FilledForm, inputsOf } from "./callback-form-inputs.ts";
 import { errorHeaders, statusOf } from "./problem.ts";
 
 type Html = ReturnType<typeof html>;

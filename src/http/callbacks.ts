@@ -7,15 +7,15 @@ import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { Schema } from "../core/contract/schema.ts";
 import type { LayoverError } from "../core/errors.ts";
-import { answerTo } from "./answer.ts";
-import { fieldsOf } from "./answer-fields.ts";
-import { answerIn, ownForm } from "./answer-form.ts";
 import { isForm, parseJson, readForm, readValue } from "./body.ts";
+import { answerIn, ownForm } from "./callback-form.ts";
+import { fieldsOf } from "./callback-form-fields.ts";
 import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
 import type { Contracts } from "./contracts.ts";
 import { invalidField, objectBody, optionalText } from "./fields.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import type { Remembered } from "./remembered.ts";
+import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
 interface CallbackTerms {
@@ -37,7 +37,7 @@ async function ask(visit: Visit, { contracts, answered }: CallbackTerms): Promis
   const { request } = visit;
   const { callback } = await openedCallback(visit, answered);
   const { status, name } = callback;
-  if (!wantsPage(request)) return answerTo(request, callback, { headers: callbackHeaders });
+  if (!wantsPage(request)) return respondTo(request, callback, { headers: callbackHeaders });
   if (isAnswered(callback)) return await answeredPage(callback);
   if (status === "expired" || status === "over") refuseUnanswered({ outcome: status }, name);
   const contract = contracts.find(callback.workflow, callback.version);
@@ -136,7 +136,7 @@ async function answerable(
 }
 
 async function done(request: Request, outcome: "resolved" | "rejected"): Promise<Response> {
-  return wantsPage(request) ? await donePage(outcome) : answerTo(request, { outcome }, { headers: callbackHeaders });
+  return wantsPage(request) ? await donePage(outcome) : respondTo(request, { outcome }, { headers: callbackHeaders });
 }
 
 /** What one byte may take in a form: `%7B`. */

@@ -10,11 +10,11 @@ import type { Client } from "../client/over-postgres/client.ts";
 import { type CallbackRef, endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";
 import { placeName } from "../core/replay/demand.ts";
-import { answerTo } from "./answer.ts";
 import { readValue } from "./body.ts";
 import { givenReason } from "./callbacks.ts";
 import type { Contracts } from "./contracts.ts";
 import { invalidField, shorten } from "./fields.ts";
+import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
 export function runCallbackRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
@@ -27,7 +27,7 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
       scope,
       answer: async (visit) => {
         const { ref: _, ...callback } = await callbackOf(visit);
-        return answerTo(visit.request, callback);
+        return respondTo(visit.request, callback);
       },
     },
     {
@@ -39,7 +39,7 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
         const { ref, workflow, version } = await callbackOf(visit);
         const contract = contracts.closest(workflow, version);
         await client.callbacks.resolve(ref, await readValue(request, maxBytes), contract);
-        return answerTo(request, { outcome: "resolved" });
+        return respondTo(request, { outcome: "resolved" });
       },
     },
     {
@@ -50,7 +50,7 @@ export function runCallbackRoutes(contracts: Contracts, maxBytes: number): reado
         const { client, request } = visit;
         const { ref } = await callbackOf(visit);
         await client.callbacks.reject(ref, givenReason(await readValue(request, maxBytes)));
-        return answerTo(request, { outcome: "rejected" });
+        return respondTo(request, { outcome: "rejected" });
       },
     },
   ];

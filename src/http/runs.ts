@@ -2,7 +2,6 @@
 import { isOver, type RunEnding, type RunStatus, runStatuses } from "../client/run-view.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
-import { answerTo } from "./answer.ts";
 import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import {
@@ -16,6 +15,7 @@ import {
   queryNumber,
   shorten,
 } from "./fields.ts";
+import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 import { shownTo } from "./stacks.ts";
 
@@ -37,7 +37,7 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
       answer: async (visit) => {
         const contract = contracts.newest(visit.param("name"));
         const run = await visit.client.runById(contract, visit.param("id"));
-        return answerTo(visit.request, shownTo(visit, await run.get()));
+        return respondTo(visit.request, shownTo(visit, await run.get()));
       },
     },
     { method: "GET", path: "/v1/runs", scope: "read", isHeavy: true, answer: listRuns },
@@ -45,7 +45,7 @@ export function runRoutes(contracts: Contracts, maxBytes: number): readonly Rout
       method: "GET",
       path: "/v1/runs/:id",
       scope: "read",
-      answer: async (visit) => answerTo(visit.request, shownTo(visit, await visit.client.get(visit.param("id")))),
+      answer: async (visit) => respondTo(visit.request, shownTo(visit, await visit.client.get(visit.param("id")))),
     },
     { method: "GET", path: "/v1/runs/:id/history", scope: "read", isHeavy: true, answer: readHistory },
     { method: "GET", path: "/v1/runs/:id/result", scope: "read", answer: readResult },
@@ -77,9 +77,9 @@ async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): P
   // Relative to this request, so it is right under every prefix.
   const headers = { location: `../../runs/${runId}` };
   const status = isNew ? 201 : 200;
-  if (wait === undefined) return answerTo(request, started, { status, headers });
+  if (wait === undefined) return respondTo(request, started, { status, headers });
   const ending = await client.waitForEnd(runId, { wait, abortSignal: request.signal });
-  return answerTo(request, shownTo(visit, { ...started, ...endingOf(ending) }), { status, headers });
+  return respondTo(request, shownTo(visit, { ...started, ...endingOf(ending) }), { status, headers });
 }
 
 async function listRuns(visit: Visit): Promise<Response> {
@@ -91,13 +91,13 @@ async function listRuns(visit: Visit): Promise<Response> {
     limit: queryNumber(query, "limit"),
     cursor: query.get("cursor") ?? undefined,
   });
-  return answerTo(request, shownTo(visit, page));
+  return respondTo(request, shownTo(visit, page));
 }
 
 async function readHistory(visit: Visit): Promise<Response> {
   const { client, request, query } = visit;
   const page = { after: queryNumber(query, "after"), limit: queryNumber(query, "limit") };
-  return answerTo(request, shownTo(visit, await client.history(visit.param("id"), page)));
+  return respondTo(request, shownTo(visit, await client.history(visit.param("id"), page)));
 }
 
 /** 202 while it is not over: there is no result yet, and that is no error. */
@@ -108,7 +108,7 @@ async function readResult(visit: Visit): Promise<Response> {
   const { runId, workflow, version, status } = ending;
   const headers: Record<string, string> = isOver(status) ? {} : { "retry-after": "1" };
   const answer = { runId, workflow, version, ...endingOf(ending) };
-  return answerTo(request, shownTo(visit, answer), { status: isOver(status) ? 200 : 202, headers });
+  return respondTo(request, shownTo(visit, answer), { status: isOver(status) ? 200 : 202, headers });
 }
 
 function endingOf({ status, result, error }: RunEnding): Partial<RunEnding> {

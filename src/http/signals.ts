@@ -3,10 +3,10 @@ import type { Client } from "../client/over-postgres/client.ts";
 import type { SignalOptions } from "../client/run.ts";
 import { unknownRun } from "../client/run-id.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { answerTo } from "./answer.ts";
 import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import { objectBody, optionalText } from "./fields.ts";
+import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
 
 export function signalRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
@@ -21,7 +21,7 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
         const runId = visit.param("id");
         const contract = await contractOf(client, contracts, runId, workflow);
         const receipt = await client.signal(runId, visit.param("signal"), payload, { ...options, contract });
-        return answerTo(request, receipt, { status: 202 });
+        return respondTo(request, receipt, { status: 202 });
       },
     },
     {
@@ -37,7 +37,7 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
         const run = contracts.hasOneVersion(name) ? { id } : (await client.runById(newest, id)).runId;
         const contract = typeof run === "string" ? await contractOf(client, contracts, run, name) : newest;
         const receipt = await client.signal(run, visit.param("signal"), payload, { ...options, contract });
-        return answerTo(request, receipt, { status: 202 });
+        return respondTo(request, receipt, { status: 202 });
       },
     },
   ];

@@ -1,4 +1,4 @@
-/** An answer as whoever asks can read it: in the codec for our own client, as plain JSON (plain-json.ts) for others. */
+/** Makes responses that the caller can read: in the codec for our own client, as plain JSON (plain-json.ts) for others. */
 
 import { valueType } from "../client/over-http/media-type.ts";
 import { sealed } from "../client/over-http/sealed-view.ts";
@@ -6,10 +6,10 @@ import { encode } from "../core/codec/codec.ts";
 import { defaultLimits } from "../core/limits.ts";
 import { toJson } from "./plain-json.ts";
 
-/** Views lie around values. */
+/** A view holds values, so it may be deeper than a value. */
 const maxDepth = defaultLimits.valueDepth + 10;
 
-export function answerTo(
+export function respondTo(
   request: Request,
   value: unknown,
   { status = 200, headers = {} }: { status?: number; headers?: Readonly<Record<string, string>> } = {},

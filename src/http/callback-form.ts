@@ -1,7 +1,7 @@
-/** Makes the answer of what a person has filled in, and says in plain words what is wrong with each field. */
+/** Reads the answer that a person has filled in, and says in plain words what is wrong with each field. */
 import { keysOf, type Schema, type SchemaIssue } from "../core/contract/schema.ts";
 import { formatPath } from "../core/value-path.ts";
-import { type Field, numberIn, textIn } from "./answer-fields.ts";
+import { type Field, numberIn, textIn } from "./callback-form-fields.ts";
 
 /** The texts of a form's fields, by their names. */
 export type Filled = ReadonlyMap<string, readonly string[]>;

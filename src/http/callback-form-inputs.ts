@@ -1,7 +1,7 @@
-/** The inputs of a form in HTML: one for each field, with what is wrong beside it. */
+/** The inputs of the form in HTML: one for each field, with what is wrong beside it. */
 import { html, raw } from "hono/html";
-import { type Field, numberIn } from "./answer-fields.ts";
-import { type FieldErrors, type Filled, inputName } from "./answer-form.ts";
+import { type FieldErrors, type Filled, inputName } from "./callback-form.ts";
+import { type Field, numberIn } from "./callback-form-fields.ts";
 
 type Html = ReturnType<typeof html>;
 
