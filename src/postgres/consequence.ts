@@ -1,5 +1,6 @@
 /**
- * What follows from a failed statement. One table says it, both for the connection and for the call.
+ * What follows from a failed statement for the call and for the connection. What other files read in a SQLSTATE is
+ * listed in README.md beside this file.
  *
  * Every function of layover's can be called again without harm. So a call is sent again whenever a second try may
  * succeed.

@@ -1,4 +1,7 @@
-/** What a driver's error means: whether the statement may have taken effect. One table for all adapters. */
+/**
+ * What a driver's error means: whether the statement may have taken effect. All adapters use it. Other files ask other
+ * questions of a SQLSTATE: README.md beside this file lists them.
+ */
 import { QueryError } from "../core/ports.ts";
 
 /** Makes the error of a statement that was not sent, so that nothing happened. */

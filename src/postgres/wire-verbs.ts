@@ -121,14 +121,15 @@ export type RunStatus =
   | "waiting"
   /** A step failed, or a turn did not get on. It will be tried again. */
   | "retrying"
-  /** An operator stopped it, until they resume it. */
+  /** An operator stopped it, until they resume it. No verb leads here yet. */
   | "paused"
   /** It does not fit the code; other code unblocks it. */
   | "blocked"
-  /** A cancel was asked for; it cleans up. */
+  /** Its timeout has passed, and it cleans up. (Nobody can ask for a cancel yet.) */
   | "cancelling"
   | "completed"
   | "failed"
+  /** No verb leads here yet: a run that timed out has failed. */
   | "cancelled";
 export interface ListCall {
   readonly workflow?: string;
