@@ -9,7 +9,7 @@
  *
  * Where workflows are served, and by which database, is said elsewhere: `layover/node`, `layover/pg` …
  */
-export type { CallbackInputOf, CallbackView, Rejection } from "./client/answering.ts";
+
 export type {
   AttemptView,
   HistoryOptions,
@@ -19,6 +19,7 @@ export type {
   StepPlace,
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
+export type { CallbackInputOf, CallbackView, Rejection } from "./client/mail.ts";
 export type { Client } from "./client/over-postgres/client.ts";
 export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";

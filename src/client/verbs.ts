@@ -1,7 +1,7 @@
 /** What a client can do. In process it does it itself (client.ts); over HTTP it asks another process (layover/client). */
 import type { Contract } from "../core/contract/contract.ts";
-import type { CallbackInputOf, CallbackView, Rejection } from "./answering.ts";
 import type { ListOptions, Page } from "./listing.ts";
+import type { CallbackInputOf, CallbackView, Rejection } from "./mail.ts";
 import type { Run, RunVerbs, WaitOptions } from "./run.ts";
 import type { StartArguments, StartOptions } from "./starting.ts";
 

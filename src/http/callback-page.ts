@@ -5,7 +5,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { html, raw } from "hono/html";
-import type { CallbackView } from "../client/answering.ts";
+import type { CallbackView } from "../client/mail.ts";
 import { toBase64 } from "../core/base64.ts";
 import type { LayoverError } from "../core/errors.ts";
 import { ownForm } from "./callback-form.ts";

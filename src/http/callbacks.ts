@@ -2,7 +2,7 @@
  * A callback's URL: GET asks (it never answers), POST answers, POST …/reject rejects. The token is the permission. Programs
  * send and get JSON; a browser sends its form and gets pages.
  */
-import { type CallbackView, type Rejection, refuseUnanswered } from "../client/answering.ts";
+import { type CallbackView, type Rejection, refuseUnanswered } from "../client/mail.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import type { Schema } from "../core/contract/schema.ts";

@@ -3,7 +3,7 @@
  * Whoever comes with one again is answered without a statement. The memory is limited: the oldest entry is forgotten
  * first, and after that the database is asked again.
  */
-import type { CallbackView } from "../client/answering.ts";
+import type { CallbackView } from "../client/mail.ts";
 
 export interface Remembered {
   /** The revoked keys, by their ids. */

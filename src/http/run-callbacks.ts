@@ -4,8 +4,8 @@
  * (`ship[3]/approval`).
  */
 
-import type { CallbackView } from "../client/answering.ts";
 import type { PendingView } from "../client/history-view.ts";
+import type { CallbackView } from "../client/mail.ts";
 import type { Client } from "../client/over-postgres/client.ts";
 import { type CallbackRef, endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";

@@ -1,5 +1,5 @@
-import type { CallbackInputOf, Rejection } from "../client/answering.ts";
 import type { HistoryView, PendingView } from "../client/history-view.ts";
+import type { CallbackInputOf, Rejection } from "../client/mail.ts";
 import type { SignalOptions, SignalReceipt } from "../client/run.ts";
 import { isOver, type RunStatus, type RunView } from "../client/run-view.ts";
 import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";

@@ -3,6 +3,7 @@ import type { CallbackRef, OpenCallback, SealCallback } from "../../core/contrac
 import type { Contract } from "../../core/contract/contract.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { CallbackCall } from "../../postgres/wire-verbs.ts";
+import { callbackTokenIn } from "../callback-token.ts";
 import {
   type CallbackView,
   encodedAnswer,
@@ -11,8 +12,7 @@ import {
   type Rejection,
   refuseUnanswered,
   unknownCallback,
-} from "../answering.ts";
-import { callbackTokenIn } from "../callback-token.ts";
+} from "../mail.ts";
 import { dateOf } from "../run-view.ts";
 import type { ClientContext } from "./client-context.ts";
 import { translated } from "./failure.ts";

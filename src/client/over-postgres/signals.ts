@@ -2,7 +2,7 @@
 import { v7 } from "uuid";
 import type { Contract } from "../../core/contract/contract.ts";
 import { checkName } from "../../core/names.ts";
-import { encodedPayload, sentSignal } from "../answering.ts";
+import { encodedPayload, sentSignal } from "../mail.ts";
 import type { SignalOptions, SignalReceipt } from "../run.ts";
 import { checkSignalId, knownRunId } from "../run-id.ts";
 import { type ClientContext, found } from "./client-context.ts";

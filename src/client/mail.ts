@@ -1,4 +1,4 @@
-/** What is sent to a run from outside: signals and answers to callbacks. They are checked against the contract first. */
+/** The mail of a run: signals, and answers to callbacks. It is checked against the contract before it is sent. */
 
 import { type ErrorValue, toErrorValue } from "../core/codec/error-value.ts";
 import { toStored } from "../core/codec/stored-value.ts";
