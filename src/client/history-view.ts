@@ -49,11 +49,11 @@ export interface PendingView extends StepPlace {
   readonly until: Date | undefined;
   readonly readyAt: Date | undefined;
   readonly leasedUntil: Date | undefined;
-  /** That failed. */
+  /** How many attempts have failed. */
   readonly attempts: number;
   /** How many attempts in a row ended without a result because their process died. */
   readonly interrupted: number;
-  /** Waits for one of its map's slots. */
+  /** Whether it waits for one of the slots of its map. */
   readonly isQueued: boolean;
 }
 

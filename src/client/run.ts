@@ -21,7 +21,7 @@ export interface SignalOptions {
   readonly signalId?: string | undefined;
 }
 
-/** That a signal is kept; "duplicate": one of that dedupeId had come before. */
+/** The answer to a signal. "sent": the signal is kept for the run. "duplicate": one of that dedupeId had come before. */
 export interface SignalReceipt {
   readonly runId: string;
   readonly outcome: "sent" | "duplicate";

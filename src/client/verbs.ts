@@ -1,4 +1,7 @@
-/** What a client can do. In process it does it itself (client.ts); over HTTP it asks another process (layover/client). */
+/**
+ * The verbs of a client. The verbs about one run are in run.ts (`RunVerbs`). A process that has the database carries them
+ * out itself (over-postgres/client.ts). Any other program asks such a process over HTTP (over-http/http-client.ts).
+ */
 import type { Contract } from "../core/contract/contract.ts";
 import type { ListOptions, Page } from "./listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "./mail.ts";
@@ -38,7 +41,7 @@ export interface ClientVerbs extends RunVerbs {
   callback(token: string): Promise<CallbackView>;
 
   /**
-   * Answers a callback, named by its token or its URL. The first answer counts; the same one again is well.
+   * Answers a callback, named by its token or its URL. The first answer counts; the same answer again does no harm.
    *
    * @throws LayoverError `unknown_callback`, `invalid_payload`, `callback_conflict`, `callback_expired`
    */
@@ -47,6 +50,6 @@ export interface ClientVerbs extends RunVerbs {
   /** The wait throws a CallbackRejectedError. @throws LayoverError as `resolveCallback` */
   rejectCallback(token: string, reason: Rejection): Promise<void>;
 
-  /** Has the scheduler look now: after a start or a signal from SQL, which arms nothing. */
+  /** Makes the scheduler look now. Call it after a start or a signal from SQL, which arms no alarm. */
   wake(): Promise<void>;
 }

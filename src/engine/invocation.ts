@@ -117,7 +117,8 @@ export class Invocation {
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
-    const isTimed = timeoutAt != null && execution.cancellation === undefined; // what cleans up after it has its time
+    // A step that cleans up after the timeout has only its own timeout.
+    const isTimed = timeoutAt != null && execution.cancellation === undefined;
     const place = placeName(demand);
     return attemptStep({
       demand,

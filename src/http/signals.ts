@@ -45,7 +45,8 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
 
 /**
  * Finds the contract by which a signal to this run is checked. A caller may name the workflow: if the run belongs to
- * another one, the answer is `unknown_run`. Where that workflow has one version only, the database is not asked.
+ * another one, the answer is `unknown_run`. If that workflow has one version only, the database is not asked here, since
+ * `send_signal` compares the workflow as well.
  */
 async function contractOf(
   client: Client,

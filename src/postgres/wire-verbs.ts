@@ -6,7 +6,7 @@ export interface StartCall {
   readonly workflow: string;
   readonly version: number;
   readonly encodedInput: string;
-  /** A digest of what the schema made that of, where it is something else. */
+  /** A digest of the input as it was sent, if the schema made something else of it (`encodedInput`). */
   readonly sent?: string;
   readonly id?: string;
   readonly delayMs?: number;
@@ -49,7 +49,7 @@ export interface CallbackCall extends Place {
   readonly epoch: number;
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
-  /** A digest of what the schema made the value of, where it is something else. */
+  /** A digest of the answer as it was sent, if the schema made something else of it (`value`). */
   readonly sent?: string;
 }
 export type CallbackAnswer =
@@ -147,7 +147,7 @@ export interface ListAnswer {
 }
 export interface WireHistory {
   readonly runId: string;
-  /** That failed, of which the last ones are here. */
+  /** How many attempts have failed. `attempts` has the last ones of them. */
   readonly attemptCount: number;
   readonly records: readonly (Place & {
     readonly position: number;

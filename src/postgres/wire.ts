@@ -34,8 +34,9 @@ export interface ClaimCall {
   /** Id of the caller's deployment. It gets no run that it has refused. */
   readonly deployment?: string;
   readonly leaseMs: number;
-  /** How many claims in a row may be made alone without a finish. `maxBeginnings`: how many of them may begin. */
+  /** How many claims in a row may be made alone without a finish. After that, the run is set back. */
   readonly maxClaims: number;
+  /** How many of these claims may begin. After that, the step fails without being run. */
   readonly maxBeginnings: number;
   /** The most bytes of the answer, roughly. At least one turn is claimed. Left out: any number. */
   readonly budgetBytes?: number;
@@ -90,15 +91,19 @@ interface Claimed {
   readonly now: number;
   readonly epoch: number;
   readonly turn: number;
-  /** The position from which `records` go on, or null: all are here, and so is `run`. What is left out is nothing. */
+  /**
+   * The caller's position, if the database could use it: `records` begin after it. Null: the answer has the whole
+   * history, and `run`. A field that is absent or null means that there is none.
+   */
   readonly have: number | null;
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
   /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;
-  /** How many claims in a row were made alone, with this one. `beginnings`: how many of those before it have begun. */
+  /** How many claims in a row were made alone and not finished, this one included. */
   readonly claims: number;
+  /** How many of the claims before this one have begun. */
   readonly beginnings: number;
   /**
    * The records. If the budget of bytes has no room for all, they are only the first ones, and `read_page` answers the
@@ -114,7 +119,7 @@ export interface ClaimedRun extends Claimed {
   readonly callbacks?: readonly WireCallback[] | null;
 }
 export interface ClaimedBranch extends Claimed {
-  /** That failed already. */
+  /** How many attempts have already failed. */
   readonly attempts: number;
 }
 export type ClaimRefusal =
@@ -237,9 +242,9 @@ export type FinishAnswer =
       readonly readyAt?: number | null;
       /** Whether this was the last setback, so that the run is blocked. */
       readonly isBlocked?: boolean;
-      /** That may be claimed at once. */
+      /** The branches that may be claimed at once. */
       readonly branches?: readonly BranchRef[] | null;
-      /** A branch's: the turn of the run that it made ready. */
+      /** For a branch: the turn of the run that it made ready. */
       readonly continues?: number | null;
       readonly claim?: ClaimedRun | ClaimRefusal;
     }
@@ -249,7 +254,7 @@ export type FinishAnswer =
 export interface RenewTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
-  /** It was claimed alone and is about to begin: how many have begun so in a row, with this one. */
+  /** For a turn that was claimed alone and is about to begin: how many have begun so in a row, this one included. */
   readonly beginnings?: number;
 }
 /** A turn that is given back unfinished. */

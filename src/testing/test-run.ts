@@ -12,7 +12,7 @@ export type WaitNameOf<C> = (keyof SignalsOf<C> | keyof CallbacksOf<C>) & string
 
 /** One callback of a run, to be answered as the outside system would. */
 export interface TestCallback<C extends Contract, Name extends keyof CallbacksOf<C> & string> {
-  /** That the workflow has announced. */
+  /** The token that the workflow has announced. */
   readonly token: string;
   /** @throws LayoverError `invalid_payload`, `callback_conflict`, `callback_expired` */
   resolve(answer: InferInput<CallbacksOf<C>[Name]>): Promise<void>;

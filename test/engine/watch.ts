@@ -12,7 +12,7 @@ const twoMinutes = 120_000;
 
 export interface RunInMotion {
   readonly due: number | null;
-  /** The first instant at which something of it may be claimed. Null: only a signal moves it. */
+  /** The first instant at which something of it may be claimed. Null: only a signal or an answer moves it. */
   readonly need: number | null;
   /** How often the scheduler dispatched what nobody claimed. */
   readonly dispatches: number;

@@ -390,8 +390,8 @@ export const orderings: readonly Ordering[] = [
     name: "who does not know whether it was counted does not begin",
     file: "src/engine/claim/leases.ts",
     why: "Its step would be given up though it was never begun.",
-    find: "return !lease.isLost; // it may",
-    replace: "return false; // it may",
+    find: "return !lease.isLost; // the call",
+    replace: "return false; // the call",
   },
   {
     name: "the retry of a branch arms nothing",

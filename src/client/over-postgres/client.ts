@@ -31,7 +31,7 @@ import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
 
 export interface ClientOptions extends ClientContextOptions {
-  /** Has a tick happen now. */
+  /** Makes a tick happen now. */
   readonly wake: () => Promise<void>;
   /** Opens a callback's token. Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;

@@ -1,5 +1,5 @@
 /**
- * The leases of an invocation. They are renewed at half-time while bodies run, and also when a turn begins that goes
+ * The leases of an invocation. They are renewed at half-time while bodies run, and when a turn begins that was claimed
  * alone.
  */
 import type { Contract } from "../../core/contract/contract.ts";
@@ -138,16 +138,16 @@ export class Leases {
   }
 
   /**
-   * Counts what goes alone, before anything is done for it: it may end its process. Its claim tells less, since the
-   * answer may never have come. False: somebody else has claimed it meanwhile.
+   * Records that a turn which was claimed alone is about to begin, since it may kill the process. The claim alone proves
+   * nothing: its answer may have been lost. Answers false if somebody else has claimed the turn meanwhile.
    */
   async begin(lease: Lease, beginnings: number): Promise<boolean> {
     try {
       const begun = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, beginnings }] });
       return begun.turns[0]?.outcome === "renewed";
     } catch (error) {
-      this.#onError(error, "beginning what goes alone");
-      return !lease.isLost; // it may have been counted, and what was counted is to begin
+      this.#onError(error, "beginning a turn that goes alone");
+      return !lease.isLost; // the call may have counted the turn, and a turn that was counted must begin
     }
   }
 

@@ -3,7 +3,7 @@ import { addServed, codeOf, type Ticked, TickFailed, tickAll } from "./alarm/lay
 import { watch } from "./alarm/watch.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
-/** Has the Durable Objects of this script tick for this Worker, too, when they ring. */
+/** Makes the Durable Objects of this script tick for this Worker, too, when they ring. */
 export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): void {
   const { carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.

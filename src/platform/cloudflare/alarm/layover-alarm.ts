@@ -32,7 +32,7 @@ export interface Served {
 
 const served = new Set<Served>();
 
-/** Has an alarm of this script tick for one more call of `serve`. */
+/** Makes the alarms of this script tick for one more call of `serve`. */
 export function addServed(one: Served): void {
   served.add(one);
 }

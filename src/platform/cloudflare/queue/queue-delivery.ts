@@ -30,7 +30,7 @@ export interface DeliveryOptions {
   readonly elsewhere?: ReadonlySet<TurnRef>;
   /** Resolves when nothing that follows from the turns is at work any more. */
   readonly settled: () => Promise<void>;
-  /** Has turns delivered as messages of their own. Answers whether the queue took them. */
+  /** Sends turns as messages of their own. Answers whether the queue took them. */
   readonly sendAnew: (turns: readonly TurnRef[]) => Promise<boolean>;
   /** Whether there is time to begin another group. */
   readonly isOpen: () => boolean;

@@ -64,7 +64,7 @@ export class Ticker {
     return await this.#tickNext();
   }
 
-  /** Has a tick happen, and reports if it fails. */
+  /** Makes a tick happen, and reports if it fails. */
   readonly ring = (): void => {
     this.tick().catch((error: unknown) => {
       if (!this.#isClosed) this.#report(error, "ticking");
