@@ -32,7 +32,7 @@ class Requests {
     mostRequests: 4,
     concurrency: 2,
     until: () => this.until,
-    hold: (sent) => void this.held.push(sent),
+    keepAlive: (sent) => void this.held.push(sent),
     onError: (error) => void this.errors.push(error),
   });
 

@@ -20,8 +20,8 @@ export interface BindingsOptions<Env> extends Pick<RequestsOptions, "isolate" | 
 export interface Incoming {
   /** How many requests to oneself led here. */
   readonly hops?: number | undefined;
-  /** Has the runtime wait for what the invocation has begun, also beyond its answer. */
-  readonly hold?: ((sent: Promise<void>) => void) | undefined;
+  /** Keeps the invocation alive until the promise ends, also beyond its answer (`waitUntil`). */
+  readonly keepAlive?: ((sent: Promise<void>) => void) | undefined;
 }
 
 export interface Bindings extends Pick<InvocationHost, "dispatcherOf" | "isDispatchedHere" | "mostOfTick"> {
@@ -31,18 +31,18 @@ export interface Bindings extends Pick<InvocationHost, "dispatcherOf" | "isDispa
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
-export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops, hold }: Incoming): Bindings {
+export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops, keepAlive }: Incoming): Bindings {
   const queue = read("queue", () => options.queue?.(env));
   const alarm = alarmsOf(options, env)?.alarm;
   const costs = costsOf({ hasQueue: queue !== undefined, hasAlarm: alarm !== undefined });
   if (queue !== undefined) {
-    const dispatcherOf: Bindings["dispatcherOf"] = (terms) => new QueueDispatch({ ...terms, queue, hold });
+    const dispatcherOf: Bindings["dispatcherOf"] = (terms) => new QueueDispatch({ ...terms, queue, keepAlive });
     return { dispatcherOf, isDispatchedHere: true, alarm, costs };
   }
   const self = read("self", () => options.self?.(env));
   const { isolate, namespace, batch } = options;
   const dispatcherOf: Bindings["dispatcherOf"] = ({ until, onRefused, onError }) =>
-    requestsToSelf({ isolate, namespace, batch, self, hops, hold, until, onRefused, report: onError });
+    requestsToSelf({ isolate, namespace, batch, self, hops, keepAlive, until, onRefused, report: onError });
   return { dispatcherOf, isDispatchedHere: false, mostOfTick, alarm, costs };
 }
 

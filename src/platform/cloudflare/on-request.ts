@@ -63,7 +63,7 @@ async function answer<Env>(
   const { secrets, remembered } = isolateOf(env);
   let answeredAt: number | undefined;
   const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
-  const { client, environment, end } = begin(env, { until, hold: (sent) => context.waitUntil(sent) });
+  const { client, environment, end } = begin(env, { until, keepAlive: (sent) => context.waitUntil(sent) });
   const terms = { secrets, namespace, environment };
   const site = createSite({
     ...terms,

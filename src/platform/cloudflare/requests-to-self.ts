@@ -31,7 +31,7 @@ export const mostOfTick = { turns: 2_000, groups: 10 };
  */
 const mostOpen = 4;
 
-export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "hold"> {
+export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "keepAlive"> {
   readonly isolate: Isolate;
   readonly namespace: string;
   /** The service binding to this Worker. Default: the requests go to the public URL. */
@@ -45,7 +45,7 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ho
 }
 
 export function requestsToSelf(options: RequestsOptions): SelfDispatch {
-  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, hold, onRefused, report } = options;
+  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, keepAlive, onRefused, report } = options;
   const { secrets, publicUrl } = isolate;
   return new SelfDispatch({
     send: async (turns, goesOn) => {
@@ -70,7 +70,7 @@ export function requestsToSelf(options: RequestsOptions): SelfDispatch {
     mostRequests: hops < mostHops ? mostRequests : 0,
     concurrency: mostOpen,
     until,
-    hold,
+    keepAlive,
     onError: report,
   });
 }

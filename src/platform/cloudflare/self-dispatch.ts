@@ -31,7 +31,7 @@ export interface SelfDispatchOptions {
   /** The instant by which a request must be sent, in epoch milliseconds of the host's clock. */
   readonly until: () => number;
   /** Keeps this request from ending before the promise does. */
-  readonly hold?: ((sent: Promise<void>) => void) | undefined;
+  readonly keepAlive?: ((sent: Promise<void>) => void) | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export class SelfDispatch {
 
   constructor(options: SelfDispatchOptions) {
     this.#options = options;
-    this.#underWay = new UnderWay(options.hold);
+    this.#underWay = new UnderWay(options.keepAlive);
     this.#requestsLeft = options.mostRequests;
   }
 

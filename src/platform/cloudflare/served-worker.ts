@@ -74,8 +74,8 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
     report,
     isolateOf,
     alarmsOf: (env) => alarmsOf({ ...options, isolate: isolateOf(env) }, env),
-    begin: (env, { hops, hold, ...invocation }) => {
-      const host = hostOf({ ...given, isolate: isolateOf(env) }, env, { hops, hold });
+    begin: (env, { hops, keepAlive, ...invocation }) => {
+      const host = hostOf({ ...given, isolate: isolateOf(env) }, env, { hops, keepAlive });
       return { ...beginInvocation(host, invocation), environment: host.environment };
     },
   };

@@ -1,17 +1,17 @@
 /** What an invocation has begun, and waits for before it ends. */
 export class UnderWay {
   readonly #works = new Set<Promise<void>>();
-  readonly #hold: ((work: Promise<void>) => void) | undefined;
+  readonly #keepAlive: ((work: Promise<void>) => void) | undefined;
 
-  /** `hold` keeps the request from ending before the work does. */
-  constructor(hold: ((work: Promise<void>) => void) | undefined) {
-    this.#hold = hold;
+  /** `keepAlive` keeps the request from ending before the work does. */
+  constructor(keepAlive: ((work: Promise<void>) => void) | undefined) {
+    this.#keepAlive = keepAlive;
   }
 
   add(begun: Promise<void>): void {
     const work = begun.finally(() => this.#works.delete(work));
     this.#works.add(work);
-    this.#hold?.(work);
+    this.#keepAlive?.(work);
   }
 
   /** Resolves when nothing is under way any more. Rejects if some of it does. */

@@ -34,7 +34,7 @@ export interface QueueDispatchOptions {
   readonly queue: QueueProducer;
   readonly here?: LocalWork | undefined;
   /** Keeps this request from ending before the promise does. */
-  readonly hold?: ((sent: Promise<void>) => void) | undefined;
+  readonly keepAlive?: ((sent: Promise<void>) => void) | undefined;
   /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
@@ -70,7 +70,7 @@ export class QueueDispatch {
 
   constructor(options: QueueDispatchOptions) {
     this.#options = options;
-    this.#underWay = new UnderWay(options.hold);
+    this.#underWay = new UnderWay(options.keepAlive);
     this.#stepsHere = options.here?.steps ?? 0;
   }
 
