@@ -18,8 +18,8 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
   /** Answers the database's time, and asks for it if no answer has told it yet. */
   now(): Promise<number>;
   /**
-   * Makes the calls of the holder of this API key. Once the key is revoked, each call is refused (LO005) by the very
-   * statement that would carry it out.
+   * Makes the calls of the holder of this API key. Once the key is revoked, each call of a verb (`ClientCalls`) is
+   * refused (LO005) by the very statement that would carry it out.
    */
   by(keyId: string): Calls;
 }

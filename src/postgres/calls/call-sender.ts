@@ -65,7 +65,7 @@ export class CallSender {
     return this.#query.endpoint;
   }
 
-  /** Makes the sender of the holder of this API key. Once the key is revoked, each of its calls is refused (LO005). */
+  /** Makes the sender of the holder of this API key. Once it is revoked, calls of verbs are refused (LO005). */
   by(keyId: string): CallSender {
     return new CallSender({ ...this.#options, clock: this.clock }, { keyId, alarms: this.alarms });
   }
