@@ -1,3 +1,4 @@
+/** The size of a page, as a caller may ask for it. */
 import { LayoverError } from "../core/errors.ts";
 
 /** How many items a page may have. @throws LayoverError `invalid_request` */

@@ -1,3 +1,4 @@
+/** The error that a client throws instead of the result of a run that has none. */
 import type { ErrorValue } from "../core/codec/error-value.ts";
 
 /**

@@ -1,3 +1,5 @@
+/** The size of a text in the database. */
+
 const encoder = new TextEncoder();
 
 /** Up to this length counting one by one is faster: the encoder takes 1 µs to begin. */

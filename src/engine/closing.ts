@@ -1,3 +1,4 @@
+/** The error of a tick that comes when its process is about to end. */
 import { LayoverError } from "../core/errors.ts";
 
 /** Refuses a tick in a process that is about to end. */

@@ -1,3 +1,4 @@
+/** Digests of texts: of keys that histories are not to show, and of code. */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Workflow } from "../core/contract/contract.ts";

@@ -1,3 +1,4 @@
+/** The error of a claim or a tick in a database that belongs to another environment. */
 import { LayoverError } from "../core/errors.ts";
 
 export function wrongEnvironment(environment: string): LayoverError {

@@ -1,3 +1,4 @@
+/** What a route of the HTTP face is, and what it is given to answer. All of them are registered in app.ts. */
 import type { Client } from "../client/over-postgres/client.ts";
 import type { Scope } from "./api-key.ts";
 

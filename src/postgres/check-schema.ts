@@ -1,3 +1,4 @@
+/** Compares a database with what this code needs, for people and for servers that begin. */
 import { type Query, QueryError } from "../core/ports.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
 import { readSchema, type SchemaSource } from "./sql-files.ts";

@@ -1,3 +1,4 @@
+/** How migrate talks to a database: by texts of many statements, in a transaction or on a connection of its own. */
 import type { Row } from "../core/ports.ts";
 
 /**

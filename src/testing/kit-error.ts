@@ -1,3 +1,5 @@
+/** The error that the test kit throws when a test asks for what cannot be. */
+
 export type KitErrorCode =
   /** The run does not wait for what the test thinks that it waits for. */
   | "not_waiting"

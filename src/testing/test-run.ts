@@ -1,3 +1,4 @@
+/** A run in a test engine: how a test looks at it, sends to it, and carries it on. */
 import type { HistoryView, PendingView } from "../client/history-view.ts";
 import type { CallbackInputOf, Rejection } from "../client/mail.ts";
 import type { SignalOptions, SignalReceipt } from "../client/run.ts";
