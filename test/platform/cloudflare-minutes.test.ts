@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
-import { type AlarmLook, Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
+import { type AlarmState, Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
 const beginning = minuteRingsAt(29_000_000) - 30_000;
@@ -44,7 +44,7 @@ async function untilAlarm(): Promise<void> {
   await minutes.ring();
 }
 
-async function look(): Promise<AlarmLook> {
+async function look(): Promise<AlarmState> {
   const answer = await minutes.answer({ look: true });
   if (answer === null) throw new Error("a look is answered");
   return answer;

@@ -150,7 +150,7 @@ test("an object that hangs keeps nobody for longer than half a minute, and nothi
   });
   for (const ask of [
     () => hanging.alarm([{ at: 60_000, inMs: 60_000 }]),
-    () => hanging.looks(),
+    () => hanging.states(),
     () => hanging.note(0, {}),
   ])
     await expect(ask()).rejects.toThrow("did not answer");

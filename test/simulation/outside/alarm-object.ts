@@ -6,8 +6,8 @@
 import { minuteRingsAt } from "../../../src/core/waking.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import {
-  type AlarmLook,
   type AlarmMessage,
+  type AlarmState,
   type Code,
   carriesAllOf,
   Minutes,
@@ -65,7 +65,7 @@ export class AlarmObject {
     return Array.isArray(live) && live.some((code: Code) => code.id === id);
   }
 
-  async answer(message: AlarmMessage): Promise<AlarmLook | null> {
+  async answer(message: AlarmMessage): Promise<AlarmState | null> {
     this.#mayFail();
     return await this.#kept().answer(message);
   }

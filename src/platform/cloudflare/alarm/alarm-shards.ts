@@ -7,10 +7,10 @@
 import type { Alarm, HostClock } from "../../../core/ports.ts";
 import { forgottenMs, minuteOf, minuteRingsAt } from "../../../core/waking.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
-import type { AlarmLook, AlarmMessage, AlarmNote } from "./minutes.ts";
+import type { AlarmMessage, AlarmNote, AlarmState } from "./minutes.ts";
 
 export interface AlarmShardsOptions {
-  readonly ask: (shard: number, message: AlarmMessage) => Promise<AlarmLook | null>;
+  readonly ask: (shard: number, message: AlarmMessage) => Promise<AlarmState | null>;
   /** How many objects there are. */
   readonly shards: number;
   /** The minutes that this isolate has armed; kept from request to request. */
@@ -49,13 +49,13 @@ export class AlarmShards {
     for (const minute of missing) armed.add(minute);
   };
 
-  /** Asks each object what it sees. */
-  async looks(): Promise<readonly AlarmLook[]> {
+  /** Asks each object for its state. */
+  async states(): Promise<readonly AlarmState[]> {
     return await Promise.all(
       Array.from({ length: this.#options.shards }, async (_, shard) => {
-        const look = await this.#ask(shard, () => ({ look: true }));
-        if (look === null) throw new Error(`the Durable Object layover-${shard} answered a look with nothing`);
-        return look;
+        const state = await this.#ask(shard, () => ({ look: true }));
+        if (state === null) throw new Error(`the Durable Object layover-${shard} did not tell its state`);
+        return state;
       }),
     );
   }
@@ -65,7 +65,7 @@ export class AlarmShards {
   }
 
   /** Asks until the object answers. Each try says when it was sent, so a pause does not look like a wrong clock. */
-  async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmLook | null> {
+  async #ask(shard: number, message: () => AlarmMessage): Promise<AlarmState | null> {
     const { ask, host } = this.#options;
     return await askAgain(() => ask(shard, message()), pausesMs, host);
   }

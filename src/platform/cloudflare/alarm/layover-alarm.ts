@@ -8,7 +8,7 @@
  * needs no request, no signature, and no address of the Worker. What it keeps is described in minutes.ts.
  */
 import type { Report } from "../../../engine/events.ts";
-import { type AlarmLook, type AlarmMessage, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
+import { type AlarmMessage, type AlarmState, type Code, carriesAllOf, type MinuteStorage, Minutes } from "./minutes.ts";
 
 /** A binding of Durable Objects, as much of it as is used. */
 export interface AlarmNamespace {
@@ -117,9 +117,9 @@ export async function askAlarm(
   shard: number,
   message: AlarmMessage,
   limitMs = 4_000,
-): Promise<AlarmLook | null> {
+): Promise<AlarmState | null> {
   const request = { method: "POST", body: JSON.stringify(message), signal: AbortSignal.timeout(limitMs) };
   const response = await namespace.getByName(`layover-${shard}`).fetch("https://layover.internal/", request);
   if (!response.ok) throw new Error(`the Durable Object of alarms answered ${response.status}`);
-  return (await response.json()) as AlarmLook | null;
+  return (await response.json()) as AlarmState | null;
 }

@@ -31,7 +31,7 @@ export interface MinuteStorage {
   setAlarm(at: number): Promise<void>;
 }
 
-/** A message to an object, as JSON. Each message may come twice. */
+/** A message to an object, as JSON. Each message may come twice. `look` asks for its state. */
 export type AlarmMessage = AlarmOrder | { readonly note: AlarmNote } | { readonly look: true };
 
 export interface AlarmOrder {
@@ -58,7 +58,7 @@ export interface AlarmNote {
   readonly sweptAt?: number | undefined;
 }
 
-export interface AlarmLook {
+export interface AlarmState {
   /** The time of the object's clock, in epoch milliseconds. */
   readonly now: number;
   /** Whether some minute should have rung, or its tick should have ended, a while ago. */
@@ -103,8 +103,8 @@ export class Minutes {
     this.#options = options;
   }
 
-  async answer(message: AlarmMessage): Promise<AlarmLook | null> {
-    if ("look" in message) return await this.#look();
+  async answer(message: AlarmMessage): Promise<AlarmState | null> {
+    if ("look" in message) return await this.#state();
     if ("arm" in message) await this.#arm(this.#minutesOf(message));
     else await this.#note(message.note);
     return null;
@@ -151,7 +151,7 @@ export class Minutes {
     if (wanted.length > 0) await this.#setAlarm(minuteRingsAt(Math.min(...wanted)));
   }
 
-  async #look(): Promise<AlarmLook> {
+  async #state(): Promise<AlarmState> {
     const { storage } = this.#options;
     const now = this.#options.now();
     const first = (await this.#first()) ?? Number.POSITIVE_INFINITY;

@@ -5,10 +5,10 @@
  */
 import type { Tell } from "../../../engine/events.ts";
 import type { AlarmShards } from "./alarm-shards.ts";
-import type { AlarmLook, Code } from "./minutes.ts";
+import type { AlarmState, Code } from "./minutes.ts";
 
 export interface WatchOptions {
-  readonly shards: Pick<AlarmShards, "looks" | "note">;
+  readonly shards: Pick<AlarmShards, "states" | "note">;
   readonly code: Code;
   /** Undefined: no sweeps. */
   readonly sweepMs: number | undefined;
@@ -18,24 +18,24 @@ export interface WatchOptions {
 }
 
 export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions): Promise<void> {
-  const looks = await shards.looks();
+  const states = await shards.states();
   // Each object is told, since each may ring with other code. In a gradual deployment two deployments are known, and
   // neither is new.
-  const isKnown = (look: AlarmLook) => look.live.some(({ id }) => id === code.id);
-  const isNew = !looks.every(isKnown);
+  const isKnown = (state: AlarmState) => state.live.some(({ id }) => id === code.id);
+  const isNew = !states.every(isKnown);
   // While minutes ring again and again, each tick finds what a sweep would find. The first object keeps the sweep's time.
-  const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = looks;
-  const isQuiet = looks.every((look) => look.isQuiet);
+  const [{ now, sweptAt } = { now: 0, sweptAt: 0 }] = states;
+  const isQuiet = states.every((state) => state.isQuiet);
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
-  if (!isNew && !isSweep && !looks.some(({ isOverdue }) => isOverdue)) return;
+  if (!isNew && !isSweep && !states.some(({ isOverdue }) => isOverdue)) return;
   const { due, isWhole } = await tick();
   if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
-  for (const [shard, look] of looks.entries()) {
-    const isNoted = isKnown(look) || !isWhole;
+  for (const [shard, state] of states.entries()) {
+    const isNoted = isKnown(state) || !isWhole;
     const note = {
-      ...(look.isOverdue && { through: look.now }),
+      ...(state.isOverdue && { through: state.now }),
       ...(!isNoted && { deployed: code }),
-      ...(shard === 0 && (isNew || isSweep) && { sweptAt: look.now }),
+      ...(shard === 0 && (isNew || isSweep) && { sweptAt: state.now }),
     };
     if (Object.keys(note).length > 0) await shards.note(shard, note);
   }
