@@ -45,7 +45,7 @@ export interface RunView {
   /** The user's own id, if one was given. */
   readonly id: string | undefined;
   readonly status: RunStatus;
-  /** What the handler says of itself. */
+  /** What the handler says of itself. No verb of `step` sets it yet. */
   readonly customStatus: string | undefined;
   readonly tags: Readonly<Record<string, string>>;
   /** Each value may be {@link Unreadable}. A list leaves out those over 16 KiB. */
@@ -78,7 +78,7 @@ export interface RunView {
   readonly interrupted: number;
   /** Counted from 1: the turn under way, or the next one. */
   readonly turn: number;
-  /** How often it was started over. */
+  /** How often it was started over. Always 0: no verb does that yet. */
   readonly epoch: number;
 }
 
