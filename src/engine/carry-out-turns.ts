@@ -1,8 +1,9 @@
 /**
- * One invocation: claims a set of turns in one call and carries them out side by side.
+ * Claims a set of turns in one call, and has them carried out side by side (`turn/`). What these turns share is an
+ * `Invocation` (invocation.ts).
  *
- * Whatever fails here fails for this invocation only: the lease runs out and the turn is claimed again. So every error
- * is reported, and none is passed on.
+ * Whatever fails here fails for these turns only: the lease runs out and the turn is claimed again. So every error is
+ * reported, and none is passed on.
  */
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";

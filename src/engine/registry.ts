@@ -1,4 +1,7 @@
-/** The workflow versions that this deployment carries. */
+/**
+ * The workflow versions that this deployment carries, with their handlers. The engine finds them here by name and
+ * version. (The routes of HTTP need contracts only: http/contracts.ts.)
+ */
 import type { Workflow } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 

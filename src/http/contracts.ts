@@ -1,4 +1,7 @@
-/** The contracts that this deployment knows, by name and version. */
+/**
+ * The contracts that this deployment knows, by name and version. The routes check by them what comes in, and take the
+ * newest if no version is named. (The engine finds the handlers in engine/registry.ts.)
+ */
 import type { Contract } from "../core/contract/contract.ts";
 import { LayoverError } from "../core/errors.ts";
 import { shorten } from "./fields.ts";

@@ -53,7 +53,8 @@ export class Finishes {
 
   /**
    * Hands in the finish of a turn that is at work. Once the answer is there, the turn is at work again. The answer may
-   * take as long as the database takes no results. `deferred`: nothing that came after the step's result was recorded.
+   * take as long as the database takes no results. If only a lesser finish could be recorded, the answer is `deferred`
+   * (the run goes on by a replay) or `superseded` (the run is blocked, so the turn does nothing more).
    *
    * @throws the database's refusal, once nobody is to send the finish again
    */
@@ -125,16 +126,16 @@ export class Finishes {
 
   #keep(waiting: Waiting, refusal: Refusal): void {
     const { kept, endsAt } = this.#options;
-    let left: readonly Waiting[] = [waiting];
+    let toSend: readonly Waiting[] = [waiting];
     const send = async (): Promise<Refusal | undefined> => {
       for (;;) {
-        const [next, ...rest] = left;
+        const [next, ...rest] = toSend;
         if (next === undefined) return undefined;
         const [again] = await this.#transmit([next]);
         if (again?.isOfValue !== true) return again;
-        left = next === waiting ? lesserOf(waiting, again.reason) : rest;
-        if (left.length === 0) {
-          left = [next];
+        toSend = next === waiting ? lesserOf(waiting, again.reason) : rest;
+        if (toSend.length === 0) {
+          toSend = [next];
           return again;
         }
       }
@@ -155,6 +156,7 @@ export class Finishes {
 function lesserOf({ finish, wakeInstants, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
   return lesserFinishes(finish, reason).map((lesser) => {
     const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;
+    // Nothing was superseded or deferred here. These are the outcomes after which a turn does what it has to do now.
     const told = (answer: Taken): Taken => {
       if (answer.outcome !== "finished" || !("next" in lesser || isBlocked)) return answer;
       return isBlocked ? { outcome: "superseded" } : { ...answer, outcome: "deferred" };
