@@ -76,3 +76,12 @@ export interface HostClock {
   /** Runs `act` after `ms`. The function that it answers cancels that. */
   after(ms: number, act: () => void): () => void;
 }
+
+/**
+ * The clock of a host that tells the time of day, too. Only platforms read that, since their own limits and alarms are
+ * instants of it. It may be wrong, and anybody may set it.
+ */
+export interface WallClock extends HostClock {
+  /** The time of day, in epoch milliseconds. */
+  now(): number;
+}

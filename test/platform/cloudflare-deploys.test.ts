@@ -21,7 +21,7 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
   const pass = async (ms: number) => {
     now = await clock.advance(ms);
   };
-  const host = { monotonic: () => now, after: () => () => {} };
+  const host = { now: () => now, monotonic: () => now, after: () => () => {} };
   const objects = Array.from({ length: count }, () => new PlayedObject());
   const dispatched: string[] = [];
   let codeOfObject: keyof typeof deployments = "old";
@@ -29,7 +29,6 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
     new AlarmShards({
       shards: count,
       armed: new Set(),
-      now: () => now,
       host,
       ask: async (shard, message) => (await minutes[shard]?.answer(message)) ?? null,
     });

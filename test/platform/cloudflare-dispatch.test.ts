@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { TurnRef } from "../../src/core/ports.ts";
 import { QueueDispatch, type QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -33,6 +34,7 @@ class Sent {
       onRefused: (turns) => this.refused.push(...turns.map(({ runId }) => runId)),
       here: steps === undefined ? undefined : { steps, isOpen: () => this.isOpen, carryOut: this.#carryOut },
       onError: (error) => this.errors.push(String(error)),
+      host: hostClock,
     });
   }
 

@@ -85,8 +85,7 @@ class Story {
     return new AlarmShards({
       shards: 1,
       armed: new Set(),
-      now: () => this.now,
-      host: { monotonic: () => this.now, after: atOnce },
+      host: { now: () => this.now, monotonic: () => this.now, after: atOnce },
       ask: (_, message) => minutes.answer(message),
     });
   }

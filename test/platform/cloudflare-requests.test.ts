@@ -4,9 +4,11 @@ import { LayoverError } from "../../src/core/errors.ts";
 import { problem } from "../../src/http/problem.ts";
 import { newIsolate } from "../../src/platform/cloudflare/isolate.ts";
 import { requestsToSelf } from "../../src/platform/cloudflare/requests-to-self.ts";
+import { workerd } from "../../src/platform/cloudflare/runtime.ts";
 import { secret } from "./a-worker.ts";
 
-const isolate = newIsolate({ publicUrl: () => "https://here.example", secrets: () => [secret], workflows: [] }, {});
+const publicUrl = () => "https://here.example";
+const isolate = newIsolate({ publicUrl, secrets: () => [secret], workflows: [] }, {}, workerd);
 const unclaimed = new LayoverError("database_unavailable", "the turns could not be claimed", { hint: "Later." });
 
 test.each<[string, readonly string[], () => Promise<Response>]>([

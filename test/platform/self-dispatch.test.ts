@@ -3,6 +3,7 @@ import type { TurnRef } from "../../src/core/ports.ts";
 import { mostTurnsBytes, readTurns, turnsPath, turnsRequest } from "../../src/http/internal.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { SelfDispatch } from "../../src/platform/cloudflare/self-dispatch.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -34,6 +35,7 @@ class Requests {
     until: () => this.until,
     keepAlive: (sent) => void this.held.push(sent),
     onError: (error) => void this.errors.push(error),
+    host: hostClock,
   });
 
   async dispatch(turns: readonly (string | TurnRef)[], delayMs = 0): Promise<void> {
@@ -153,6 +155,7 @@ test("as many turns as a request may have are read by who receives it", async ()
     concurrency: 4,
     until: () => Number.POSITIVE_INFINITY,
     onError: (error) => void errors.push(error),
+    host: hostClock,
   });
   const turns = Array.from({ length: 500 }, (_, index) => branchTurn(`${index}`, 200));
   await selfDispatch.dispatch(turns, 0);

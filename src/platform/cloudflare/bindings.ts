@@ -53,10 +53,12 @@ export function alarmsOf<Env>(
 ): AlarmShards | undefined {
   const namespace = read("alarm", () => alarm?.(env));
   if (namespace === undefined) return undefined;
+  const { host } = isolate.runtime;
   return new AlarmShards({
-    ask: (shard, message) => askAlarm(namespace, shard, message),
+    ask: (shard, message) => askAlarm({ namespace, host }, shard, message),
     shards: alarmShards,
     armed: isolate.armed,
+    host,
   });
 }
 

@@ -10,9 +10,10 @@ import type { Deployment } from "../../engine/options.ts";
 import { newRemembered, type Remembered } from "../../http/remembered.ts";
 import { Secrets } from "../../http/secrets.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
-import { hostClock } from "../../postgres/host-clock.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface Isolate {
+  readonly runtime: Runtime;
   /** The root secrets. Their keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
@@ -37,12 +38,13 @@ export interface IsolateOptions<Env> {
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
-export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env): Isolate {
+export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env, runtime: Runtime): Isolate {
   return {
+    runtime,
     secrets: read("secrets", () => new Secrets(options.secrets(env))),
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     remembered: newRemembered(),
-    clock: new DatabaseClock(hostClock),
+    clock: new DatabaseClock(runtime.host),
     deployment: {
       name: options.deploymentName ?? "cloudflare",
       id: read("deployment", () => options.deployment?.(env)) ?? codeDigest(options.workflows),

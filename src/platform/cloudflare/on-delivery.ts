@@ -6,12 +6,12 @@ import { deliver, retryLater } from "./queue/queue-delivery.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 export async function onDelivery<Env>(
-  { tell, report: onError, begin }: ServedWorker<Env>,
+  { host, tell, report: onError, begin }: ServedWorker<Env>,
   { queue, messages }: MessageBatch,
   env: Env,
 ): Promise<void> {
   try {
-    const until = Date.now() + afterRingMs;
+    const until = host.now() + afterRingMs;
     const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
     const { engine, client, dispatcher, elsewhere, end } = invocation;
     if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, tell, onError });
@@ -25,7 +25,7 @@ export async function onDelivery<Env>(
           await dispatcher.settled();
           return dispatcher.isWhole;
         },
-        isOpen: () => Date.now() < until,
+        isOpen: () => host.now() < until,
         onError,
       });
     await end();

@@ -39,9 +39,13 @@ export async function onRequest<Env>(
 
 /** Carries out the turns that the Worker has asked itself for. */
 async function carryOutForSelf<Env>(worker: ServedWorker<Env>, request: Request, env: Env): Promise<Response> {
-  const { namespace, isolateOf, begin } = worker;
-  const { turns, hops, until } = await readTurns(request, { secrets: isolateOf(env).secrets, namespace });
-  if (Date.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
+  const { host, namespace, isolateOf, begin } = worker;
+  const { turns, hops, until } = await readTurns(request, {
+    secrets: isolateOf(env).secrets,
+    namespace,
+    nowMs: host.now(),
+  });
+  if (host.now() >= until) return problem(notCarriedOut("too_late", "the request came after its end"));
   const requestId = request.headers.get("cf-ray") ?? undefined;
   const { engine, end } = begin(env, { hops, until: () => until, turns: turns.length, requestId });
   const isClaimed = await engine.carryOut(turns);
@@ -58,11 +62,11 @@ async function answer<Env>(
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { options, namespace, prefix, report, isolateOf, begin } = worker;
+  const { host, options, namespace, prefix, report, isolateOf, begin } = worker;
   const { workflows, cors, authenticate } = options;
   const { secrets, remembered } = isolateOf(env);
   let answeredAt: number | undefined;
-  const until = () => (answeredAt ?? Date.now()) + afterAnswerMs;
+  const until = () => (answeredAt ?? host.now()) + afterAnswerMs;
   const { client, environment, end } = begin(env, { until, keepAlive: (sent) => context.waitUntil(sent) });
   const terms = { secrets, namespace, environment };
   const site = createSite({
@@ -78,7 +82,7 @@ async function answer<Env>(
   try {
     return await site.fetch(request);
   } finally {
-    answeredAt = Date.now();
+    answeredAt = host.now();
     context.waitUntil(end());
   }
 }

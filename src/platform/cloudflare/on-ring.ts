@@ -1,13 +1,13 @@
 /** Ticks when an alarm rings, and looks after the alarms when the cron trigger fires. */
-import { addServed, codeOf, type Ticked, TickFailed, tickAll } from "./alarm/layover-alarm.ts";
+import { codeOf, type Ticked, TickFailed, tickAll } from "./alarm/script.ts";
 import { watch } from "./alarm/watch.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 /** Makes the Durable Objects of this script tick for this Worker, too, when they ring. */
 export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): void {
-  const { carries, report, isolateOf } = worker;
+  const { script, carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.
-  addServed({
+  script.add({
     tick: async (bindings) => {
       try {
         return await tickOnce(worker, bindings as Env);
@@ -23,19 +23,19 @@ export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): voi
 
 /** Does what the cron trigger is for. */
 export async function onCron<Env extends object>(worker: ServedWorker<Env>, env: Env): Promise<void> {
-  const { sweepMs, tell, report, alarmsOf } = worker;
+  const { script, sweepMs, tell, report, alarmsOf } = worker;
   try {
     const shards = alarmsOf(env);
     if (shards === undefined) await tickOnce(worker, env);
-    else await watch({ shards, code: codeOf(env), sweepMs, tick: () => tickAll(env), tell });
+    else await watch({ shards, code: codeOf(script, env), sweepMs, tick: () => tickAll(script, env), tell });
   } catch (error) {
     if (!(error instanceof TickFailed)) report(error, "ticking");
     throw error; // so that Cloudflare counts it as failed
   }
 }
 
-async function tickOnce<Env>({ begin }: ServedWorker<Env>, env: Env): Promise<Ticked> {
-  const until = Date.now() + afterRingMs;
+async function tickOnce<Env>({ host, begin }: ServedWorker<Env>, env: Env): Promise<Ticked> {
+  const until = host.now() + afterRingMs;
   const { tick, end } = begin(env, { until: () => until });
   try {
     const { due } = await tick();

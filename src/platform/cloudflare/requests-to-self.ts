@@ -47,10 +47,11 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ke
 export function requestsToSelf(options: RequestsOptions): SelfDispatch {
   const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, keepAlive, onRefused, report } = options;
   const { secrets, publicUrl } = isolate;
+  const { host } = isolate.runtime;
   return new SelfDispatch({
     send: async (turns, goesOn) => {
       const message = { turns, hops: goesOn ? hops + 1 : mostHops, until: until() };
-      const request = turnsRequest(message, { secrets, namespace });
+      const request = turnsRequest(message, { secrets, namespace, nowMs: host.now() });
       let isTold = false;
       try {
         // A redirect would make a GET of it.
@@ -72,6 +73,7 @@ export function requestsToSelf(options: RequestsOptions): SelfDispatch {
     until,
     keepAlive,
     onError: report,
+    host,
   });
 }
 

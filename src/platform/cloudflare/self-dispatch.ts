@@ -11,10 +11,9 @@
  * carried ({@link SelfDispatch.isWhole}).
  */
 import { groupsOf, isSuspect } from "../../core/groups.ts";
-import type { TurnRef } from "../../core/ports.ts";
+import type { TurnRef, WallClock } from "../../core/ports.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { pause } from "../../core/waits.ts";
-import { hostClock } from "../../postgres/host-clock.ts";
 import { UnderWay } from "../invocation/under-way.ts";
 
 export interface SelfDispatchOptions {
@@ -33,6 +32,7 @@ export interface SelfDispatchOptions {
   /** Keeps this request from ending before the promise does. */
   readonly keepAlive?: ((sent: Promise<void>) => void) | undefined;
   readonly onError: (error: unknown) => void;
+  readonly host: WallClock;
 }
 
 /** The longest wait within a request, which stays open meanwhile. After a longer one the scheduler dispatches. */
@@ -58,7 +58,7 @@ export class SelfDispatch {
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
     if (delayMs > longestPauseMs) return;
     if (this.#isTooLate(delayMs)) return this.#lose();
-    if (delayMs > 0) return this.#underWay.add(pause(hostClock, delayMs).then(() => this.#collect(turns)));
+    if (delayMs > 0) return this.#underWay.add(pause(this.#options.host, delayMs).then(() => this.#collect(turns)));
     this.#collect(turns);
   };
 
@@ -91,7 +91,8 @@ export class SelfDispatch {
   }
 
   #isTooLate(delayMs: number): boolean {
-    return Date.now() + delayMs >= this.#options.until();
+    const { host, until } = this.#options;
+    return host.now() + delayMs >= until();
   }
 
   #collect(turns: readonly TurnRef[]): void {
@@ -100,7 +101,7 @@ export class SelfDispatch {
   }
 
   async #flush(): Promise<void> {
-    await pause(hostClock, 0);
+    await pause(this.#options.host, 0);
     const requests = this.#split(this.#collected);
     this.#collected = [];
     this.#requestsLeft -= requests.length;

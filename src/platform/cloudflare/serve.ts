@@ -14,6 +14,7 @@ import { onDelivery } from "./on-delivery.ts";
 import { onRequest } from "./on-request.ts";
 import { onCron, tickWhenRung } from "./on-ring.ts";
 import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./options.ts";
+import { workerd } from "./runtime.ts";
 import { servedWorker } from "./served-worker.ts";
 
 /** A Worker's default export. Each function stands on its own: `app.mount("/layover", worker.fetch)`. */
@@ -33,7 +34,7 @@ export interface CloudflareWorker<Env> {
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
-  const worker = servedWorker(options);
+  const worker = servedWorker(options, workerd);
   if (options.alarm !== undefined) tickWhenRung(worker);
   return {
     fetch: (request, env, context) => onRequest(worker, request, env, context),

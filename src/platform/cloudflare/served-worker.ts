@@ -15,12 +15,13 @@ import { alarmsOf, type Incoming } from "./bindings.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
 import type { CloudflareOptions } from "./options.ts";
 import { printEvent, printLog } from "./print.ts";
+import type { Runtime } from "./runtime.ts";
 import { hostOf } from "./worker-host.ts";
 
 /** The time of an alarm, a cron trigger or a delivery, in which it begins steps. All of them are cut after 15 minutes. */
 export const afterRingMs = 13 * 60_000;
 
-export interface ServedWorker<Env> {
+export interface ServedWorker<Env> extends Pick<Runtime, "host" | "script"> {
   readonly options: CloudflareOptions<Env>;
   readonly namespace: string;
   readonly prefix: string;
@@ -47,7 +48,7 @@ export interface ServedWorker<Env> {
  * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `sweep` and
  *   `leaseMs`, `invalid_request` for `alarmShards`
  */
-export function servedWorker<Env extends object>(options: CloudflareOptions<Env>): ServedWorker<Env> {
+export function servedWorker<Env extends object>(options: CloudflareOptions<Env>, runtime: Runtime): ServedWorker<Env> {
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
@@ -59,12 +60,13 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
   checkLeaseMs(options.leaseMs);
   const isolates = new WeakMap<Env, Isolate>();
   const isolateOf = (env: Env): Isolate => {
-    const isolate = isolates.get(env) ?? newIsolate(options, env);
+    const isolate = isolates.get(env) ?? newIsolate(options, env, runtime);
     isolates.set(env, isolate);
     return isolate;
   };
   const given = { ...options, ...hooks, namespace, report };
   return {
+    ...runtime,
     options,
     namespace,
     prefix: prefixOf(options.prefix),

@@ -1,8 +1,6 @@
 /** A Worker as the host of its invocations: a request, a delivery, or a ring of an alarm or the cron trigger. */
 import { defaultEnvironment } from "../../core/names.ts";
-import { pause } from "../../core/waits.ts";
 import type { Report, Tell } from "../../engine/events.ts";
-import { hostClock } from "../../postgres/host-clock.ts";
 import type { InvocationHost } from "../invocation/host.ts";
 import { bindingsOf, type Incoming } from "./bindings.ts";
 import { type Isolate, read } from "./isolate.ts";
@@ -15,12 +13,6 @@ import type { CloudflareOptions } from "./options.ts";
  */
 const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
-/**
- * The most bytes that one claim answers, roughly. All requests of an isolate share 128 MB, and for a moment an answer is
- * in memory twice: as text and parsed.
- */
-const claimBytes = 8 * 1024 * 1024;
-
 export interface HostOptions<Env> extends CloudflareOptions<Env> {
   readonly isolate: Isolate;
   readonly namespace: string;
@@ -31,11 +23,12 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
   const { workflows, leaseMs, keepMs, keepFailedMs, onEvent, isolate, namespace, report } = options;
-  const { secrets, publicUrl, clock, deployment } = isolate;
+  const { secrets, publicUrl, clock, deployment, runtime } = isolate;
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
     ...bindings,
-    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, claimBytes, warmRuns: 0, atRest },
+    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, ...runtime.engine },
+    wallClock: runtime.host,
     namespace,
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     deployment,
@@ -50,12 +43,4 @@ export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incom
       isolate.isWarned = true;
     },
   };
-}
-
-/**
- * Resolves after the microtasks. workerd has no `setImmediate` without nodejs_compat, and hands on a MessageChannel's
- * messages between two microtasks. A timer of 0 ms comes after all of them, within some µs.
- */
-function atRest(): Promise<void> {
-  return pause(hostClock, 0);
 }

@@ -39,20 +39,29 @@ export interface HostedInvocation {
 }
 
 export function beginInvocation(host: InvocationHost, options: InvocationOptions): HostedInvocation {
-  const { namespace, environment, secrets, alarm, clock, report } = host;
+  const { namespace, environment, secrets, alarm, clock, wallClock, report } = host;
   const { until, turns = 1, isDelivery = false } = options;
   const { maxSteps, budgetMs } = host.invocation;
   const onError = (error: unknown) => report(error, "dispatching");
-  const closesAt = Math.min(Date.now() + budgetMs, until());
+  const closesAt = Math.min(wallClock.now() + budgetMs, until());
   const database = lazyDatabase(host.database);
   const isBeat = alarm === undefined;
-  const calls = makeCalls({ query: database, namespace, alarm: alarm ?? (async () => {}), isBeat, clock, report });
+  const calls = makeCalls({
+    query: database,
+    namespace,
+    alarm: alarm ?? (async () => {}),
+    isBeat,
+    clock,
+    host: wallClock,
+    report,
+  });
   const ending = new InvocationEnd({ host, calls, database });
   const dispatcher = host.dispatcherOf({
+    host: wallClock,
     here: {
       carryOut: (refs, most) => engineOf(most).carryOut(refs),
       steps: isDelivery && maxSteps > 1 ? maxSteps : 0,
-      isOpen: () => Date.now() < closesAt,
+      isOpen: () => wallClock.now() < closesAt,
     },
     until,
     onRefused: (refs) => ending.noteRefused(refs),
@@ -81,6 +90,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
     openCallback: callbackOpener({ secrets, namespace, environment }),
     sealCallback,
     onError,
+    host: wallClock,
   });
   return { engine, client, dispatcher, elsewhere, tick, end: () => ending.end(dispatcher) };
 }
@@ -89,15 +99,18 @@ type Parts = Pick<ConstructorParameters<typeof Engine>[0], "calls" | "dispatch" 
 
 /** Makes engines of one invocation, each of which carries out so many steps of a run. */
 function engines(host: InvocationHost, { until, requestId }: InvocationOptions, parts: Parts) {
-  const { environment, deployment } = host;
-  return (maxSteps: number): Engine =>
-    new Engine({
+  const { environment, deployment, wallClock } = host;
+  return (maxSteps: number): Engine => {
+    const leftMs = until() - wallClock.now();
+    return new Engine({
       ...host.engine,
       environment,
       deployment,
       ...parts,
-      invocation: { maxSteps, budgetMs: Math.min(host.invocation.budgetMs, until() - Date.now()) },
-      resendMs: Math.max(0, until() - Date.now()),
+      invocation: { maxSteps, budgetMs: Math.min(host.invocation.budgetMs, leftMs) },
+      resendMs: Math.max(0, leftMs),
       requestId: () => requestId,
+      host: wallClock,
     });
+  };
 }

@@ -1,5 +1,5 @@
 /** What a platform hands in, so that its invocations carry out turns, tick and answer requests. */
-import type { Alarm, Dispatch, TurnRef } from "../../core/ports.ts";
+import type { Alarm, Dispatch, TurnRef, WallClock } from "../../core/ports.ts";
 import type { Report } from "../../engine/events.ts";
 import type { Deployment, EngineOptions } from "../../engine/options.ts";
 import type { MostOfTick } from "../../engine/scheduler/tick-budget.ts";
@@ -13,7 +13,9 @@ type EngineSettings =
   | "keepFailedMs"
   | "keepMs"
   | "leaseMs"
+  | "newToken"
   | "onEvent"
+  | "random"
   | "warmRuns"
   | "workflows";
 
@@ -23,6 +25,8 @@ export interface InvocationHost {
   readonly namespace: string;
   readonly environment: string;
   readonly deployment: Deployment;
+  /** The host's own clock. */
+  readonly wallClock: WallClock;
   /** The database's clock, kept from one invocation to the next. An invocation that knows the time need not ask for it. */
   readonly clock: DatabaseClock;
   readonly secrets: Secrets;
@@ -57,6 +61,7 @@ export interface Dispatcher {
 
 /** What one invocation gives to its dispatcher. */
 export interface DispatchTerms {
+  readonly host: WallClock;
   readonly here: LocalWork;
   /** The instant after which nothing is dispatched, in epoch milliseconds of the host's clock. */
   readonly until: () => number;

@@ -1,6 +1,7 @@
 /** A Worker whose Durable Object of alarms never answers. It answers how asking that went, once it has given up. */
 import type { AlarmNamespace } from "layover/cloudflare";
 import { askAlarm } from "../../../src/platform/cloudflare/alarm/layover-alarm.ts";
+import { hostClock } from "../../../src/postgres/host-clock.ts";
 
 export class LayoverAlarm {
   async fetch(): Promise<Response> {
@@ -14,7 +15,7 @@ export class LayoverAlarm {
 export default {
   async fetch(_request: Request, { ALARM }: { readonly ALARM: AlarmNamespace }): Promise<Response> {
     try {
-      await askAlarm(ALARM, 0, { look: true }, 50);
+      await askAlarm({ namespace: ALARM, host: hostClock, limitMs: 50 }, 0, { look: true });
       return new Response("answered");
     } catch (error) {
       return new Response(String(error));

@@ -117,8 +117,11 @@ export class Cloudflare implements Outside {
       },
       shards: this.#objects.length,
       armed: new Set(),
-      now: () => this.#ground.now() - this.#ground.timeOf(this.#ground.now()) + timers.monotonic(),
-      host: timers,
+      host: {
+        now: () => this.#ground.now() - this.#ground.timeOf(this.#ground.now()) + timers.monotonic(),
+        monotonic: () => timers.monotonic(),
+        after: (ms, act) => timers.after(ms, act),
+      },
     });
     const ownDispatcher = dispatcher(0);
     this.#isolates.set(timers, { shards, dispatcher });

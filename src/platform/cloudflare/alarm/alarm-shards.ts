@@ -4,7 +4,7 @@
  * Each minute belongs to one object of several, so it rings once. The isolate remembers which minutes it has armed, so
  * it arms each about once. It forgets a minute a little before that minute rings, since the object's clock may be ahead.
  */
-import type { Alarm, HostClock } from "../../../core/ports.ts";
+import type { Alarm, WallClock } from "../../../core/ports.ts";
 import { forgottenMs, minuteOf, minuteRingsAt } from "../../../core/waking.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { AlarmMessage, AlarmNote, AlarmState } from "./minutes.ts";
@@ -15,9 +15,7 @@ export interface AlarmShardsOptions {
   readonly shards: number;
   /** The minutes that this isolate has armed; kept from request to request. */
   readonly armed: Set<number>;
-  /** The host's wall clock, in epoch milliseconds. */
-  readonly now?: () => number;
-  readonly host?: HostClock;
+  readonly host: WallClock;
 }
 
 const mostRemembered = 10_000;
@@ -30,22 +28,20 @@ const pausesMs = [100, 400, 1_600, 4_000];
 
 export class AlarmShards {
   readonly #options: AlarmShardsOptions;
-  readonly #now: () => number;
 
   constructor(options: AlarmShardsOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
   }
 
   readonly alarm: Alarm = async (instants) => {
-    const { armed, shards } = this.#options;
-    const now = this.#now();
+    const { armed, shards, host } = this.#options;
+    const now = host.now();
     for (const minute of armed) if (minuteRingsAt(minute) <= now + forgottenMs) armed.delete(minute);
     if (armed.size > mostRemembered) armed.clear();
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
     const missing = [...minutes].filter((minute) => !armed.has(minute));
     const asked = [...Map.groupBy(missing, (minute) => minute % shards)];
-    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, () => ({ arm, sentAt: this.#now() }))));
+    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, () => ({ arm, sentAt: host.now() }))));
     for (const minute of missing) armed.add(minute);
   };
 

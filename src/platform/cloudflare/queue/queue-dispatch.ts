@@ -15,7 +15,6 @@ import { isSuspect } from "../../../core/groups.ts";
 import type { HostClock, TurnRef } from "../../../core/ports.ts";
 import { utf8Size } from "../../../core/utf8-size.ts";
 import { pause, within } from "../../../core/waits.ts";
-import { hostClock } from "../../../postgres/host-clock.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { LocalWork } from "../../invocation/host.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
@@ -38,7 +37,7 @@ export interface QueueDispatchOptions {
   /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused?: ((turns: readonly TurnRef[]) => void) | undefined;
   readonly onError: (error: unknown) => void;
-  readonly host?: HostClock | undefined;
+  readonly host: HostClock;
 }
 
 /** The longest delay of a message. After a longer wait the alarm wakes the run. */
@@ -97,7 +96,7 @@ export class QueueDispatch {
   }
 
   async #flush(): Promise<void> {
-    await pause(this.#options.host ?? hostClock, 0);
+    await pause(this.#options.host, 0);
     const messages = this.#collected;
     this.#collected = [];
     if (this.#takesHere(messages)) {
@@ -130,7 +129,7 @@ export class QueueDispatch {
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
-    const { queue, host = hostClock, onRefused, onError } = this.#options;
+    const { queue, host, onRefused, onError } = this.#options;
     const send = () => within(host, sendMs, queue.sendBatch(messages), noAnswer);
     try {
       await askAgain(send, pausesMs, host);
