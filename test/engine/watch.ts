@@ -10,10 +10,10 @@ import type { StandingAlarm } from "./platform.ts";
 
 const twoMinutes = 120_000;
 
-export interface RunInMotion {
+export interface LiveRun {
   readonly due: number | null;
   /** The first instant at which something of it may be claimed. Null: only a signal or an answer moves it. */
-  readonly need: number | null;
+  readonly claimableAt: number | null;
   /** How often the scheduler dispatched what nobody claimed. */
   readonly dispatches: number;
   /** Whether a deployment has refused it. That deployment asks each minute whether another one takes it. */
@@ -59,19 +59,19 @@ export class Watch {
   async look({ alarms, workflows, environment, endpoint, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
     const values = [this.#namespace, carried, environment, endpoint];
-    const { rows } = await this.#pool.query<RunInMotion & RowOfRun>(runsInMotion, values);
+    const { rows } = await this.#pool.query<LiveRun & RowOfRun>(liveRuns, values);
     for (const run of rows) {
       const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
       this.#dispatches.set(run.run_id, dispatches);
       const changedAt = this.#changedAt(run, rest.now);
-      const since = run.need === 0 ? Math.max(rest.since, changedAt) : rest.since;
+      const since = run.claimableAt === 0 ? Math.max(rest.since, changedAt) : rest.since;
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
       if (wrong !== undefined) throw new Error(`the wake rule does not hold for run ${run.run_id}: ${wrong}`);
     }
   }
 
-  #changedAt({ run_id, turn, need }: RunInMotion & RowOfRun, now: number): number {
-    const state = `${turn} ${need}`;
+  #changedAt({ run_id, turn, claimableAt }: LiveRun & RowOfRun, now: number): number {
+    const state = `${turn} ${claimableAt}`;
     const known = this.#since.get(run_id);
     if (known?.state === state) return known.at;
     this.#since.set(run_id, { state, at: now });
@@ -81,12 +81,12 @@ export class Watch {
 
 /** Answers why the wake rule does not hold for a run; undefined where it holds. */
 export function objection(
-  { due, need, dispatches, isRefused = false }: RunInMotion,
+  { due, claimableAt, dispatches, isRefused = false }: LiveRun,
   outlook: Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs">,
 ): string | undefined {
   const { alarms, isExact, since, now, graceMs = 0 } = outlook;
   if (due === null) {
-    return need === null ? undefined : `it is due never, but may be claimed at ${time(need)}`;
+    return claimableAt === null ? undefined : `it is due never, but may be claimed at ${time(claimableAt)}`;
   }
   const stands = alarms.some(
     ({ at, isUnarmed }) => (at <= due + twoMinutes + graceMs || isUnarmed) && (at >= due || !isExact),
@@ -95,23 +95,23 @@ export function objection(
     return `it is due at ${time(due)}, but alarms stand for ${alarms.map(({ at }) => time(at)).join(", ") || "nothing"}`;
   }
   // What the scheduler dispatched, it looks at again a minute later; what nobody claims, less and less often.
-  const from = dispatches > 0 || isRefused ? Math.max(need ?? 0, now) : Math.max(need ?? 0, since);
-  const latest = need === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
-  return due <= latest ? undefined : `it may be claimed at ${time(need)}, but is due as late as ${time(due)}`;
+  const from = dispatches > 0 || isRefused ? Math.max(claimableAt ?? 0, now) : Math.max(claimableAt ?? 0, since);
+  const latest = claimableAt === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
+  return due <= latest ? undefined : `it may be claimed at ${time(claimableAt)}, but is due as late as ${time(due)}`;
 }
 
 function time(ms: number | null): string {
   return ms === null ? "never" : new Date(ms).toISOString().slice(11, 23);
 }
 
-const runsInMotion = `
+const liveRuns = `
   select s.run_id, s.turn, layover.to_ms(s.due_at)::float8 as due,
-      layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8
-        as need,
+      layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.claimable_at))::float8
+        as "claimableAt",
       greatest(s.dispatches, b.dispatches)::integer as dispatches, s.refused_by is not null as "isRefused"
     from layover.run_state s join layover.run r on r.id = s.run_id
     left join lateral (
-      select min(coalesce(c.leased_until, c.ready_at)) as need, max(c.dispatches) as dispatches
+      select min(coalesce(c.leased_until, c.ready_at)) as claimable_at, max(c.dispatches) as dispatches
         from layover.pending c
        where c.run_id = s.run_id and c.kind = 'branch' and c.position is null and not c.is_queued
          and not c.is_released

@@ -18,7 +18,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       readyAt: start,
       timeoutAt: null,
       due: start,
-      need: start,
+      claimableAt: start,
       isSuspect: false,
     },
     ...{
@@ -65,7 +65,7 @@ test("a run that could be claimed for more than a minute, with nothing going wro
 test("the minute counts from the last fault, and not for who is blocked or waits for a signal", () => {
   expect(wrongsAfter(90_000, { calmAt: start + 30_000 })).toEqual([]);
   expect(wrongsAfter(90_000, { isStopped: true, blocked: "for a reason" })).toEqual([]);
-  expect(wrongsAfter(90_000, { need: null })).toEqual([]);
+  expect(wrongsAfter(90_000, { claimableAt: null })).toEqual([]);
 });
 
 test("the minute counts for a suspect from the end of the group that it queues behind, and for nobody else", () => {

@@ -43,7 +43,7 @@ export class Rules {
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
       const stall = before && this.#stall(before, prospect);
       if (stall !== undefined) wrong.push(stall);
-      const isReadied = run.need === 0 && before?.need !== 0;
+      const isReadied = run.claimableAt === 0 && before?.claimableAt !== 0;
       if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
@@ -58,9 +58,9 @@ export class Rules {
 
   /** Answers why a run was left alone for too long, if it was. `run`: as it stood until now. */
   #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
-    if (isOver(run) || run.isStopped || run.need === null || !carries(run)) return undefined;
+    if (isOver(run) || run.isStopped || run.claimableAt === null || !carries(run)) return undefined;
     const movedAt = this.#movedAt.get(run.runId) ?? 0;
-    const from = Math.max(run.need, calmAt, movedAt, run.isSuspect ? groupAt : 0, lastLeaseAtTimeout(run, now));
+    const from = Math.max(run.claimableAt, calmAt, movedAt, run.isSuspect ? groupAt : 0, lastLeaseAtTimeout(run, now));
     const waitedMs = now - from;
     // Until a process learns by an answer that the clock was set, its alarms ring so much too late.
     if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + steppedMs) return undefined;
@@ -72,9 +72,9 @@ export class Rules {
     const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.runId) ?? 0);
     this.#dispatches.set(run.runId, dispatches);
     // What was ready while it was at work is claimable since its turn ended.
-    const from = Math.max(run.need ?? 0, this.#movedAt.get(run.runId) ?? 0);
-    const need = run.need === null ? null : from + prospect.steppedMs;
-    return objection({ due: run.due, need, dispatches }, prospect);
+    const from = Math.max(run.claimableAt ?? 0, this.#movedAt.get(run.runId) ?? 0);
+    const claimableAt = run.claimableAt === null ? null : from + prospect.steppedMs;
+    return objection({ due: run.due, claimableAt, dispatches }, prospect);
   }
 }
 

@@ -24,7 +24,7 @@ select json_build_object(
         'readyAt', layover.to_ms(s.ready_at)::float8,
         'timeoutAt', case when s.cancelled_position is null then layover.to_ms(s.timeout_at)::float8 end,
         'due', layover.to_ms(s.due_at)::float8,
-        'need', layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.need))::float8,
+        'claimableAt', layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.claimable_at))::float8,
         'isSuspect', layover.group_size(s.lost, s.spared, s.token is not null) is not null or coalesce(b.is_suspect, false),
         'dispatches', greatest(s.dispatches, b.dispatches)::integer,
         'lastPosition', s.last_position,
@@ -50,7 +50,7 @@ select json_build_object(
           from (select d.*, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
                   from layover.record d where d.run_id = s.run_id and d.epoch = s.epoch) as d) as h
       left join lateral (
-        select min(coalesce(q.leased_until, q.ready_at)) as need, max(q.dispatches) as dispatches,
+        select min(coalesce(q.leased_until, q.ready_at)) as claimable_at, max(q.dispatches) as dispatches,
                bool_or(layover.group_size(q.lost, q.spared, q.token is not null) is not null) as is_suspect
           from layover.pending q
          where q.run_id = s.run_id and q.kind = 'branch' and q.position is null and not q.is_queued and not q.is_released

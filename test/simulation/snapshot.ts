@@ -31,7 +31,7 @@ export interface RunRows extends Leased {
   /** Instant of its timeout. Null: it has none, or its timeout stands in its history already. */
   readonly timeoutAt: number | null;
   readonly due: number | null;
-  readonly need: number | null;
+  readonly claimableAt: number | null;
   /** Whether the run, or a branch of it, lost several leases, so that it goes in a small group. */
   readonly isSuspect: boolean;
   readonly dispatches: number;
