@@ -31,9 +31,9 @@ export interface ProcessOptions {
 /** A test that lets months pass still looks at what ended at their beginning. */
 const forEver = 1_000 * 365 * 86_400_000;
 
-/** An invocation that is under way: of a turn, or of the scheduler. */
-interface Invocation {
-  /** It was given time enough to end, and did not. */
+/** A set of turns or a tick that is under way. */
+interface Work {
+  /** Whether it had time enough to end, and did not. */
   isStuck: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Process {
   readonly #time: () => number;
   readonly #onError: (error: unknown, doing: string) => void;
   readonly #alarms = new Set<number>();
-  readonly #invocations = new Set<Invocation>();
+  readonly #underWay = new Set<Work>();
   #deliveries: { readonly turn: TurnRef; readonly at: number }[] = [];
 
   constructor(options: ProcessOptions) {
@@ -106,7 +106,7 @@ export class Process {
     const due = this.#deliveries.find(({ at }) => at <= this.#time());
     if (due === undefined) return false;
     this.#deliveries = this.#deliveries.filter((other) => other !== due);
-    this.#invoke(this.#engine.carryOut([due.turn]));
+    this.#addWork(this.#engine.carryOut([due.turn]));
     return true;
   }
 
@@ -115,7 +115,7 @@ export class Process {
     const due = [...this.#alarms].filter((at) => at <= this.#time());
     if (due.length === 0) return false;
     for (const at of due) this.#alarms.delete(at);
-    this.#invoke(this.#engine.tick());
+    this.#addWork(this.#engine.tick());
     return true;
   }
 
@@ -126,28 +126,28 @@ export class Process {
   }
 
   get isBusy(): boolean {
-    return this.#invocations.size > 0;
+    return this.#underWay.size > 0;
   }
 
-  /** Whether an invocation is under way that may end by itself. */
+  /** Whether something is under way that may end by itself. */
   get mayGoOn(): boolean {
     const hanging = [...this.bodies].filter(({ isHanging }) => isHanging).length;
-    return [...this.#invocations].filter(({ isStuck }) => !isStuck).length > hanging;
+    return [...this.#underWay].filter(({ isStuck }) => !isStuck).length > hanging;
   }
 
   giveUp(): void {
-    for (const invocation of this.#invocations) invocation.isStuck = true;
+    for (const work of this.#underWay) work.isStuck = true;
   }
 
-  #invoke(work: Promise<unknown>): void {
-    const invocation = { isStuck: false };
-    this.#invocations.add(invocation);
-    const over = () => {
+  #addWork(work: Promise<unknown>): void {
+    const begun = { isStuck: false };
+    this.#underWay.add(begun);
+    const noteEnd = () => {
       this.progress += 1;
-      this.#invocations.delete(invocation);
+      this.#underWay.delete(begun);
     };
-    work.then(over, (error: unknown) => {
-      over();
+    work.then(noteEnd, (error: unknown) => {
+      noteEnd();
       this.#onError(error, "ticking"); // carrying out a turn never rejects
     });
   }
