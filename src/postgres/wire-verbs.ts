@@ -189,7 +189,7 @@ export interface KeyCall {
 }
 export interface WireKey {
   readonly keyId: string;
-  /** Null: made elsewhere, and known here since it was revoked. So is what follows. */
+  /** Null: the key was made elsewhere, and is known here only since it was revoked. Then the fields below are null too. */
   readonly name: string | null;
   readonly scopes: readonly string[] | null;
   readonly createdAt: number | null;

@@ -129,7 +129,7 @@ export type ClaimRefusal =
   | { readonly outcome: "over"; readonly status: string }
   /** The turn did not fit in the budget of bytes. Another call must claim it. */
   | { readonly outcome: "later" }
-  /** The turn goes in a call of at most so many turns. */
+  /** The call has more turns than this one may go with. It must come in a call of at most `groupSize` turns. */
   | { readonly outcome: "alone"; readonly groupSize: number }
   | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
 export interface ClaimAnswer {

@@ -66,7 +66,7 @@ export class Client implements ClientVerbs {
 
   /**
    * Starts a run inside your own transaction. The run exists once the transaction commits. It begins when its alarm
-   * rings, about a minute after `commitWithin`. To have it begin at once, call `wake()` of this client after the
+   * rings, about a minute after `commitWithin`. To make it begin at once, call `wake()` of this client after the
    * COMMIT.
    *
    * @example await client.startIn(pg(connection), order, input, { id, commitWithin: "10s" });

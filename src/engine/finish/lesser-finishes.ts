@@ -81,7 +81,7 @@ function recording(records: readonly NewRecord[]): Pick<RunFinish, "records" | "
 /** The error that stands in the place of the lost result, as the codec's text. */
 function resultLost(path: string, isFailure: boolean, reason: string): string {
   const error = new LayoverError("result_lost", sentenceOf(path, isFailure, reason), {
-    hint: "The step is not carried out again. Have it return a value that this database can store: its encoding may lack a character.",
+    hint: "The step is not carried out again. Let it return a value that this database can store: its encoding may lack a character.",
   });
   const { stack: _, ...kept }: ErrorValue = toErrorValue(error);
   return toStoredError(kept);

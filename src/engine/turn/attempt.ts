@@ -83,7 +83,7 @@ async function waitForEarlier(earlier: Promise<unknown>, { demand, body, lease, 
   let cancelTimer = () => {};
   const late = new Promise<never>((_, reject) => {
     const hint =
-      "An earlier attempt still runs in this process, so this one was not begun. Have the body end when its abortSignal fires, or give the step a longer timeout.";
+      "An earlier attempt still runs in this process, so this one was not begun. Let the body end when its abortSignal fires, or give the step a longer timeout.";
     cancelTimer = host.after(body.timeoutMs, () => reject(timedOut(demand, body, hint)));
   });
   try {
@@ -184,6 +184,6 @@ function timedOut(demand: Demand, { timeoutMs }: StepBody, hint: string): Timeou
 function unknown(demand: Demand): LayoverError {
   const message = `step "${placeName(demand)}" was begun and had not ended some time after the run's timeout: its result is unknown`;
   return new LayoverError("result_unknown", message, {
-    hint: "Have the body end when its abortSignal fires, and look up whether it had its effect.",
+    hint: "Let the body end when its abortSignal fires, and look up whether it had its effect.",
   });
 }

@@ -30,7 +30,7 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly publicUrl?: string | undefined;
   /**
    * Settings for several processes on one database. With a `door` each, they ring for each other: if one dies, another
-   * one wakes what it was to wake. Without doors a process that dies takes its alarms with it, so have a cron call
+   * one wakes what it was to wake. Without doors a process that dies takes its alarms with it, so let a cron call
    * `POST /v1/wake` each minute. Default: no door.
    */
   readonly processes?: ProcessesOptions | undefined;
