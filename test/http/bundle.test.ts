@@ -42,9 +42,9 @@ describe("layover/client in a browser", () => {
     const { sources, gzippedBytes } = await bundled('export { HttpClient } from "layover/client";');
     expect(strangersIn(sources)).toEqual([
       "node_modules/uuid",
-      "src/client/mail.ts",
       "src/client/callback-token.ts",
       "src/client/ending.ts",
+      "src/client/mail.ts",
       "src/client/over-http/api-answer.ts",
       "src/client/over-http/api.ts",
       "src/client/over-http/http-client.ts",
