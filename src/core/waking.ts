@@ -135,7 +135,7 @@ export const nextTickMs = 60_000;
 export const aboutToRingMs = 60_000;
 
 /** How long the scheduler waits after the database takes results again. In this time every lease is renewed. */
-export const settleMs = 3_000;
+export const afterOutageMs = 3_000;
 
 /** The pause between two sweeps: ticks that nobody armed, in case an alarm was lost. */
 export const sweepMs = 6 * 60 * minuteMs;

@@ -1,7 +1,7 @@
 /** Carries out turns and ticks for one deployment. Whoever hosts it brings the ports. */
 import type { TurnRef } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
-import { nextTickMs, settleMs, tickMs } from "../core/waking.ts";
+import { afterOutageMs, nextTickMs, tickMs } from "../core/waking.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { hostClock } from "../postgres/host-clock.ts";
 import { carryOut } from "./carry-out-turns.ts";
@@ -121,7 +121,7 @@ export class Engine {
     const { gate } = this.#context;
     while (!gate.isOpen) {
       await gate.untilOpen();
-      if (!abortSignal.aborted) await pause(host, settleMs);
+      if (!abortSignal.aborted) await pause(host, afterOutageMs);
     }
     try {
       return await tick(this.#context, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);

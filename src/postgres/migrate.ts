@@ -18,7 +18,7 @@ import { LockTaken, patiently, type Wait } from "./lock-waits.ts";
 import { bookkeeping, recordFunctions, recordMigration, transactionSettings, tryTheLock } from "./migration-sql.ts";
 import { type PgClient, type PgPool, pgSession, pgTransaction } from "./pg.ts";
 import { type PgliteDatabase, pgliteTransaction } from "./pglite.ts";
-import { rememberRights, settleRights } from "./rights-sql.ts";
+import { rememberRights, setRights } from "./rights-sql.ts";
 import { roles } from "./roles.ts";
 import { runSqlFile } from "./run-sql-file.ts";
 import { areFunctionsDue, conflicts, nothing, pendingMigrations, readState } from "./schema-state.ts";
@@ -112,6 +112,6 @@ async function takeStep(
 async function writeFunctions(script: Script, target: Target, schema: Schema): Promise<number> {
   await script(rememberRights);
   for (const { file, sql } of schema.functions) await runSqlFile(script, target, file, sql);
-  await script(settleRights(schema) + recordFunctions(schema));
+  await script(setRights(schema) + recordFunctions(schema));
   return schema.functions.length;
 }

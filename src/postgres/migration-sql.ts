@@ -1,6 +1,6 @@
 /** The SQL that migrate sends besides the files, and the whole migration as one script. */
 import { literal } from "./literal.ts";
-import { rememberRights, settleRights } from "./rights-sql.ts";
+import { rememberRights, setRights } from "./rights-sql.ts";
 import { type Migration, readSchema, type Schema, type SchemaSource } from "./sql-files.ts";
 
 /**
@@ -20,7 +20,7 @@ export function migrationSql(source: SchemaSource = {}): string {
     ...schema.migrations.map(unlessApplied),
     rememberRights,
     ...schema.functions.map(({ sql }) => sql),
-    settleRights(schema),
+    setRights(schema),
     recordFunctions(schema),
     "commit;\n",
   ].join("\n");

@@ -45,7 +45,7 @@ select
  * Makes the SQL that sets the rights. It must run after the functions are written, in the same transaction. It touches
  * only layover's own functions.
  */
-export function settleRights({ functions }: Schema): string {
+export function setRights({ functions }: Schema): string {
   const names = functions.map(({ name }) => literal(name)).join(", ");
   if (names === "") return "";
   return `
