@@ -20,6 +20,7 @@ export type {
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
 export type { CallbackInputOf, CallbackView, Rejection } from "./client/mail.ts";
+export type { OperationOptions, OperationReceipt } from "./client/operations.ts";
 export type { Client } from "./client/over-postgres/client.ts";
 export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";

@@ -57,6 +57,19 @@ export interface PendingView extends StepPlace {
   readonly isQueued: boolean;
 }
 
+/** What a person did to the run. */
+export interface OperationView {
+  readonly callId: string;
+  /** The verb: `pause`, `resume`. */
+  readonly verb: string;
+  /** Who asked, as they named themselves. */
+  readonly by: string | undefined;
+  readonly reason: string | undefined;
+  readonly at: Date;
+  /** What became of it, such as `paused` or `not_applicable`. */
+  readonly verdict: string;
+}
+
 /** Which page of a history. */
 export interface HistoryOptions {
   /** The records after this position: the `next` of the page before. Default: 0, from the first. */
@@ -78,6 +91,8 @@ export interface HistoryView {
   readonly attemptCount: number;
   /** All of them, on every page. */
   readonly pending: readonly PendingView[];
+  /** The last 100 operations, the same on every page. */
+  readonly operations: readonly OperationView[];
 }
 
 /** How many records a page has by default. All records together are at most 16 MiB, the limit of a history. */
@@ -103,7 +118,7 @@ export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions)
 }
 
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
-  const { runId, records, attempts, attemptCount, pending } = wire;
+  const { runId, records, attempts, attemptCount, pending, operations = [] } = wire;
   const page = records.slice(0, limit - 1);
   return {
     runId,
@@ -130,6 +145,12 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
       until: dateOf(wait.until),
       readyAt: dateOf(wait.readyAt),
       leasedUntil: dateOf(wait.leasedUntil),
+    })),
+    operations: operations.map(({ by, reason, askedAt, ...operation }) => ({
+      ...operation,
+      by: by ?? undefined,
+      reason: reason ?? undefined,
+      at: new Date(askedAt),
     })),
   };
 }

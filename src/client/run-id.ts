@@ -1,4 +1,4 @@
-/** Our ids of runs: uuid v7, so that they sort by the time they were made. */
+/** Our ids of runs: uuid v7, so that they sort by the time they were made. And ids of calls, which are any uuid. */
 import { LayoverError } from "../core/errors.ts";
 import type { RunKey } from "../postgres/wire-verbs.ts";
 
@@ -12,6 +12,10 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export function knownRunId(runId: string): string {
   if (uuid.test(runId)) return runId.toLowerCase();
   throw unknownRun({ runId });
+}
+
+export function isUuid(text: string): boolean {
+  return uuid.test(text);
 }
 
 /** Checks the id of a run that is to be started. @throws LayoverError `invalid_request` */

@@ -65,6 +65,8 @@ export interface RunView {
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;
+  /** Since when the run is paused. */
+  readonly pausedAt: Date | undefined;
   /** When the lease of the turn under way ends. If its process has died, another turn begins then. */
   readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
@@ -106,6 +108,7 @@ export function runView(run: WireRunView): RunView {
     endedAt: dateOf(run.endedAt),
     readyAt: dateOf(run.readyAt),
     dueAt: dateOf(run.dueAt),
+    pausedAt: dateOf(run.pausedAt),
     leasedUntil: dateOf(run.leasedUntil),
     timeoutAt: dateOf(run.timeoutAt),
     closed: run.closed ?? [],

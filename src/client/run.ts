@@ -4,6 +4,7 @@ import type { InferInput } from "../core/contract/schema.ts";
 import type { Duration } from "../core/duration.ts";
 import { resultOf } from "./ending.ts";
 import type { HistoryOptions, HistoryView } from "./history-view.ts";
+import type { OperationOptions, OperationReceipt } from "./operations.ts";
 import { unknownRun } from "./run-id.ts";
 import type { RunEnding, RunView } from "./run-view.ts";
 
@@ -54,6 +55,22 @@ export interface RunVerbs {
     payload: InferInput<SignalsOf<C>[Name]>,
     options: SignalOptions & { readonly contract: C },
   ): Promise<SignalReceipt>;
+
+  /**
+   * Pauses a run: nothing new begins until it is resumed. Steps that are under way are finished and recorded, and
+   * signals and answers are kept.
+   *
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up after its timeout
+   */
+  pause(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
+
+  /**
+   * Lets a paused run go on. What came meanwhile counts, and so do waits that have ended. Its timeout moves on by as
+   * long as the pause took.
+   *
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is not paused
+   */
+  resume(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 }
 
 /**
@@ -114,5 +131,15 @@ export class Run<C extends Contract> {
     options: SignalOptions = {},
   ): Promise<SignalReceipt> {
     return this.#client.signal(this.runId, name, payload, { ...options, contract: this.#contract });
+  }
+
+  /** Lets nothing new begin until `resume`. @throws LayoverError `unknown_run`, `not_applicable` */
+  pause(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#client.pause(this.runId, options);
+  }
+
+  /** Lets the run go on. @throws LayoverError `unknown_run`, `not_applicable` */
+  resume(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#client.resume(this.runId, options);
   }
 }

@@ -21,6 +21,8 @@ export const errorCodes = {
   unknown_callback: 404,
   method_not_allowed: 405,
   run_over: 409,
+  /** The run is in no state for this operation. */
+  not_applicable: 409,
   /** The run has closed the name of this signal. */
   signal_closed: 409,
   callback_conflict: 409,
@@ -60,6 +62,8 @@ export const errorCodes = {
   input_conflict: 422,
   /** Too many signals of one run that it has not taken. */
   too_many_signals: 429,
+  /** A run keeps what people did to it, and has no room for more. */
+  too_many_operations: 429,
   internal: 500,
   /** The database was migrated by another release than this code works with. */
   wrong_schema: 500,

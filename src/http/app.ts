@@ -18,6 +18,7 @@ import { BodyBudget } from "./body-budget.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
+import { operationRoutes } from "./operations.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
 import { respondTo } from "./respond.ts";
@@ -67,6 +68,7 @@ export function createApp(options: AppOptions): Hono {
   const routes: readonly Route[] = [
     ...runRoutes(contracts, maxBytes),
     ...signalRoutes(contracts, maxBytes),
+    ...operationRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
     wakeRoute,

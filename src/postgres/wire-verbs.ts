@@ -44,6 +44,26 @@ export type SignalAnswer =
   | { readonly outcome: "over"; readonly runId: string; readonly status: string }
   | { readonly outcome: "unknown" };
 
+/** What a person may do to a run. */
+export type OperationVerb = "pause" | "resume";
+export interface OperationCall {
+  readonly runId: string;
+  readonly callId: string;
+  readonly reason?: string;
+  readonly by?: string;
+}
+export type OperationAnswer =
+  | { readonly outcome: "paused"; readonly runId: string }
+  | {
+      readonly outcome: "resumed";
+      readonly runId: string;
+      /** The run's turn and the branches that may be claimed at once. */
+      readonly turn?: number | null;
+      readonly branches?: readonly (Place & { readonly turn: number })[] | null;
+    }
+  | { readonly outcome: "not_applicable"; readonly runId: string; readonly status: RunStatus }
+  | { readonly outcome: "unknown" };
+
 export interface CallbackCall extends Place {
   readonly runId: string;
   readonly epoch: number;
@@ -84,6 +104,8 @@ export interface WireRunView {
   readonly endedAt: number | null;
   readonly readyAt: number | null;
   readonly dueAt: number | null;
+  /** Since when the run is paused. Functions of an earlier release leave it out. */
+  readonly pausedAt?: number | null;
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
@@ -176,6 +198,16 @@ export interface WireHistory {
     readonly lost?: number;
     readonly isQueued: boolean;
   })[];
+  /** The last operations. Functions of an earlier release leave them out. */
+  readonly operations?: readonly {
+    readonly callId: string;
+    readonly verb: string;
+    readonly by: string | null;
+    readonly reason: string | null;
+    readonly askedAt: number;
+    /** The outcome of the call. */
+    readonly verdict: string;
+  }[];
 }
 export interface Unknown {
   readonly outcome: "unknown";

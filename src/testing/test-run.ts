@@ -1,6 +1,7 @@
 /** A run in a test engine: how a test looks at it, sends to it, and carries it on. */
 import type { HistoryView, PendingView } from "../client/history-view.ts";
 import type { CallbackInputOf, Rejection } from "../client/mail.ts";
+import type { OperationOptions, OperationReceipt } from "../client/operations.ts";
 import type { SignalOptions, SignalReceipt } from "../client/run.ts";
 import { isOver, type RunStatus, type RunView } from "../client/run-view.ts";
 import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";
@@ -70,6 +71,21 @@ export class TestRun<C extends Contract> {
   ): Promise<SignalReceipt> {
     const contract = this.#contract;
     return this.#stage.ask((client) => client.signal(this.runId, name, payload, { ...options, contract }));
+  }
+
+  /**
+   * Pauses the run: nothing new begins until it is resumed.
+   *
+   * @example await run.pause({ reason: "their API is down" });
+   * @throws LayoverError `not_applicable`
+   */
+  pause(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#stage.ask((client) => client.pause(this.runId, options));
+  }
+
+  /** Lets the paused run go on. @example await run.resume(); @throws LayoverError `not_applicable` */
+  resume(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#stage.ask((client) => client.resume(this.runId, options));
   }
 
   /**

@@ -37,6 +37,31 @@ describe("the commands for runs", () => {
 
   const statusOf = async (runId: string) => (await server?.client.get(runId))?.status;
 
+  test("pause a run and resume it, and show who did so and why", { timeout: 60_000 }, async () => {
+    await deploy(napWorkflow);
+    const { stdout } = await ask(["start", "nap", "--id", "n1"]);
+    const runId = stdout.trim();
+    await expect.poll(() => statusOf(runId), patience).toBe("sleeping");
+    expect(await ask(["pause", "nap/n1", "--reason", "their API is down", "--by", "ada"])).toEqual({
+      status: 0,
+      stdout: "Paused. Steps that are under way still end.\n",
+      stderr: "",
+    });
+    const shown = (await ask(["show", "nap/n1"])).stdout;
+    expect(shown).toMatch(/^nap@1 paused$/m);
+    expect(shown).toMatch(new RegExp(`^paused .*\\n +→ It goes on by: layover resume ${runId}$`, "m"));
+    expect(shown).toMatch(/ ● +pause by ada +their API is down$/m);
+    expect(JSON.parse((await ask(["resume", runId, "--json"])).stdout)).toEqual({ runId, outcome: "resumed" });
+    expect(await statusOf(runId)).toBe("sleeping");
+    const again = await ask(["resume", runId, "--by", "bob"]);
+    expect(again).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: `The run ${runId} is sleeping, so it cannot be resumed.\nOnly a paused run can be resumed. Nothing is left to do.\n`,
+    });
+    expect((await ask(["show", runId])).stdout).toMatch(/ ● +resume by bob +refused, since it did not apply$/m);
+  });
+
   test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {
     await deploy(orderWorkflow, napWorkflow);
     const started = await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--tag", "customer:c1"]);

@@ -36,6 +36,8 @@ describe("a revoked API key", () => {
       result: (client) => client.result(runId, { wait: "10s" }),
       signal: (client) => client.signal(runId, "address", { city: "Bonn" }, { contract: order }),
       signalById: (client) => client.signal({ id: "before" }, "address", { city: "Bonn" }, { contract: order }),
+      pause: (client) => client.pause(runId),
+      resume: (client) => client.resume(runId),
       wake: (client) => client.wake(),
     };
     await calls.revokeKey({ keyId });

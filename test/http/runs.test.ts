@@ -204,7 +204,8 @@ describe("reading runs", () => {
     expect(run).toMatchObject({ runId, id: "shown", status: "queued", input: { id: "1", amount: 1 } });
     expect(run.createdAt).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
     const history = await app.request(`/v1/runs/${runId}/history`, { headers: authorized });
-    expect(await history.json()).toEqual({ runId, records: [], attempts: [], attemptCount: 0, pending: [] });
+    const nothing = { records: [], attempts: [], attemptCount: 0, pending: [], operations: [] };
+    expect(await history.json()).toEqual({ runId, ...nothing });
     expect((await app.request(`/v1/runs/${runId}`, { method: "HEAD", headers: authorized })).status).toBe(200);
   });
 

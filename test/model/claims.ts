@@ -101,7 +101,7 @@ function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: Claim
   const isCancelling = isToBeCancelled(run, now);
   if (run.turn !== turn) refusals.push({ outcome: "stale", turn: run.turn });
   if (run.lease !== undefined && run.lease.until > now) refusals.push({ outcome: "busy", until: run.lease.until });
-  if (run.isPaused) refusals.push({ outcome: "paused" });
+  if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
   if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   refusals.push(...whyGroupIsRefused(run, terms, asked));
   const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
@@ -251,7 +251,7 @@ function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms,
   const refusals: Answer[] = [];
   if (row.turn !== turn) refusals.push({ outcome: "stale", turn: row.turn });
   if (row.lease !== undefined && row.lease.until > now) refusals.push({ outcome: "busy", until: row.lease.until });
-  if (run.isPaused) refusals.push({ outcome: "paused" });
+  if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
   if (run.isBlocked) refusals.push({ outcome: "blocked" });
   if (row.isReleased || isToBeCancelled(run, now)) refusals.push({ outcome: "superseded" });
   if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
@@ -296,7 +296,7 @@ function describeBranch(
 export function claimable(world: World): { run: Run; row: Row | undefined }[] {
   const { now } = world;
   return world.runs.flatMap((run) => {
-    if (isOver(run) || run.isPaused) return [];
+    if (isOver(run) || run.pausedAt !== undefined) return [];
     const isFree =
       !isLive(run.lease, now) &&
       (isReady(run, now) || run.isBlocked || run.lease !== undefined || isToBeCancelled(run, now));

@@ -219,10 +219,18 @@ const advances: fc.Arbitrary<Wish> = fc.record({
   ),
   offset: fc.constantFrom(0, 1, -1),
 });
-const hands: fc.Arbitrary<Wish> = fc.record({
-  kind: fc.constantFrom("pause" as const, "resume", "resume", "cancel", "cancel"),
-  run,
-});
+const hands: fc.Arbitrary<Wish> = fc.oneof(
+  fc.record({ kind: fc.constant("cancel" as const), run }),
+  fc.record({
+    kind: fc.constant("operate" as const),
+    verb: usually(1, "pause" as const, "resume"),
+    run,
+    isFitting: usually(3, true, false),
+    isRepeat: seldom(6),
+    isElsewhere: seldom(20),
+    isLate: seldom(10),
+  }),
+);
 const others: fc.Arbitrary<Wish> = fc.record({ kind: fc.constantFrom("void" as const, "prune"), isElsewhere });
 
 const meanwhile = fc.array(

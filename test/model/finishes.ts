@@ -234,7 +234,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
   if (f.blocked !== undefined) {
     const wasBlocked = run.isBlocked;
     refuse(world, run, f.deployment);
-    const isReady = !run.isBlocked && !isOver(run) && !run.isPaused;
+    const isReady = !run.isBlocked && !isOver(run) && run.pausedAt === undefined;
     return { outcome: "finished", turn: f.turn, isReady: isReady && !wasBlocked };
   }
 

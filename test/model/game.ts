@@ -13,7 +13,7 @@ import {
 } from "./make-clockwork.ts";
 import { makePage, makeRenewal, makeReturn } from "./make-leases.ts";
 import { makeBatch, makeClaim, makeCrash, makeFinish, makeTurn } from "./make-turns.ts";
-import { makeAnswer, makeFlood, makeSignal, makeStart } from "./make-visits.ts";
+import { makeAnswer, makeFlood, makeOperation, makeSignal, makeStart } from "./make-visits.ts";
 import type { Script } from "./script.ts";
 import type { Wish } from "./wishes.ts";
 
@@ -84,8 +84,9 @@ export function make(script: Script, wish: Wish): void {
     case "advance":
       makeAdvance(script, wish);
       break;
-    case "pause":
-    case "resume":
+    case "operate":
+      makeOperation(script, wish);
+      break;
     case "cancel":
       makeHand(script, wish);
       break;

@@ -124,11 +124,10 @@ export function makePrune(script: Script, isElsewhere: boolean): void {
 /** Done to the row itself: no verb does it yet. */
 export function makeHand(script: Script, { kind, run: index }: HandWish): void {
   const { now, runs } = script.world;
-  const fitting = runs.filter((run) => !isOver(run) && run.isPaused === (kind === "resume"));
+  const fitting = runs.filter((run) => !isOver(run) && run.pausedAt === undefined);
   const run = pick(fitting, index);
   if (run === undefined) return;
-  if (kind !== "cancel") run.isPaused = kind === "pause";
-  if (kind === "cancel") Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
+  Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
   arm(script.world, [now]);
   script.add(kind, { runId: run.id }, `${kind} ${script.letter(run.id)} by hand`, null);
 }

@@ -1,11 +1,12 @@
-/** Wishes of those outside: starts, signals, answers to callbacks. */
+/** Wishes of those outside: starts, signals, answers to callbacks, operations. */
 import type { StartCall } from "../../src/postgres/wire-verbs.ts";
 import { answerCallback, findByUserId, keptBy, mostKept, mostKeptBytes, refused, signal, start } from "./mail.ts";
 import { text } from "./match.ts";
+import { operate } from "./operations.ts";
 import { arm, armedFor, isOver } from "./rules.ts";
 import { pick, type Script } from "./script.ts";
-import type { AnswerWish, FloodWish, SignalWish, StartWish } from "./wishes.ts";
-import { day, signalsOffered, type World } from "./world.ts";
+import type { AnswerWish, FloodWish, OperateWish, SignalWish, StartWish } from "./wishes.ts";
+import { day, type Run, signalsOffered, type World } from "./world.ts";
 
 export function makeStart(script: Script, wish: StartWish): void {
   const { world } = script;
@@ -120,6 +121,25 @@ export function makeAnswer(script: Script, wish: AnswerWish): void {
   script.call("answer_callback", { ...call, namespace, armed }, words, wish.isLate, (now) =>
     answerCallback(now, namespace, call),
   );
+}
+
+export function makeOperation(script: Script, wish: OperateWish): void {
+  const { world } = script;
+  const { isElsewhere, isLate } = wish;
+  const fits = (one: Run) => !isOver(one) && (one.pausedAt === undefined) === (wish.verb === "pause");
+  const fitting = wish.isFitting ? world.runs.filter(fits) : [];
+  const run = pick(fitting, wish.run) ?? pick(world.runs, wish.run);
+  if (run === undefined) return;
+  world.numbers.operation += 1;
+  const callId = `30000000-0000-4000-8000-${world.numbers.operation.toString(16).padStart(12, "0")}`;
+  const last = wish.isRepeat ? world.lastOperation : undefined;
+  const { verb, call } = last ?? { verb: wish.verb, call: { runId: run.id, callId, by: "ada", reason: "to see" } };
+  world.lastOperation = { verb, call };
+  const own = world.runs.find(({ id }) => id === call.runId)?.namespace;
+  const namespace = script.namespace(isElsewhere, own);
+  const p = { ...call, namespace, armed: armedFor(world, []) };
+  const words = `${verb} ${script.letter(call.runId)}${wrong(isElsewhere)}${last === undefined ? "" : ", again"}`;
+  script.call(`${verb}_run`, p, words, isLate, (now) => operate(now, namespace, verb, call));
 }
 
 /** Bare SQL arms nothing. */

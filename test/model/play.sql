@@ -19,7 +19,8 @@ begin
       'dispatches', s.dispatches,
       'historyBytes', s.history_bytes, 'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
-      'isBlocked', s.blocked is not null, 'refusedBy', coalesce((
+      'isBlocked', s.blocked is not null, 'pausedAt', layover.to_ms(s.paused_at), 'timeoutAt', layover.to_ms(s.timeout_at),
+      'operations', (select count(*) from layover.operation x where x.run_id = s.run_id), 'refusedBy', coalesce((
         select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'),
       'setback', case when s.ended_at is null then layover_test.setback(s.run_id, '', 1, s.turn) end, 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
       'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
@@ -65,19 +66,12 @@ begin
         and not b.is_queued and not b.is_released));
 end $$;
 
-create function layover_test.hand(fn text, run uuid) returns void language plpgsql volatile as $$
+-- A cancel is asked for. No verb does it yet.
+create function layover_test.ask_to_cancel(run uuid) returns void language plpgsql volatile as $$
 begin
-  case fn
-    when 'pause' then
-      update layover.run_state s set paused_at = layover.now(), due_at = null where s.run_id = run;
-    when 'resume' then
-      update layover.run_state s
-         set paused_at = null, due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
-    when 'cancel' then
-      update layover.run_state s
-         set cancel_requested_at = layover.now(), ready_at = least(s.ready_at, layover.now()),
-             due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
-  end case;
+  update layover.run_state s
+     set cancel_requested_at = layover.now(), ready_at = least(s.ready_at, layover.now()),
+         due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
 end $$;
 
 -- Signals that nobody waits for: some that claims offer, and more that they never do, with higher numbers.
@@ -109,8 +103,8 @@ begin
     perform set_config('layover_test.now', v_step->>'now', false),
       set_config('layover_test.number', v_step->>'number', false);
     begin
-      if v_step->>'fn' in ('pause', 'resume', 'cancel') then
-        perform layover_test.hand(v_step->>'fn', (v_step->'p'->>'runId')::uuid);
+      if v_step->>'fn' = 'cancel' then
+        perform layover_test.ask_to_cancel((v_step->'p'->>'runId')::uuid);
         v_answer := null;
       elsif v_step->>'fn' = 'flood' then
         perform layover_test.flood(v_step->'p');

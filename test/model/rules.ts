@@ -34,7 +34,7 @@ export function isOver(run: Run): boolean {
 
 /** Tells whether nobody works on the run, and nobody is to. */
 export function isStill(run: Run): boolean {
-  return isOver(run) || run.isPaused || run.isBlocked;
+  return isOver(run) || run.pausedAt !== undefined || run.isBlocked;
 }
 
 export function isLive(lease: Lease | undefined, now: number): boolean {

@@ -72,7 +72,7 @@ function isDue(run: Run, now: number): boolean {
  * is due soon.
  */
 function isOfInterest(run: Run, now: number, dueBy: number): boolean {
-  if (isOver(run) || run.isPaused) return false;
+  if (isOver(run) || run.pausedAt !== undefined) return false;
   const hasWork = run.rows.some((row) => isAtWork(row) && (row.lease?.until ?? row.readyAt ?? 0) <= now);
   return run.isBlocked || isReady(run, now) || isDue(run, dueBy) || hasWork;
 }
@@ -159,7 +159,8 @@ export function move(
   let left = 0;
   for (const one of moves) {
     const run = findRun(world, one.runId, namespace);
-    if (run === undefined || isOver(run) || run.isPaused || (run.dueAt ?? null) !== one.seenDueAt) continue;
+    if (run === undefined || isOver(run) || run.pausedAt !== undefined || (run.dueAt ?? null) !== one.seenDueAt)
+      continue;
     const isRefused = hasRefused(world, run, by);
     const isAtRest = run.status === "parked" && run.rows.every(({ lease }) => lease === undefined);
     if (isRefused && !run.isBlocked && isAtRest && !hasTaker(world, run)) {

@@ -9,7 +9,7 @@ import { aWorld, callMs, type World } from "./world.ts";
 
 export interface Step {
   readonly now: number;
-  /** A function of `layover`, or one of the test's own hands: `pause`, `resume`, `cancel`. */
+  /** A function of `layover`, or one of the test's own hands: `flood`, `cancel`. */
   readonly fn: string;
   readonly p: unknown;
   /** Number of the signal that the call may store. */

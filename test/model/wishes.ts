@@ -197,8 +197,20 @@ export interface AdvanceWish {
   readonly offset: number;
 }
 export interface HandWish {
-  readonly kind: "pause" | "resume" | "cancel";
+  readonly kind: "cancel";
   readonly run: number;
+}
+/** What a person does to a run. */
+export interface OperateWish {
+  readonly kind: "operate";
+  readonly verb: "pause" | "resume";
+  readonly run: number;
+  /** Whether a run is chosen to which the verb applies, if there is one. */
+  readonly isFitting: boolean;
+  /** Whether the last such call is sent again. */
+  readonly isRepeat: boolean;
+  readonly isElsewhere: boolean;
+  readonly isLate: boolean;
 }
 export interface PlainWish {
   readonly kind: "void" | "prune";
@@ -244,6 +256,7 @@ export type Wish =
   | MoveWish
   | AdvanceWish
   | HandWish
+  | OperateWish
   | AlarmWish
   | NoteWish
   | TickWish

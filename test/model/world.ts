@@ -3,6 +3,7 @@
  * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
  */
 import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
+import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -115,7 +116,7 @@ export interface Run {
   readonly version: number;
   readonly userId: string | undefined;
   readonly input: string;
-  readonly timeoutAt: number | undefined;
+  timeoutAt: number | undefined;
   status: Status;
   /** The turn under way, or the next one. */
   turn: number;
@@ -144,7 +145,9 @@ export interface Run {
   setback: Setback | undefined;
   /** Names of signals that it takes no more. */
   closed: string[];
-  isPaused: boolean;
+  pausedAt: number | undefined;
+  /** What each call of a person was told, by the call's id. */
+  readonly operations: Map<string, Answer>;
   isCancelAsked: boolean;
   cancelledPosition: number | undefined;
   endedAt: number | undefined;
@@ -215,7 +218,8 @@ export interface World {
   /** What the scheduler saw last. */
   listing: Listing | undefined;
   lastSignal: { readonly id: string; readonly runId: string; readonly name: string } | undefined;
-  numbers: { token: number; signal: number };
+  lastOperation: { readonly verb: OperationVerb; readonly call: OperationCall } | undefined;
+  numbers: { token: number; signal: number; operation: number };
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
   /**
@@ -266,7 +270,8 @@ export function aWorld(name: string, ids: readonly string[]): World {
     deployments: [],
     listing: undefined,
     lastSignal: undefined,
-    numbers: { token: 0, signal: 0 },
+    lastOperation: undefined,
+    numbers: { token: 0, signal: 0, operation: 0 },
     armed: [],
     lateUntil: 0,
   };

@@ -8,6 +8,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(create_key|revoke_key|list_keys|check_key)$/,
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
+  [
+    /^(pause_run|resume_run|find_verdict|keep_operation)$/,
+    "races/pauses client/operations http/revocation engine/pauses",
+  ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],

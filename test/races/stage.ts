@@ -28,6 +28,8 @@ export interface Answers {
   move_due: scheduler.MoveAnswer & { readonly moved: number };
   prune_runs: { readonly pruned: number };
   send_signal: verbs.SignalAnswer;
+  pause_run: verbs.OperationAnswer;
+  resume_run: verbs.OperationAnswer;
   answer_callback: verbs.CallbackAnswer;
   get_run: verbs.WireRunView | verbs.Unknown;
   list_runs: verbs.ListAnswer;

@@ -439,6 +439,34 @@ describe("signals", () => {
   });
 });
 
+describe("a pause", () => {
+  it("lets nothing begin until the run is resumed", async () => {
+    const { t, run } = await aRunOf(
+      async (step) => {
+        await step.sleep("nap", "1 hour");
+        return await step.run("charge", real);
+      },
+      { charge: () => "c1" },
+    );
+    await run.pause({ by: "ada", reason: "their API is down" });
+    await t.advance("3 hours");
+    expect(await run.status()).toBe("paused");
+    await run.resume();
+    await t.advance("2 hours");
+    expect(await run.result()).toBe("c1");
+    expect((await run.history()).operations.map(({ verb, by }) => [verb, by])).toEqual([
+      ["pause", "ada"],
+      ["resume", undefined],
+    ]);
+  });
+
+  it("is refused once the run is over", async () => {
+    const { run } = await aRunOf(async () => "done");
+    await run.result();
+    await expect(run.pause()).rejects.toMatchObject({ code: "not_applicable" });
+  });
+});
+
 describe("callbacks", () => {
   it("may be rejected", async () => {
     const { run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}));

@@ -61,6 +61,7 @@ function heading(run: RunView, { now, width, full }: Terms): string {
       endedAt === undefined ? "" : `${clockTime(endedAt)}, after ${lasting(endedAt.getTime() - createdAt.getTime())}`,
     ],
     ["times out", timeoutAt === undefined || isOver(status) ? "" : moment(timeoutAt, now)],
+    ["paused", run.pausedAt === undefined ? "" : moment(run.pausedAt, now)],
     ["says", run.customStatus ?? ""],
     ["not taken", Object.entries(mailOf(run)).map(untaken).join(", ")],
     ["input", describeValue(input, width)],
@@ -106,6 +107,7 @@ function reasons({ status, blocked, setback, error, ...run }: RunView, full: boo
       `${" ".repeat(11)}→ tried again at ${clockTime(until)}, held up since ${clockTime(since)}`,
     ];
   }
+  if (status === "paused") return [...refusals, `${" ".repeat(11)}→ It goes on by: layover resume ${run.runId}`];
   if (error === undefined) return refusals;
   return [told("error", describeError(error)), ...(full ? [stackOf(error)] : [])];
 }

@@ -1,6 +1,13 @@
 /** A run's history as lines, in order of time: what is recorded, what failed on the way, and what comes next. */
 import { styleText } from "node:util";
-import type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "../../client/history-view.ts";
+import type {
+  AttemptView,
+  HistoryView,
+  OperationView,
+  PendingView,
+  RecordView,
+  StepPlace,
+} from "../../client/history-view.ts";
 import { isOver, type RunView } from "../../client/run-view.ts";
 import { latestRingMs } from "../../core/waking.ts";
 import { type Cell, plain, table } from "../screen.ts";
@@ -25,14 +32,21 @@ const done: Cell = { text: "✓", style: (text) => styleText("green", text) };
 const failed: Cell = { text: "✗", style: (text) => styleText("red", text) };
 const underWay: Cell = { text: "▶", style: (text) => styleText("cyan", text) };
 const ended: Cell = { text: "–", style: (text) => styleText("dim", text) };
+const operated: Cell = { text: "●", style: (text) => styleText("yellow", text) };
 const still: Cell = { text: "…", style: (text) => styleText("blue", text) };
 
 export function timeline(run: RunView, history: HistoryView, { now, width }: Terms): string {
   const { records, attempts, pending } = history;
   const [first] = records;
   const skipped = first === undefined ? 0 : first.position - 1;
-  const isShown = ({ endedAt }: AttemptView) => skipped === 0 || (first !== undefined && endedAt >= first.recordedAt);
-  const past = [...attempts.filter(isShown).map(attemptLine), ...records.map((record) => recordLine(record, width))];
+  const isLaterThan = (at: Date) => skipped === 0 || (first !== undefined && at >= first.recordedAt);
+  const isShown = ({ endedAt }: AttemptView) => isLaterThan(endedAt);
+  const isLater = ({ at }: OperationView) => isLaterThan(at);
+  const past = [
+    ...attempts.filter(isShown).map(attemptLine),
+    ...records.map((record) => recordLine(record, width)),
+    ...operationsOf(history).filter(isLater).map(operationLine),
+  ];
   past.sort((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
   const next = isOver(run.status) ? [] : [...pending.map((row) => pendingLine(row, now)), ...turnLines(run, now)];
   const days = new Set([...past.map(({ at = now }) => at), now].map((at) => clockTime(at).slice(0, 10)));
@@ -92,6 +106,17 @@ function attemptLine(attempt: AttemptView): Line {
     took: lasting(endedAt.getTime() - beganAt.getTime()),
     value: `${describeError(error)}${request}`,
   };
+}
+
+/** The operations of people. A server of an earlier release does not tell them. */
+function operationsOf({ operations = [] }: Partial<Pick<HistoryView, "operations">>): HistoryView["operations"] {
+  return operations;
+}
+
+function operationLine({ verb, by, reason, at, verdict }: OperationView): Line {
+  const refused = verdict === "not_applicable" ? "refused, since it did not apply" : "";
+  const value = [refused, reason ?? ""].filter((text) => text !== "").join(": ");
+  return { at, mark: operated, what: by === undefined ? verb : `${verb} by ${by}`, value };
 }
 
 function pendingLine(row: PendingView, now: Date): Line {

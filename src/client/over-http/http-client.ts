@@ -22,6 +22,7 @@ import { resultOf } from "../ending.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../mail.ts";
+import { type OperationOptions, type OperationReceipt, operationCall } from "../operations.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
 import { knownRunId } from "../run-id.ts";
 import type { RunEnding, RunView } from "../run-view.ts";
@@ -42,6 +43,8 @@ export type {
   HistoryOptions,
   HistoryView,
   ListOptions,
+  OperationOptions,
+  OperationReceipt,
   Page,
   Run,
   RunEnding,
@@ -150,6 +153,19 @@ export class HttpClient implements ClientVerbs {
       signalId,
       workflow: contract.name,
     });
+  }
+
+  async pause(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await this.#operate("pause", runId, options);
+  }
+
+  async resume(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await this.#operate("resume", runId, options);
+  }
+
+  async #operate(verb: string, runId: string, options: OperationOptions): Promise<OperationReceipt> {
+    const { runId: id, ...body } = operationCall(runId, options);
+    return await this.#post(`${runPath(id)}/${verb}`, body);
   }
 
   async callback(token: string): Promise<CallbackView> {

@@ -1,10 +1,11 @@
 /** The calls, limits and dispatch that all verbs of a client over Postgres use. */
 import { defaultLimits, type Limits } from "../../core/limits.ts";
-import type { Dispatch, HostClock } from "../../core/ports.ts";
+import type { Dispatch, HostClock, TurnRef } from "../../core/ports.ts";
 import { shortWaitMs } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
+import type { Place } from "../../postgres/wire.ts";
 import type { RunKey, Unknown } from "../../postgres/wire-verbs.ts";
 import { unknownRun } from "../run-id.ts";
 import { translated } from "./failure.ts";
@@ -38,11 +39,21 @@ export class ClientContext {
     return translated(() => this.calls.now());
   }
 
+  /** Dispatches branches of a run, as `dispatchSoon` does with its turn. */
+  async dispatchBranches(runId: string, branches: readonly (Place & { readonly turn: number })[]): Promise<void> {
+    const turns = branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));
+    if (turns.length > 0) await this.#send(turns, 0);
+  }
+
   /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A dispatch too many does nothing. */
   async dispatchSoon(runId: string, turn: number | null | undefined, delayMs = 0): Promise<void> {
     if (turn === null || turn === undefined || delayMs > shortWaitMs) return;
+    await this.#send([{ runId, turn }], Math.max(0, delayMs));
+  }
+
+  async #send(turns: readonly TurnRef[], delayMs: number): Promise<void> {
     try {
-      await this.#dispatch([{ runId, turn }], Math.max(0, delayMs));
+      await this.#dispatch(turns, delayMs);
     } catch (error) {
       this.#onError(error);
     }

@@ -18,6 +18,7 @@ import { resultOf } from "../ending.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
+import type { OperationOptions, OperationReceipt } from "../operations.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
 import { knownRunId } from "../run-id.ts";
 import { type RunEnding, type RunView, runView } from "../run-view.ts";
@@ -26,6 +27,7 @@ import type { ClientVerbs } from "../verbs.ts";
 import { Callbacks } from "./callbacks.ts";
 import { ClientContext, type ClientContextOptions } from "./client-context.ts";
 import { translated } from "./failure.ts";
+import { operate } from "./operations.ts";
 import { readEnding, readHistory, readPage, readRun } from "./reads.ts";
 import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
@@ -116,6 +118,14 @@ export class Client implements ClientVerbs {
     options: SignalOptions & { readonly contract: C },
   ): Promise<SignalReceipt> {
     return await sendSignal(this.#context, { ...options, run, name, payload });
+  }
+
+  async pause(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await operate(this.#context, "pause", runId, options);
+  }
+
+  async resume(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await operate(this.#context, "resume", runId, options);
   }
 
   /** The database's time, in epoch milliseconds. */

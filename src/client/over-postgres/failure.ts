@@ -59,6 +59,12 @@ function translate(cause: QueryError): Error {
         details: { limit: 10_000, limitBytes: 16 * 1024 * 1024 },
         cause,
       });
+    case "LO012":
+      return new LayoverError("too_many_operations", "the run has 1,000 operations already, and keeps no more", {
+        hint: "A program that pauses and resumes a run again and again should stop. The run itself goes on.",
+        details: { limit: 1_000 },
+        cause,
+      });
     case "3F000":
     case "42883":
     case "42P01":

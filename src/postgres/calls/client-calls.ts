@@ -37,6 +37,10 @@ export function clientCalls(sender: CallSender) {
       return sender.armedCall("send_signal", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
+    operate(verb: verbs.OperationVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
+      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
     answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
       return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
     },

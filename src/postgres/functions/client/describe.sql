@@ -19,7 +19,7 @@ begin
         'readyAt', layover.show_ready_at(case when t.ended_at is null then least(t.ready_at, (
           select min(b.ready_at) from layover.pending b
            where t.has_pending and b.run_id = r.id and layover.is_open_branch(b) and b.token is null)) end), 'dueAt', layover.to_ms(t.due_at),
-        'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
+        'pausedAt', case when t.ended_at is null then layover.to_ms(t.paused_at) end, 'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
         'records', t.last_position, 'lost', t.lost, 'closed', t.closed,
         'untaken', case when longest_value is null then (select json_object_agg(m.name, m.count order by m.name) from (
           select g.name, count(*) from layover.signal g where g.run_id = r.id and g.position is null group by g.name) as m) end,

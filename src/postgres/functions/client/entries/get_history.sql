@@ -1,5 +1,5 @@
--- Answers a run's timeline: its records, its failed attempts, and what it waits for. There may be tens of thousands of attempts, so it
--- answers the last ones, as many as have 2 MB of errors together.
+-- Answers a run's timeline: its records, its failed attempts, what it waits for, and the last 100 operations of people. There may be tens
+-- of thousands of attempts, so it answers the last ones, as many as have 2 MB of errors together.
 create or replace function layover.get_history(p jsonb) returns json
 language sql volatile as $$
   select layover.check_key(p) where p ? 'keyId';
@@ -27,7 +27,13 @@ language sql volatile as $$
             'leasedUntil', layover.to_ms(b.leased_until), 'attempts', b.attempts, 'lost', b.lost,
             'isQueued', b.is_queued)
             order by b.ordinal, b.path)
-          from layover.pending b where b.run_id = f.run and b.position is null), '[]'))
+          from layover.pending b where b.run_id = f.run and b.position is null), '[]'),
+      'operations', coalesce((
+        select json_agg(json_build_object('callId', x.call_id, 'verb', x.verb, 'by', x.asked_by, 'reason', x.reason,
+            'askedAt', layover.to_ms(x.asked_at), 'verdict', x.verdict::json->>'outcome') order by x.asked_at, x.call_id)
+          from (
+            select x.* from layover.operation x where x.run_id = f.run order by x.asked_at desc, x.call_id desc limit 100
+          ) as x), '[]'))
       from layover.find_run(p) as f (run) join layover.run_state t on t.run_id = f.run),
     json_build_object('outcome', 'unknown'))
 $$;

@@ -1,0 +1,12 @@
+-- Keeps what a person did to a run, and answers the verdict. A run keeps 1,000 operations: otherwise one client could fill the disk.
+create or replace function layover.keep_operation(run uuid, verb text, p jsonb, verdict json) returns json
+language plpgsql volatile as $$
+begin
+  if (select count(*) from layover.operation x where x.run_id = run) >= 1000 then
+    raise exception 'the run % has 1000 operations already', run using errcode = 'LO012',
+      hint = 'Terminate the run, or delete it when it is over.';
+  end if;
+  insert into layover.operation (run_id, call_id, verb, asked_by, reason, asked_at, verdict)
+    values (run, coalesce((p->>'callId')::uuid, layover.new_id()), verb, p->>'by', p->>'reason', layover.now(), verdict::text);
+  return verdict;
+end $$;

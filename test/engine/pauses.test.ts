@@ -1,0 +1,112 @@
+/** Pause and resume, in the course of a run: what begins, what counts, and when. */
+import { workflow } from "layover";
+import { describe, expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { tested, worldOf } from "./playing.ts";
+import { World } from "./world.ts";
+
+const database = testDatabase();
+const hour = 3_600_000;
+
+const pause = (world: World, run: { readonly runId: string }) => world.ask((client) => client.pause(run.runId));
+const resume = (world: World, run: { readonly runId: string }) => world.ask((client) => client.resume(run.runId));
+
+describe("a run that is paused", () => {
+  test("begins no step, however long it takes, and asks the database nothing", async () => {
+    const bodies: string[] = [];
+    const world = await worldOf(database, async ({ step }) => {
+      await step.sleep("nap", "1 hour");
+      await step.run("charge", () => void bodies.push("charge"));
+    });
+    const run = await world.start(tested);
+    await world.pass("10 minutes");
+    await pause(world, run);
+    await world.pass("1 hour"); // alarms that were armed before ring once more
+    const before = world.statements();
+    await world.pass("5 hours");
+    expect([bodies, world.statements()]).toEqual([[], before]);
+    expect(await world.get(run.runId)).toMatchObject({ status: "paused" });
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(bodies).toEqual(["charge"]);
+    expect(world.time).toBeLessThan(6.3 * hour);
+  });
+
+  test("finishes the steps of a map that are at work, and begins no other", async () => {
+    const begun: number[] = [];
+    const ended: number[] = [];
+    const world = await worldOf(database, async ({ step }) =>
+      step.map(
+        "ship",
+        [1, 2, 3, 4],
+        (item, { step }) =>
+          step.run("send", async () => {
+            begun.push(item);
+            await world.foreign("10s");
+            ended.push(item);
+            return item;
+          }),
+        { maxConcurrency: 2 },
+      ),
+    );
+    const run = await world.start(tested);
+    await world.pass("5s");
+    await pause(world, run);
+    await world.pass("1 hour");
+    expect([begun, ended]).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: [1, 2, 3, 4] });
+    expect(begun).toEqual([1, 2, 3, 4]);
+    expect(world.time).toBeLessThan(hour + 60_000);
+  });
+
+  test.each([
+    ["before", "1 hour", "the signal"],
+    ["after", "3 hours", "timed out"],
+  ] as const)("has a signal that came %s the deadline of its wait count so", async (_, comesAt, result) => {
+    const world = await worldOf(
+      database,
+      async ({ step }) => (await step.waitForSignal("go", { timeout: "2 hours", onTimeout: "null" })) ?? "timed out",
+    );
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await pause(world, run);
+    await world.pass(comesAt);
+    await world.signal(run, tested, "go", "the signal");
+    await world.pass("4 hours");
+    expect(await world.get(run.runId)).toMatchObject({ status: "paused" });
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result });
+  });
+
+  test("does not time out, and has the rest of its time afterwards", async () => {
+    const limited = workflow({ name: "limited", version: 1, timeout: "3 hours" });
+    const world = await World.begin(database, {
+      workflows: [limited.handler(async ({ step }) => step.sleep("nap", "2 hours"))],
+    });
+    const run = await world.start(limited);
+    await world.pass("1 hour");
+    await pause(world, run);
+    await world.pass("10 hours");
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+  });
+
+  test("goes on after its process has died meanwhile", async () => {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.run("slow", () => world.foreign("30s"));
+      return await step.run("next", () => "done");
+    });
+    const run = await world.start(tested);
+    await world.pass("10s");
+    await pause(world, run);
+    world.crash();
+    await world.pass("1 hour");
+    expect(await world.get(run.runId)).toMatchObject({ status: "paused" });
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "done" });
+  });
+});

@@ -1,0 +1,40 @@
+/** What a person does to a run: pause, resume. The same call again is told the same, and does nothing. */
+import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
+import type { Called } from "./mail.ts";
+import { findRun, isAtWork, isOver } from "./rules.ts";
+import type { Answer, Run, World } from "./world.ts";
+
+export function operate(world: World, namespace: string, verb: OperationVerb, call: OperationCall): Called {
+  const run = findRun(world, call.runId, namespace);
+  if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
+  const told = run.operations.get(call.callId);
+  if (told !== undefined) return { answer: told, hasEffect: false };
+  const answer = verb === "pause" ? pause(run, world.now) : resume(run, world.now);
+  const { outcome, runId } = answer;
+  run.operations.set(call.callId, { outcome, runId });
+  return { answer, hasEffect: true };
+}
+
+function pause(run: Run, now: number): Answer {
+  if (isOver(run) || run.cancelledPosition !== undefined) return { outcome: "not_applicable", runId: run.id };
+  run.pausedAt ??= now;
+  return { outcome: "paused", runId: run.id };
+}
+
+function resume(run: Run, now: number): Answer {
+  if (isOver(run) || run.pausedAt === undefined) return { outcome: "not_applicable", runId: run.id };
+  if (run.timeoutAt !== undefined) run.timeoutAt += now - run.pausedAt;
+  run.pausedAt = undefined;
+  for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.max(lease.until, now);
+  const resumed = { outcome: "resumed", runId: run.id };
+  if (run.isBlocked) return { ...resumed, turn: null, branches: null };
+  const mayBegin = ({ lease, readyAt }: Pick<Run, "lease" | "readyAt">) => {
+    const at = lease?.until ?? readyAt;
+    return at !== undefined && at <= now;
+  };
+  const branches = run.rows
+    .filter((row) => isAtWork(row) && mayBegin(row))
+    .sort((one, other) => one.ordinal - other.ordinal)
+    .map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
+  return { ...resumed, turn: mayBegin(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
+}
