@@ -99,6 +99,7 @@ export class Process {
 
   die(): void {
     this.isDead = true;
+    this.timers.clear();
   }
 
   /** Begins one turn that is due. False: none is. */

@@ -39,6 +39,10 @@ export class Timers implements HostClock {
     return true;
   }
 
+  clear(): void {
+    this.#timers.clear();
+  }
+
   #first(): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) if (first === undefined || timer.at < first.at) first = timer;

@@ -1,6 +1,6 @@
 /** Lets the process die at chosen calls, and checks what must hold whenever it dies. */
 import { expect } from "vitest";
-import type { Port } from "../engine/process.ts";
+import type { Port } from "../engine/mortal.ts";
 import { endings } from "../engine/replaying.ts";
 import type { PortCall } from "../engine/world-options.ts";
 import type { TestDatabase } from "../postgres/database.ts";

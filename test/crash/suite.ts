@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { Chance } from "../engine/chance.ts";
-import type { Port } from "../engine/process.ts";
+import type { Port } from "../engine/mortal.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { countCalls, type Death, expectSameStory, tellWithDeaths } from "./deaths.ts";
 import type { Tell, TellOptions, Told } from "./story.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Alarm } from "../../src/core/ports.ts";
 import { Alarms } from "../../src/postgres/alarms.ts";
 import { DatabaseClock } from "../../src/postgres/database-clock.ts";
-import { Timers } from "./timers.ts";
+import { Timers } from "../../src/testing/timers.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 const minute = 60_000;

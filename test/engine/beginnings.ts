@@ -1,6 +1,6 @@
 /** The turns that a call says are about to begin, of those that were claimed alone. */
 import type { RenewTurn } from "../../src/postgres/wire.ts";
-import type { Waiting } from "./process.ts";
+import type { Waiting } from "./mortal.ts";
 
 export function beginningsIn({ what, parameter }: Pick<Waiting, "what" | "parameter">): readonly RenewTurn[] {
   if (what !== "renew_leases" || parameter === undefined) return [];

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Gate } from "../../src/engine/claim/gate.ts";
 import { KeptFinishes } from "../../src/engine/finish/kept-finishes.ts";
 import type { Refusal } from "../../src/engine/finish/refusal.ts";
-import { Timers } from "./timers.ts";
+import { Timers } from "../../src/testing/timers.ts";
 
 const megabyte = 1024 * 1024;
 const unanswered: Refusal = {

@@ -6,7 +6,7 @@ import { Gate } from "../../src/engine/claim/gate.ts";
 import { type Lease, Leases } from "../../src/engine/claim/leases.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
-import { Timers } from "./timers.ts";
+import { Timers } from "../../src/testing/timers.ts";
 
 const leaseMs = 60_000;
 

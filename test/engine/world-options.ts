@@ -1,6 +1,7 @@
 /** What a world is made of, and what a test may do to its calls. */
 import type { Workflow } from "layover";
-import type { Port, ProcessOptions } from "./process.ts";
+import type { Port } from "./mortal.ts";
+import type { ProcessOptions } from "./process.ts";
 
 /** A call that passes a port. */
 export interface PortCall {

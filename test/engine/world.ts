@@ -25,8 +25,9 @@ import type { TestDatabase } from "../postgres/database.ts";
 import { beginningsIn } from "./beginnings.ts";
 import { Chance } from "./chance.ts";
 import { Course, earliest, type Source } from "./course.ts";
+import type { Waiting } from "./mortal.ts";
 import { type Delivery, Platform } from "./platform.ts";
-import { bare, Process, type Waiting } from "./process.ts";
+import { bare, Process } from "./process.ts";
 import { Watch } from "./watch.ts";
 import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
 
@@ -324,7 +325,7 @@ export class World {
         happenings: () =>
           this.#processes
             .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= this.time)
-            .map(({ timers }) => ({ what: () => "a timer fires", act: () => timers.fire() })),
+            .map(({ timers }) => ({ what: () => "a timer fires", act: () => void timers.fire() })),
         next: () => earliest(this.#processes.map(({ timers }) => timers.next)),
       },
       {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { LayoverEvent } from "../../src/engine/events.ts";
 import { keyOf, levelOf, messageOf } from "../../src/platform/log/event-text.ts";
 import { foldEqual } from "../../src/platform/log/fold-equal.ts";
-import { Timers } from "../engine/timers.ts";
+import { Timers } from "../../src/testing/timers.ts";
 
 const about = { workflow: "order", version: 1, at: new Date(0) };
 const error = { name: "StepError", message: "charge failed" };

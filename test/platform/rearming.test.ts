@@ -7,7 +7,7 @@ import { type Query, QueryError } from "../../src/core/ports.ts";
 import type { ArmMessage, Peer } from "../../src/http/arm.ts";
 import { Neighbours } from "../../src/platform/node/neighbours/neighbours.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
-import { Timers } from "../engine/timers.ts";
+import { Timers } from "../../src/testing/timers.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 

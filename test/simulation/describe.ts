@@ -1,6 +1,6 @@
 /** Calls, their answers and what became of the rows, in words: for whoever reads what happened. */
 import type { Row } from "../../src/core/ports.ts";
-import type { Waiting } from "../engine/process.ts";
+import type { Waiting } from "../engine/mortal.ts";
 import { isOver, type RunRows } from "./snapshot.ts";
 
 /** The fields of a call that tell it from others, in the order in which they are told. */

@@ -1,6 +1,6 @@
 /** What becomes of calls: drawn from the scenario's chances, until its troubles are used up. */
 import type { Chance } from "../engine/chance.ts";
-import type { Waiting } from "../engine/process.ts";
+import type { Waiting } from "../engine/mortal.ts";
 
 /**
  * - `fails before`, `fails after`: the host is told that the connection broke; before or after the call took effect.

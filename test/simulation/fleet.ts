@@ -2,10 +2,9 @@
  * The processes of the deployment that is live. One that died is replaced at once; a new deployment replaces all of them.
  * Where one process has everything in memory, its successor begins with a tick.
  */
-import type { Code } from "../../src/platform/cloudflare/alarm/minutes.ts";
-import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
+import type { Mortal } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
@@ -21,13 +20,14 @@ export interface FleetOptions {
   readonly chance: Chance;
   /** The world's. */
   readonly time: () => number;
+  /** The instant at which the world began. */
+  readonly beginning: number;
   readonly outside: () => Outside;
   readonly world: ProgramWorld;
   readonly note: (line: () => string) => void;
 }
 
 const namespace = "simulation";
-const environment = "default";
 /** What its deployments have in common. */
 const stack = "stack";
 /** So little that the history of one run with long results may fill it. */
@@ -39,9 +39,9 @@ const answersWithinMs = 15_000;
 
 export class Fleet implements Source {
   readonly #options: FleetOptions;
-  #processes: Process[] = [];
+  #processes: Mortal[] = [];
   /** Processes of earlier deployments that were asked to end, and have not yet. */
-  #ending: Process[] = [];
+  #ending: Mortal[] = [];
   /** How many deployments there were. */
   #deployments = 0;
   #born = 0;
@@ -61,12 +61,12 @@ export class Fleet implements Source {
     this.#options = options;
   }
 
-  get all(): readonly Process[] {
+  get all(): readonly Mortal[] {
     return [...this.#processes, ...this.#ending];
   }
 
   /** Those that take something now. */
-  get takers(): readonly Process[] {
+  get takers(): readonly Mortal[] {
     return this.#processes.filter(({ isDead, isBeginning }) => !isDead && !isBeginning);
   }
 
@@ -97,7 +97,7 @@ export class Fleet implements Source {
       ...(isDue ? [{ what: () => deploymentInWords(next), act: () => this.#deploy(next) }] : []),
       ...this.all
         .filter(({ timers }) => (timers.next ?? Number.POSITIVE_INFINITY) <= time())
-        .map(({ name, timers }) => ({ what: () => `${name}: a timer fires`, act: () => timers.fire() })),
+        .map(({ name, timers }) => ({ what: () => `${name}: a timer fires`, act: () => void timers.fire() })),
     ];
   }
 
@@ -105,7 +105,7 @@ export class Fleet implements Source {
     return earliest([this.#next?.atMs, ...this.all.map(({ timers }) => timers.next)]);
   }
 
-  crash(process: Process): void {
+  crash(process: Mortal): void {
     if (process.isDead) return;
     this.deaths += 1;
     this.changedAt = this.#options.time();
@@ -123,40 +123,28 @@ export class Fleet implements Source {
     return true;
   }
 
-  /**
-   * One pass of the scheduler, as the platforms of clouds have it. `settle`: is told what was moved, waits until all that
-   * was dispatched is sent, and answers whether it was taken.
-   */
-  async tick(process: Process, settle: (moves: readonly Move[]) => Promise<boolean>): Promise<number> {
+  /** One pass of the scheduler. */
+  async tick(process: Process): Promise<void> {
     if (this.#isInMemory) return await this.#tickAhead(process);
-    const deployment = this.code.id;
-    const moved: Move[] = [];
-    const onMoved = (moves: readonly Move[]) => void moved.push(...moves);
-    const { due, hasSeenAll, triedThrough } = await process.engine.tick({ onMoved });
-    const isWhole = await settle(moved);
-    if (isWhole && (hasSeenAll || triedThrough !== undefined))
-      await process.calls.noteDeployment({
-        environment,
-        deploymentName: stack,
-        deployment,
-        note: "looked",
-        triedThrough,
-      });
-    this.#settle(deployment);
-    return due;
+    const { deployment } = this;
+    await process.tick();
+    this.settle(deployment);
   }
 
   looksAhead(process: Process): void {
     this.#looking.add(process);
   }
 
-  /** The code of the deployment that came last. */
-  get code(): Code {
-    const versions = this.#options.scenario.runs.map((_, number) => number + 1);
-    return {
-      id: `deployment ${this.#deployments}`,
-      carries: versions.filter((version) => this.carries(version)).map(String),
-    };
+  /** Id of the deployment that came last. */
+  get deployment(): string {
+    return `deployment ${this.#deployments}`;
+  }
+
+  /** Notes that a tick of this deployment has succeeded. */
+  settle(deployment: string): void {
+    if (!this.isNew || deployment !== this.deployment) return;
+    this.isNew = false;
+    this.settledAt = this.#options.time();
   }
 
   end(): void {
@@ -177,10 +165,10 @@ export class Fleet implements Source {
   }
 
   /** As a process of its own does it (ticker.ts): after a tick that failed it looks at what others may have missed. */
-  async #tickAhead(process: Process): Promise<number> {
+  async #tickAhead(process: Process): Promise<void> {
     const looksAhead = this.#looking.delete(process);
     try {
-      return (await process.tick({ looksAhead })).due;
+      await process.tick({ looksAhead });
     } catch (error) {
       this.looksAhead(process);
       throw error;
@@ -196,7 +184,7 @@ export class Fleet implements Source {
     const count = platform === "embedded" ? 1 : processes;
     this.#processes = [];
     for (const process of old) {
-      if (platform === "node" && graceMs !== undefined) {
+      if (process instanceof Process && platform === "node" && graceMs !== undefined) {
         this.#askToEnd(process, graceMs);
       } else {
         process.die();
@@ -227,33 +215,27 @@ export class Fleet implements Source {
   }
 
   /** It is gone; another process looks at what it has left, once it knows. */
-  #hasEnded(process: Process, knownInMs: number): void {
+  #hasEnded(process: Mortal, knownInMs: number): void {
     this.changedAt = this.#options.time();
     this.#ending = this.#ending.filter((other) => other !== process);
     this.#options.outside().lookAfter?.(knownInMs);
   }
 
-  #settle(deployment: string): void {
-    if (!this.isNew || deployment !== this.code.id) return;
-    this.isNew = false;
-    this.settledAt = this.#options.time();
-  }
-
-  #beget(index: number): Process {
-    const { site, scenario, contracts, chance, time, outside, world } = this.#options;
+  #beget(index: number): Mortal {
+    const { site, scenario, contracts, chance, time, beginning, outside, world } = this.#options;
     const { query } = site;
-    const process: Process = new Process({
+    const process = outside().beget({
       name: `process ${++this.#born}`,
       workflows: scenario.runs.flatMap(({ program }, number) => {
         const contract = contracts[number];
         return contract === undefined || !this.carries(number + 1) ? [] : [contract.handler(playing(program, world))];
       }),
       namespace,
-      deployment: { name: stack, id: this.code.id },
+      deployment: { name: stack, id: this.deployment },
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
       answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
-      ports: outside().ports,
       time,
+      beginning,
       skewMs: scenario.skewsMs[index],
       warmRuns: scenario.warmRuns,
       claimBytes,
@@ -263,14 +245,14 @@ export class Fleet implements Source {
       onError: (error, doing) =>
         this.#options.note(() => `… ${process.name} reports, while ${doing}: ${String(error)}`),
     });
-    if (this.#isInMemory) this.#begin(process, index);
+    if (process instanceof Process && this.#isInMemory) this.#begin(process, index);
     return process;
   }
 
   /** What died with the last process is armed and dispatched anew. */
   #begin(process: Process, index: number): void {
     const isExclusive = this.#options.scenario.platform === "embedded";
-    const deployment = this.code.id;
+    const { deployment } = this;
     process.isBeginning = true;
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
@@ -282,7 +264,7 @@ export class Fleet implements Source {
         () => {
           if (process.isDead) return;
           this.#unticked.delete(index);
-          this.#settle(deployment);
+          this.settle(deployment);
         },
         () => process.timers.after(1_000, again),
       );

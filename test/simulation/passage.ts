@@ -6,7 +6,7 @@
 import { type Query, QueryError, type Row } from "../../src/core/ports.ts";
 import type { Chance } from "../engine/chance.ts";
 import { type Course, earliest, type Happening, type Source } from "../engine/course.ts";
-import type { Process, Waiting } from "../engine/process.ts";
+import type { Mortal, Waiting } from "../engine/mortal.ts";
 import type { Fate, Faults } from "./faults.ts";
 import type { Flight, Session, Sessions } from "./sessions.ts";
 
@@ -15,8 +15,8 @@ export interface PassageOptions {
   readonly chance: Chance;
   readonly faults: Faults;
   readonly sessions: Sessions;
-  readonly processes: () => readonly Process[];
-  readonly crash: (process: Process) => void;
+  readonly processes: () => readonly Mortal[];
+  readonly crash: (process: Mortal) => void;
   /** Looks at the rows, since something may have changed them. */
   readonly look: () => Promise<void>;
   /** Called with each call that a process makes, before anything becomes of it. */
@@ -163,7 +163,7 @@ export class Passage implements Source {
     await this.#freed();
   }
 
-  async #pass(owner: Process, call: Waiting): Promise<void> {
+  async #pass(owner: Mortal, call: Waiting): Promise<void> {
     owner.waiting = owner.waiting.filter((other) => other !== call);
     const { faults, crash, note, chance, course, onCall } = this.#options;
     onCall(call);
@@ -184,7 +184,7 @@ export class Passage implements Source {
     await this.#query(owner, call, fate);
   }
 
-  async #query(owner: Process, call: Waiting, fate: Fate): Promise<void> {
+  async #query(owner: Mortal, call: Waiting, fate: Fate): Promise<void> {
     const { sessions, chance, course, look, describe } = this.#options;
     this.statements += 1;
     // A statement may take time, which the database sees pass before it answers.
@@ -232,7 +232,7 @@ export class Passage implements Source {
     };
   }
 
-  #hold(owner: Process, call: Waiting, fate: Fate, session: Session, tell: () => void): void {
+  #hold(owner: Mortal, call: Waiting, fate: Fate, session: Session, tell: () => void): void {
     const { sessions, chance, course, describe } = this.#options;
     const how = fate === "is cut" ? "rollback" : "commit";
     this.#held.push({
@@ -322,7 +322,7 @@ export class Passage implements Source {
     });
   }
 
-  #tell(owner: Process, call: Waiting, fate: Fate, tell: () => void): void {
+  #tell(owner: Mortal, call: Waiting, fate: Fate, tell: () => void): void {
     if (fate === "dies after") this.#options.crash(owner);
     else if (fate === "fails after") call.reject(broken(false));
     else if (fate === "hangs after") return;

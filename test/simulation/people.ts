@@ -4,10 +4,10 @@
  */
 import { type Client, LayoverError } from "layover";
 import { pause } from "../../src/core/waits.ts";
+import { Timers } from "../../src/testing/timers.ts";
 import type { Chance } from "../engine/chance.ts";
 import type { Source } from "../engine/course.ts";
-import type { Process } from "../engine/process.ts";
-import { Timers } from "../engine/timers.ts";
+import type { Mortal } from "../engine/mortal.ts";
 import type { Passage } from "./passage.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { CallbackPlan, Facts } from "./programs/part.ts";
@@ -17,7 +17,7 @@ import type { Session, Sessions } from "./sessions.ts";
 export interface PeopleOptions {
   readonly time: () => number;
   readonly chance: Chance;
-  readonly processes: () => readonly Process[];
+  readonly processes: () => readonly Mortal[];
   readonly passage: Passage;
   readonly sessions: Sessions;
   readonly note: (line: () => string) => void;
@@ -52,7 +52,7 @@ export class People implements Source {
   happenings() {
     const next = this.#timers.next;
     if (next === undefined || next > this.#options.time()) return [];
-    return [{ what: () => this.#nextErrand(), act: () => this.#timers.fire() }];
+    return [{ what: () => this.#nextErrand(), act: () => void this.#timers.fire() }];
   }
 
   next(): number | undefined {
@@ -179,7 +179,7 @@ export class People implements Source {
             sessions.giveBack(lent);
           }
         });
-      const starting = process.client.startIn(transaction, contract, undefined, options);
+      const starting = process.request((client) => client.startIn(transaction, contract, undefined, options));
       const outcome = await Promise.race([
         starting.then(
           () => "started" as const,
@@ -217,7 +217,7 @@ export class People implements Source {
   ): Promise<Answered<Answer>> {
     for (;;) {
       const process = await this.#anyone();
-      const asked = question(process.client).then(
+      const asked = process.request(question).then(
         (answer) => ({ answer }),
         (error: unknown) => ({ refused: codeOf(error) }),
       );
@@ -230,7 +230,7 @@ export class People implements Source {
     }
   }
 
-  async #anyone(): Promise<Process> {
+  async #anyone(): Promise<Mortal> {
     for (;;) {
       const processes = this.#options.processes();
       const process = processes[this.#options.chance.below(Math.max(1, processes.length))];

@@ -9,7 +9,8 @@
 import { beginningsIn } from "../engine/beginnings.ts";
 import { Chance } from "../engine/chance.ts";
 import { Course, earliest, type Source } from "../engine/course.ts";
-import { atWork } from "../engine/process.ts";
+import { atWork } from "../engine/mortal.ts";
+import { Process } from "../engine/process.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
@@ -107,6 +108,7 @@ class Simulation {
       contracts: this.#contracts,
       chance,
       time,
+      beginning,
       outside: () => this.#outside,
       world: this.#world(),
       note,
@@ -115,11 +117,12 @@ class Simulation {
       now: () => this.#now,
       timeOf: (at) => at - beginning,
       below: (bound) => chance.below(bound),
-      processes: () => this.#fleet.takers,
-      tick: (process, settle = async () => true) => this.#fleet.tick(process, settle),
+      processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
+      tick: (process) => this.#fleet.tick(process),
+      hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
-      code: () => this.#fleet.code,
+      deployment: () => this.#fleet.deployment,
     });
     this.#passage = new Passage({
       course: () => this.#course,

@@ -62,28 +62,40 @@ async function answer<Env>(
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { host, options, namespace, prefix, report, isolateOf, begin } = worker;
+  const { options, namespace, prefix, report, isolateOf } = worker;
   const { workflows, cors, authenticate } = options;
   const { secrets, remembered } = isolateOf(env);
+  return await inRequest(worker, env, context, async ({ client, environment }) => {
+    const terms = { secrets, namespace, environment };
+    const site = createSite({
+      ...terms,
+      contracts: workflows.map(({ contract }) => contract),
+      remembered,
+      prefix,
+      cors,
+      client,
+      authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
+      onError: (error) => report(error, answering(request)),
+    });
+    return await site.fetch(request);
+  });
+}
+
+/** Begins the invocation of a request from outside, and ends it after its answer. */
+export async function inRequest<Env, Answer>(
+  { host, begin }: ServedWorker<Env>,
+  env: Env,
+  context: ExecutionContext,
+  act: (invocation: ReturnType<ServedWorker<Env>["begin"]>) => Promise<Answer>,
+): Promise<Answer> {
   let answeredAt: number | undefined;
   const until = () => (answeredAt ?? host.now()) + afterAnswerMs;
-  const { client, environment, end } = begin(env, { until, keepAlive: (sent) => context.waitUntil(sent) });
-  const terms = { secrets, namespace, environment };
-  const site = createSite({
-    ...terms,
-    contracts: workflows.map(({ contract }) => contract),
-    remembered,
-    prefix,
-    cors,
-    client,
-    authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
-    onError: (error) => report(error, answering(request)),
-  });
+  const invocation = begin(env, { until, keepAlive: (sent) => context.waitUntil(sent) });
   try {
-    return await site.fetch(request);
+    return await act(invocation);
   } finally {
     answeredAt = host.now();
-    context.waitUntil(end());
+    context.waitUntil(invocation.end());
   }
 }
 

@@ -15,7 +15,7 @@ import { onRequest } from "./on-request.ts";
 import { onCron, tickWhenRung } from "./on-ring.ts";
 import type { CloudflareOptions, ExecutionContext, MessageBatch, ScheduledController } from "./options.ts";
 import { workerd } from "./runtime.ts";
-import { servedWorker } from "./served-worker.ts";
+import { type ServedWorker, servedWorker } from "./served-worker.ts";
 
 /** A Worker's default export. Each function stands on its own: `app.mount("/layover", worker.fetch)`. */
 export interface CloudflareWorker<Env> {
@@ -34,8 +34,12 @@ export interface CloudflareWorker<Env> {
  * @example export default serve<Env>({ workflows, database: ({ DATABASE_URL }) => neon(DATABASE_URL), secrets });
  */
 export function serve<Env extends object>(options: CloudflareOptions<Env>): CloudflareWorker<Env> {
-  const worker = servedWorker(options, workerd);
-  if (options.alarm !== undefined) tickWhenRung(worker);
+  return workerOf(servedWorker(options, workerd));
+}
+
+/** What Cloudflare's runtime calls. */
+export function workerOf<Env extends object>(worker: ServedWorker<Env>): CloudflareWorker<Env> {
+  if (worker.options.alarm !== undefined) tickWhenRung(worker);
   return {
     fetch: (request, env, context) => onRequest(worker, request, env, context),
     scheduled: (_controller, env) => onCron(worker, env),

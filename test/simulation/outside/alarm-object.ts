@@ -1,18 +1,12 @@
 /**
- * A Durable Object that keeps minutes, around layover's real code for it. Its clock is off; its alarm is late, tried
- * again where its handler is cut off or throws, and then dropped; its storage fails now and then.
+ * A Durable Object, around layover's own class for it. Its clock is off; its alarm is late, tried again where its handler
+ * is cut off or throws, and then dropped; its storage fails now and then.
  */
 
 import { minuteRingsAt } from "../../../src/core/waking.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
-import {
-  type AlarmMessage,
-  type AlarmState,
-  type Code,
-  carriesAllOf,
-  Minutes,
-} from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "../../platform/minute-storage.ts";
+import type { Isolate } from "./isolate.ts";
 import type { Ground } from "./outside.ts";
 
 /**
@@ -60,18 +54,18 @@ export class AlarmObject {
   }
 
   /** Tells whether the first tick of a deployment was noted. */
-  knows({ id }: Code): boolean {
+  knows(deployment: string): boolean {
     const live = this.#storage.entries.get("live");
-    return Array.isArray(live) && live.some((code: Code) => code.id === id);
+    return Array.isArray(live) && live.some(({ id }) => id === deployment);
   }
 
-  async answer(message: AlarmMessage): Promise<AlarmState | null> {
+  async fetch(isolate: Isolate, request: Request): Promise<Response> {
     this.#mayFail();
-    return await this.#kept().answer(message);
+    return await this.#in(isolate).fetch(request);
   }
 
   /** Rings the alarm. Answers how to cut its handler off, and whether the handler has ended before that. */
-  ring(tick: () => Promise<unknown>): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
+  ring(isolate: Isolate): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
     this.#storage.alarmAt = null;
     this.#isRinging = true;
     this.#mayFail();
@@ -86,8 +80,8 @@ export class AlarmObject {
       } else this.#tryAgain();
       return true;
     };
-    const hasEnded = this.#kept(tick)
-      .ring()
+    const hasEnded = this.#in(isolate)
+      .alarm()
       .then(
         () => end(true),
         () => end(false),
@@ -100,7 +94,7 @@ export class AlarmObject {
     if (this.#tries > retries) this.#tries = 0;
     // An alarm that was set meanwhile is another one.
     else if (this.#storage.alarmAt === null)
-      this.#storage.alarmAt = this.#ground.now() + this.#offMs + firstRetryMs * 2 ** (this.#tries - 1);
+      this.#storage.alarmAt = this.#now() + firstRetryMs * 2 ** (this.#tries - 1);
   }
 
   #mayFail(): void {
@@ -109,16 +103,11 @@ export class AlarmObject {
     if (method !== undefined) this.#storage.broken.add(method);
   }
 
-  #kept(tick?: () => Promise<unknown>): Minutes {
-    const { now, code } = this.#ground;
-    return new Minutes({
-      storage: this.#storage,
-      now: () => now() + this.#offMs,
-      ring: async (live) => {
-        await tick?.();
-        return carriesAllOf(code(), live);
-      },
-      onError: () => {},
-    });
+  #now(): number {
+    return this.#ground.now() + this.#offMs;
+  }
+
+  #in(isolate: Isolate) {
+    return isolate.object(this.#storage, () => this.#now());
   }
 }

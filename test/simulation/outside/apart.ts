@@ -5,11 +5,13 @@
  */
 import type { Alarm } from "../../../src/core/ports.ts";
 import { earliest } from "../../engine/course.ts";
-import type { Process } from "../../engine/process.ts";
-import type { Ground, Outside } from "./outside.ts";
+import type { Mortal } from "../../engine/mortal.ts";
+import { type Ports, Process, type ProcessOptions } from "../../engine/process.ts";
+import type { Ground, Outside, Plan } from "./outside.ts";
 
 /** What one process has to itself. */
 export interface Own extends Outside {
+  readonly ports: ProcessOptions["ports"];
   readonly alarm: Alarm;
   /** Ticks in so many milliseconds, to look at what others may have missed. */
   lookAhead(ms: number): void;
@@ -29,14 +31,16 @@ export class Apart implements Outside {
     this.#make = make;
   }
 
-  readonly ports: Outside["ports"] = (within) => {
-    const { timers } = within;
+  readonly beget = (plan: Plan): Process => new Process({ ...plan, ports: (process) => this.#portsOf(process) });
+
+  #portsOf(process: Mortal): Ports {
+    const { timers } = process;
     const processes = () => this.#ground.processes().filter((process) => process.timers === timers);
     const elsewhere = () => (this.#own.has(timers) ? undefined : this.#all[0]?.alarm);
     const own = this.#make({ ...this.#ground, processes }, elsewhere);
     this.#own.set(timers, own);
-    return own.ports(within);
-  };
+    return own.ports(process);
+  }
 
   happenings() {
     return this.#all.flatMap((own) => own.happenings());
@@ -50,11 +54,11 @@ export class Apart implements Outside {
     return this.#all.flatMap((own) => own.standing());
   }
 
-  lose(process: Process): void {
+  lose(process: Mortal): void {
     this.#own.delete(process.timers);
   }
 
-  end(process: Process): void {
+  end(process: Mortal): void {
     this.lose(process);
   }
 

@@ -4,6 +4,7 @@
  */
 import type { Alarm } from "../../../src/core/ports.ts";
 import { earliest, type Happening, type Source } from "../../engine/course.ts";
+import type { Mortal } from "../../engine/mortal.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import type { Process } from "../../engine/process.ts";
 import type { Ground } from "./outside.ts";
@@ -79,7 +80,7 @@ export class Bells implements Source {
     return at === undefined ? undefined : this.#ground.timeOf(at);
   }
 
-  lose(process: Process): void {
+  lose(process: Mortal): void {
     for (const [bell, owner] of this.#ringing) if (owner === process) this.#again(bell);
     if (this.#rules.areInMemory) this.#bells = [];
   }

@@ -1,46 +1,27 @@
 /**
- * Cloudflare, by its rules, around layover's real code for it: what is dispatched goes through QueueDispatch, a
- * delivery through deliver, an armed instant through AlarmShards into Minutes of a Durable Object, and a cron trigger
- * through watch.
+ * Cloudflare, by its rules, around the Worker that `serve` makes: a queue that loses nothing, but delivers late, twice
+ * and in any order, or refuses for hours; Durable Objects; a cron trigger; isolates that die. What layover does with all
+ * that is its own code (see isolate.ts).
  */
-import { AsyncLocalStorage } from "node:async_hooks";
-import type { TurnRef } from "../../../src/core/ports.ts";
-import { within } from "../../../src/core/waits.ts";
-import { minuteRingsAt } from "../../../src/core/waking.ts";
-import { makeDueAgain } from "../../../src/engine/scheduler/due-again.ts";
-import { AlarmShards } from "../../../src/platform/cloudflare/alarm/alarm-shards.ts";
+import { minuteMs, minuteRingsAt, sweepMs } from "../../../src/core/waking.ts";
 import type { AlarmMessage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
-import { watch } from "../../../src/platform/cloudflare/alarm/watch.ts";
-import { deliver } from "../../../src/platform/cloudflare/queue/queue-delivery.ts";
-import { QueueDispatch, type QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
-import type { Move } from "../../../src/postgres/wire-scheduler.ts";
+import type { QueueMessage } from "../../../src/platform/cloudflare/queue/queue-dispatch.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
+import type { Mortal } from "../../engine/mortal.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
-import { describeTurn, type Process } from "../../engine/process.ts";
+import { describeTurn } from "../../engine/process.ts";
+import { type Consumer, consumers } from "../../platform/consumers.ts";
 import { AlarmObject } from "./alarm-object.ts";
-import type { Ground, Outside } from "./outside.ts";
+import { Isolate } from "./isolate.ts";
+import type { Ground, Outside, Plan } from "./outside.ts";
 
-interface Message {
-  readonly body: TurnRef;
+interface Message extends Pick<QueueMessage, "body"> {
+  /** The queue that it waits in. */
+  readonly consumer: Consumer;
   readonly at: number;
   readonly attempts: number;
 }
 
-/** What a process has of this platform. */
-interface Isolate {
-  readonly shards: AlarmShards;
-  /** Makes a dispatcher for one visit. What becomes ready within a delivery may be carried out there. */
-  readonly dispatcher: (steps: number, onRefused?: (turns: readonly TurnRef[]) => void) => QueueDispatch;
-}
-
-const minuteMs = 60_000;
-const sweepMs = 6 * 3_600_000;
-/**
- * Messages of a delivery at most, as wrangler.toml has it for a consumer:
- * https://developers.cloudflare.com/queues/configuration/configure-queues/
- */
-const batch = 10;
-const mostAttempts = 10;
 /**
  * How many messages in a hundred come twice. A queue delivers at least once, and in any order:
  * https://developers.cloudflare.com/queues/reference/delivery-guarantees/
@@ -57,9 +38,6 @@ const mostAheadMs = 2_000;
 /** When the queue begins to refuse at the latest, in milliseconds. It does so once, in one world of four. */
 const refusesWithinMs = 600_000;
 const longestRefusalMs = 2 * 3_600_000;
-const stepsHere = 10;
-/** How long a request waits for an object, in milliseconds, as in askAlarm. */
-const askMs = 4_000;
 
 export class Cloudflare implements Outside {
   readonly isExact = true;
@@ -73,10 +51,9 @@ export class Cloudflare implements Outside {
   readonly #refusesFrom: number;
   readonly #refusesUntil: number;
   readonly #objects: readonly AlarmObject[];
-  readonly #isolates = new WeakMap<object, Isolate>();
-  readonly #visiting = new AsyncLocalStorage<QueueDispatch>();
-  /** Work that is under way: what becomes of it when its process dies, and which process that is. */
-  readonly #underWay = new Map<() => void, Process>();
+  #isolates: Isolate[] = [];
+  /** Work that is under way: what becomes of it when its isolate dies, and which isolate that is. */
+  readonly #underWay = new Map<() => void, Isolate>();
   #messages: Message[] = [];
   #cronAt = Number.NEGATIVE_INFINITY;
   #isCronTwice = false;
@@ -88,70 +65,43 @@ export class Cloudflare implements Outside {
     this.#objects = Array.from({ length: 1 + ground.below(mostShards) }, () => new AlarmObject(ground));
   }
 
-  readonly ports: Outside["ports"] = ({ timers, ask, carryOut }) => {
-    const queue = {
-      sendBatch: (messages: Iterable<QueueMessage>) => {
-        const sent = [...messages];
-        return ask("dispatch", sent.map(({ body }) => describeTurn(body)).join(), async () => {
-          if (this.#isRefusing) {
-            this.refusedAt = this.#ground.now();
-            throw new Error("the queue takes nothing");
-          }
-          this.#send(sent);
-        });
-      },
-    };
-    const dispatcher = (steps: number, onRefused?: (turns: readonly TurnRef[]) => void) =>
-      new QueueDispatch({
-        queue,
-        onRefused,
-        here: { carryOut: (turns) => carryOut(turns), steps, isOpen: () => true },
-        host: timers,
-        onError: () => {},
-      });
-    const shards = new AlarmShards({
-      ask: (shard, message) => {
-        const object = this.#objects[shard];
-        const answer = ask("alarm", describeMessage(message), async () => (await object?.answer(message)) ?? null);
-        return within(timers, askMs, answer, () => new Error("the Durable Object does not answer"));
-      },
-      shards: this.#objects.length,
-      armed: new Set(),
-      host: {
-        now: () => this.#ground.now() - this.#ground.timeOf(this.#ground.now()) + timers.monotonic(),
-        monotonic: () => timers.monotonic(),
-        after: (ms, act) => timers.after(ms, act),
-      },
+  readonly beget = (plan: Plan): Isolate => {
+    const isolate = new Isolate(plan, {
+      bindingsOf: (asking) => ({
+        QUEUE: { sendBatch: (messages) => this.#take([...messages], asking) },
+        ALARM: {
+          getByName: (name) => ({
+            fetch: (url, init) => this.#fetch(Number(name.replace("layover-", "")), url, init, asking),
+          }),
+        },
+      }),
+      alarmShards: this.#objects.length,
+      onTicked: () => this.#ground.hasTicked(plan.deployment?.id ?? ""),
     });
-    const ownDispatcher = dispatcher(0);
-    this.#isolates.set(timers, { shards, dispatcher });
-    return {
-      dispatch: (turns, delayMs) => (this.#visiting.getStore() ?? ownDispatcher).dispatch(turns, delayMs),
-      alarm: shards.alarm,
-    };
+    this.#isolates.push(isolate);
+    return isolate;
   };
 
   happenings(): readonly Happening[] {
     const now = this.#ground.now();
-    const processes = this.#ground.processes();
-    const process = processes[this.#ground.below(Math.max(1, processes.length))];
-    if (process === undefined) return [];
+    const isolate = this.#isolates[this.#ground.below(Math.max(1, this.#isolates.length))];
+    if (isolate === undefined) return [];
     return [
       ...this.#objects
         .filter(({ alarmAt }) => alarmAt !== undefined && alarmAt <= now)
         .map((object) => ({
-          what: () => `the alarm of Durable Object ${this.#objects.indexOf(object)} rings, to ${process.name}`,
-          act: () => this.#ring(object, process),
+          what: () => `the alarm of Durable Object ${this.#objects.indexOf(object)} rings, to ${isolate.name}`,
+          act: () => this.#ring(object, isolate),
         })),
       ...(this.#isCronTwice || (this.#nextCron() ?? Number.POSITIVE_INFINITY) <= now
-        ? [{ what: () => `the cron trigger rings, to ${process.name}`, act: () => this.#trigger(process) }]
+        ? [{ what: () => `the cron trigger rings, to ${isolate.name}`, act: () => this.#trigger(isolate) }]
         : []),
       ...this.#messages
         .filter(({ at }) => at <= now)
         .map((message) => ({
           what: () =>
-            `the queue delivers ${describeTurn(message.body)} of ${message.body.runId}, and what else is there, to ${process.name}`,
-          act: () => this.#deliver(message, process),
+            `${message.consumer.queue} delivers ${describeTurn(message.body)} of ${message.body.runId}, and what else is there, to ${isolate.name}`,
+          act: () => this.#deliver(message, isolate),
         })),
     ];
   }
@@ -176,7 +126,8 @@ export class Cloudflare implements Outside {
     return this.#isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
   }
 
-  lose(process: Process): void {
+  lose(process: Mortal): void {
+    this.#isolates = this.#isolates.filter((isolate) => isolate !== process);
     for (const [lost, owner] of [...this.#underWay]) {
       if (owner !== process) continue;
       this.#underWay.delete(lost);
@@ -186,96 +137,82 @@ export class Cloudflare implements Outside {
 
   deployed(): void {} // the cron asks the Durable Object, which does not know the deployment
 
-  #send(messages: readonly QueueMessage[]): void {
-    const { below, now } = this.#ground;
-    for (const { body, delaySeconds = 0 } of messages) {
-      const at = now() + delaySeconds * 1_000 + (below(100) < percentLate ? below(latestMs) : 0);
-      this.#messages.push({ body, at, attempts: 1 });
-      if (below(100) < percentTwice) this.#messages.push({ body, at: at + below(latestMs), attempts: 1 });
-    }
+  async #take(messages: readonly QueueMessage[], isolate: Isolate): Promise<void> {
+    await isolate.ask("dispatch", messages.map(({ body }) => describeTurn(body)).join(), async () => {
+      if (this.#isRefusing) {
+        this.refusedAt = this.#ground.now();
+        throw new Error("the queue takes nothing");
+      }
+      for (const { body, delaySeconds = 0 } of messages) this.#send(body, delaySeconds * 1_000);
+    });
   }
 
-  #deliver(first: Message, process: Process): void {
-    const isolate = this.#isolates.get(process.timers);
-    if (isolate === undefined) return;
+  #send(body: QueueMessage["body"], delayMs: number): void {
+    const { below, now } = this.#ground;
+    const at = now() + delayMs + (below(100) < percentLate ? below(latestMs) : 0);
+    const message = { body, at, attempts: 1, consumer: consumers.turns };
+    this.#messages.push(message);
+    if (below(100) < percentTwice) this.#messages.push({ ...message, at: at + below(latestMs) });
+  }
+
+  /** A request to a Durable Object. It fails when whoever asks waits no longer. */
+  async #fetch(shard: number, url: string, init: RequestInit, isolate: Isolate): Promise<Response> {
+    const object = this.#objects[shard];
+    if (object === undefined) throw new Error(`nobody looks after the Durable Object ${shard}`);
+    const { method, body, signal } = init;
+    const request = () => new Request(url, { method: method ?? "GET", body: body ?? null });
+    const answer = isolate.ask("alarm", describeMessage(JSON.parse(String(body))), () =>
+      object.fetch(isolate, request()),
+    );
+    return await new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      answer.then(resolve, reject);
+    });
+  }
+
+  #deliver(first: Message, isolate: Isolate): void {
     const now = this.#ground.now();
-    const others = this.#messages.filter((message) => message !== first && message.at <= now);
-    const messages = [first, ...others.slice(0, batch - 1)];
-    this.#messages = this.#messages.filter((message) => !messages.includes(message));
-    /** When a message comes again; null: it is acknowledged. */
-    const fates = new Map<Message, number | null>();
-    const again = () => {
-      for (const message of messages) {
-        const delayMs = fates.get(message) ?? 0;
-        if (fates.get(message) === null || message.attempts >= mostAttempts) continue;
-        this.#messages.push({ ...message, at: this.#ground.now() + delayMs, attempts: message.attempts + 1 });
-      }
-    };
-    const cutOff = () => {
-      fates.clear(); // it comes again as a whole, whatever was acknowledged
-      again();
-    };
-    this.#underWay.set(cutOff, process);
-    const letters = messages.map((message) => ({
+    const { consumer } = first;
+    const others = this.#messages.filter((other) => other !== first && other.at <= now && other.consumer === consumer);
+    const delivered = [first, ...others.slice(0, consumer.batchSize - 1)];
+    this.#messages = this.#messages.filter((message) => !delivered.includes(message));
+    /** When a message comes again; undefined: it is acknowledged. The first word counts, and silence is a yes. */
+    const fates = new Map<Message, number | undefined>();
+    const decide = (message: Message, fate?: number) => void (fates.has(message) || fates.set(message, fate));
+    const messages = delivered.map((message) => ({
       body: message.body,
       attempts: message.attempts,
-      ack: () => void fates.set(message, null),
-      retry: ({ delaySeconds = 0 } = {}) => void fates.set(message, delaySeconds * 1_000),
+      ack: () => decide(message),
+      retry: ({ delaySeconds = 0 } = {}) => decide(message, delaySeconds * 1_000),
     }));
-    const dispatcher = isolate.dispatcher(stepsHere);
-    const delivery = this.#visiting.run(dispatcher, async () => {
-      await deliver(letters, {
-        carryOut: (turns) => process.carryOut(turns),
-        settled: () => dispatcher.settled(),
-        sendAnew: async (turns) => {
-          await dispatcher.dispatch(turns, 0);
-          await dispatcher.settled();
-          return dispatcher.isWhole;
-        },
-        isOpen: () => true,
-        onError: () => {},
-      });
-      await dispatcher.settled();
-    });
-    void delivery.then(() => {
-      if (this.#underWay.delete(cutOff)) again();
+    const cutOff = () => {
+      for (const message of delivered) this.#again(message, 0); // as a whole, whatever was acknowledged
+    };
+    this.#underWay.set(cutOff, isolate);
+    void isolate.deliver({ queue: consumer.queue, messages }).then(() => {
+      if (!this.#underWay.delete(cutOff)) return;
+      for (const [message, delayMs] of fates) if (delayMs !== undefined) this.#again(message, delayMs);
     });
   }
 
-  #ring(object: AlarmObject, process: Process): void {
-    const { cutOff, hasEnded } = object.ring(() => this.#tick(process));
-    this.#underWay.set(cutOff, process);
+  /** Delivers a message again. One that has come too often becomes a dead letter, and then is gone. */
+  #again({ body, consumer, attempts }: Message, delayMs: number): void {
+    const at = this.#ground.now() + delayMs;
+    if (attempts <= consumer.maxRetries) this.#messages.push({ body, at, attempts: attempts + 1, consumer });
+    else if (consumer === consumers.turns) this.#messages.push({ body, at, attempts: 1, consumer: consumers.dead });
+  }
+
+  #ring(object: AlarmObject, isolate: Isolate): void {
+    const { cutOff, hasEnded } = object.ring(isolate);
+    this.#underWay.set(cutOff, isolate);
     void hasEnded.then(() => this.#underWay.delete(cutOff));
   }
 
-  #trigger(process: Process): void {
-    const { now, below, code } = this.#ground;
+  #trigger(isolate: Isolate): void {
+    const { now, below } = this.#ground;
     this.#isCronTwice = !this.#isCronTwice && below(20) === 0;
     this.#cronAt = Math.floor(now() / minuteMs) * minuteMs;
-    const shards = this.#isolates.get(process.timers)?.shards;
-    if (shards === undefined || below(20) === 0) return; // nobody came
-    const tick = () => this.#tick(process);
-    watch({ shards, code: code(), sweepMs, tick, tell: () => {} }).catch(() => {});
-  }
-
-  /**
-   * Ticks as a visit does. What the queue refuses is looked at again. A first tick counts only if all of it was taken.
-   */
-  async #tick(process: Process): Promise<{ due: number; isWhole: boolean }> {
-    const isolate = this.#isolates.get(process.timers);
-    if (isolate === undefined) throw new Error("a process has an isolate");
-    const refused = new Set<string>();
-    const dispatcher = isolate.dispatcher(0, (turns) => {
-      for (const { runId } of turns) refused.add(runId);
-    });
-    const settle = async (moves: readonly Move[]) => {
-      await dispatcher.settled();
-      const again = moves.filter(({ runId }) => refused.has(runId));
-      await makeDueAgain(process.calls, again).catch(() => {});
-      return dispatcher.isWhole;
-    };
-    const due = await this.#visiting.run(dispatcher, () => this.#ground.tick(process, settle));
-    return { due, isWhole: dispatcher.isWhole };
+    if (below(20) > 0) isolate.trigger(this.#cronAt).catch(() => {}); // else nobody came
   }
 
   get #isRefusing(): boolean {
@@ -290,7 +227,7 @@ export class Cloudflare implements Outside {
 
   /** Whether some object has noted no tick of the live deployment yet. */
   get #isNew(): boolean {
-    return this.#objects.some((object) => !object.knows(this.#ground.code()));
+    return this.#objects.some((object) => !object.knows(this.#ground.deployment()));
   }
 
   /** Answers when the cron trigger next finds something to do. What it asks in vain is left out. */

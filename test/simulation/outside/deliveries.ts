@@ -2,6 +2,7 @@
 import { groupSizeOf, isSuspect } from "../../../src/core/groups.ts";
 import type { Dispatch, TurnRef } from "../../../src/core/ports.ts";
 import { earliest, type Happening, type Source } from "../../engine/course.ts";
+import type { Mortal } from "../../engine/mortal.ts";
 import type { Process } from "../../engine/process.ts";
 import type { Ground } from "./outside.ts";
 
@@ -63,7 +64,7 @@ export class Deliveries implements Source {
     return at === undefined ? undefined : this.#ground.timeOf(at);
   }
 
-  lose(process: Process): void {
+  lose(process: Mortal): void {
     for (const [message, owner] of this.#underWay) {
       if (owner !== process) continue;
       this.#underWay.delete(message);

@@ -1,12 +1,13 @@
 /** The delivery rules of each platform, as its documents state them (links beside each). */
 import type { Alarm } from "../../../src/core/ports.ts";
-import { bare, type Process } from "../../engine/process.ts";
+import type { Mortal } from "../../engine/mortal.ts";
+import { bare, Process, type ProcessOptions } from "../../engine/process.ts";
 import { Apart, type Own } from "./apart.ts";
 import { type BellRules, Bells } from "./bells.ts";
 import { Cloudflare } from "./cloudflare.ts";
 import { Cron } from "./cron.ts";
 import { Deliveries, type DeliveryRules } from "./deliveries.ts";
-import type { Ground, Outside } from "./outside.ts";
+import type { Ground, Outside, Plan } from "./outside.ts";
 
 export const platforms = ["cloudflare", "aws", "cron", "node", "embedded"] as const;
 export type PlatformName = (typeof platforms)[number];
@@ -86,10 +87,12 @@ class RuledOutside implements Outside {
     this.alarm = alarm;
   }
 
-  readonly ports: Outside["ports"] = (within) => {
+  readonly ports: ProcessOptions["ports"] = (process) => {
     const { dispatch } = this.deliveries;
-    return bare({ dispatch, alarm: this.alarm, isBeat: this.bells instanceof Cron })(within);
+    return bare({ dispatch, alarm: this.alarm, isBeat: this.bells instanceof Cron })(process);
   };
+
+  readonly beget = (plan: Plan): Process => new Process({ ...plan, ports: this.ports });
 
   readonly graceMs = 0;
 
@@ -115,7 +118,7 @@ class RuledOutside implements Outside {
     return this.bells.standing();
   }
 
-  lose(process: Process): void {
+  lose(process: Mortal): void {
     this.bells.lose(process);
     this.deliveries.lose(process);
   }

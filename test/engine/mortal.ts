@@ -1,0 +1,125 @@
+/**
+ * What lives and dies as a whole: a process, or an isolate of Cloudflare's. Each of its calls waits at a port until the
+ * world lets it pass. One that died is never heard of again: what it waited for does not come.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Client } from "../../src/client/over-postgres/client.ts";
+import { type Parameter, type Query, QueryError } from "../../src/core/ports.ts";
+import { within } from "../../src/core/waits.ts";
+import type { Deployment } from "../../src/engine/options.ts";
+import { SkewedTimers, type SkewedTimersOptions } from "./timers.ts";
+
+export type Port = "query" | "dispatch" | "alarm";
+
+/** A call that waits at a port. */
+export interface Waiting {
+  readonly port: Port;
+  /** The SQL function that is called, or what is dispatched or armed. */
+  readonly what: string;
+  /** What a query sends: the function's one json. */
+  readonly parameter: string | undefined;
+  /** Carries it out in the world outside, and answers how to tell the process what came of it. `via`: a query's way. */
+  readonly act: (via?: Query) => Promise<() => void>;
+  readonly reject: (error: Error) => void;
+}
+
+export interface MortalOptions extends SkewedTimersOptions {
+  /** What people call it who read what happened. */
+  readonly name?: string | undefined;
+  readonly deployment?: Deployment | undefined;
+  readonly query: Query;
+  /** How long the driver waits for a statement's answer, in milliseconds. Default: for ever. */
+  readonly answersWithinMs?: number | undefined;
+}
+
+/** Who carries out a handler or a body. */
+export const atWork = new AsyncLocalStorage<Mortal>();
+
+export abstract class Mortal {
+  readonly name: string;
+  /** Which deployment's code it runs. */
+  readonly deployment: Deployment | undefined;
+  readonly timers: SkewedTimers;
+  /** Its way to the database. */
+  readonly query: Query;
+  /** Resolves when it has died. */
+  readonly gone: Promise<void>;
+  readonly #die: () => void;
+  /** Handlers that were given their macrotask and did not have it yet. */
+  resting = 0;
+  isDead = false;
+  /** A group is under way of those that may have ended their process. */
+  hasGroup = false;
+  /** It takes nothing yet. */
+  isBeginning = false;
+  waiting: Waiting[] = [];
+
+  constructor({ name = "the process", deployment, query, answersWithinMs, ...clock }: MortalOptions) {
+    this.name = name;
+    this.deployment = deployment;
+    const gone = Promise.withResolvers<void>();
+    this.gone = gone.promise;
+    this.#die = gone.resolve;
+    this.timers = new SkewedTimers(clock);
+    const ported = (...[text, parameters]: Parameters<Query>): ReturnType<Query> => {
+      const send = (via = query) => via(text, parameters);
+      const answer = this.#pass("query", functionIn(text), send, parameters?.[0]);
+      return within(this.timers, answersWithinMs, answer, unanswered);
+    };
+    this.query = Object.assign(ported, { endpoint: query.endpoint });
+  }
+
+  /** Asks it for something, as somebody outside does. */
+  abstract request<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer>;
+
+  /** Calls the world outside. */
+  ask<Answer>(port: Port, what: string, outside: () => Promise<Answer>): Promise<Answer> {
+    return this.#pass(port, what, outside);
+  }
+
+  /** Resolves when microtasks are drained and one macrotask has passed. */
+  rest(): Promise<void> {
+    if (this.isDead) return new Promise(() => {});
+    this.resting += 1;
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        if (this.isDead) return;
+        this.resting -= 1;
+        resolve();
+      });
+    });
+  }
+
+  die(): void {
+    this.isDead = true;
+    this.waiting = [];
+    this.resting = 0;
+    this.timers.clear();
+    this.#die();
+  }
+
+  #pass<Answer>(
+    port: Port,
+    what: string,
+    outside: (via?: Query) => Promise<Answer>,
+    parameter?: Parameter,
+  ): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const act = (via?: Query) =>
+        outside(via).then(
+          (answer) => () => resolve(answer),
+          (error: Error) => () => reject(error),
+        );
+      const sent = parameter === undefined ? undefined : String(parameter);
+      if (!this.isDead) this.waiting.push({ port, what, parameter: sent, act, reject });
+    });
+  }
+}
+
+function unanswered(): QueryError {
+  return new QueryError("Postgres did not answer in time", { isRolledBack: false });
+}
+
+function functionIn(text: string): string {
+  return /layover\.(\w+)/.exec(text)?.[1] ?? text;
+}

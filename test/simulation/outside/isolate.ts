@@ -1,0 +1,122 @@
+/** An isolate of Cloudflare's: the product's own Worker, and its Durable Objects, on a clock and bindings of the world. */
+import type { Client, Query } from "layover";
+import { type AlarmNamespace, LayoverAlarm, type MessageBatch, type QueueProducer } from "layover/cloudflare";
+import { isSuspect } from "../../../src/core/groups.ts";
+import { errorIn, type LayoverEvent } from "../../../src/engine/events.ts";
+import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
+import type { Served } from "../../../src/platform/cloudflare/alarm/script.ts";
+import { inRequest } from "../../../src/platform/cloudflare/on-request.ts";
+import { workerOf } from "../../../src/platform/cloudflare/serve.ts";
+import { servedWorker } from "../../../src/platform/cloudflare/served-worker.ts";
+import { atWork, Mortal } from "../../engine/mortal.ts";
+import type { Plan } from "./outside.ts";
+
+interface Env {
+  readonly QUEUE: QueueProducer;
+  readonly ALARM: AlarmNamespace;
+}
+
+export interface IsolateOptions {
+  readonly bindingsOf: (isolate: Isolate) => Env;
+  readonly alarmShards: number;
+  /** Is told that a tick has ended well. */
+  readonly onTicked: () => void;
+}
+
+const secret = "a root secret of at least 32 bytes, for tests";
+
+export class Isolate extends Mortal {
+  readonly #env: Env;
+  readonly #script: Set<Served>;
+  readonly #served;
+  readonly #worker;
+  /** How many deliveries are under way that have turns of groups. */
+  #groups = 0;
+
+  constructor(plan: Plan, { bindingsOf, alarmShards, onTicked }: IsolateOptions) {
+    super(plan);
+    const { workflows, namespace, invocation, claimBytes, newToken, random, onError } = plan;
+    this.#env = bindingsOf(this);
+    this.#script = new Ticking(onTicked);
+    const options = {
+      workflows,
+      namespace,
+      invocation,
+      alarmShards,
+      deployment: () => plan.deployment?.id,
+      deploymentName: plan.deployment?.name,
+      database: () => this.#database(),
+      publicUrl: () => "https://example.com",
+      secrets: () => [secret],
+      queue: ({ QUEUE }: Env) => QUEUE,
+      alarm: ({ ALARM }: Env) => ALARM,
+      onLog: () => {},
+      onEvent: (event: LayoverEvent) => {
+        const [error, doing] = errorIn(event) ?? [];
+        if (doing !== undefined) onError?.(error, doing);
+      },
+    };
+    this.#served = servedWorker<Env>(options, {
+      host: this.timers,
+      script: this.#script,
+      engine: { atRest: () => this.rest(), claimBytes, newToken, random, warmRuns: 0 },
+    });
+    this.#worker = workerOf(this.#served);
+  }
+
+  override request<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+    const context = { waitUntil: () => {} };
+    return atWork.run(this, () => inRequest(this.#served, this.#env, context, ({ client }) => question(client)));
+  }
+
+  async deliver(batch: MessageBatch): Promise<void> {
+    const isGroup = batch.messages.some(({ body }) => isSuspect(Object(body)));
+    if (isGroup) this.#groups += 1;
+    await atWork.run(this, () => this.#worker.queue(batch, this.#env));
+    if (isGroup) this.#groups -= 1;
+    this.hasGroup &&= this.#groups > 0;
+  }
+
+  async trigger(scheduledTime: number): Promise<void> {
+    await atWork.run(this, () => this.#worker.scheduled({ scheduledTime, cron: "* * * * *" }, this.#env));
+  }
+
+  /** A Durable Object that runs here. `now`: its clock. */
+  object(storage: MinuteStorage, now: () => number): LayoverAlarm {
+    const { timers } = this;
+    const host = { now, monotonic: () => timers.monotonic(), after: timers.after.bind(timers) };
+    return new LayoverAlarm({ storage }, this.#env, { script: this.#script, host });
+  }
+
+  #database(): Query {
+    const query = (...[text, parameters]: Parameters<Query>): ReturnType<Query> => {
+      if (this.#groups > 0 && text.includes("claim_turns")) this.hasGroup ||= claimsGroup(String(parameters?.[0]));
+      return this.query(text, parameters);
+    };
+    return Object.assign(query, { endpoint: this.query.endpoint });
+  }
+}
+
+/** A script that tells of each tick that has ended well. */
+class Ticking extends Set<Served> {
+  readonly #onTicked: () => void;
+
+  constructor(onTicked: () => void) {
+    super();
+    this.#onTicked = onTicked;
+  }
+
+  override add(one: Served): this {
+    const tick: Served["tick"] = async (env) => {
+      const ticked = await one.tick(env);
+      this.#onTicked();
+      return ticked;
+    };
+    return super.add({ ...one, tick });
+  }
+}
+
+function claimsGroup(parameter: string): boolean {
+  const { turns }: { turns: readonly { readonly turn: number; readonly runId: string }[] } = JSON.parse(parameter);
+  return turns.some(isSuspect);
+}
