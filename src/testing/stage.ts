@@ -215,6 +215,7 @@ export class Stage {
   /** Makes a client. What it arms and dispatches is kept by the process that is alive then, as a platform would do. */
   #newClient(): Client {
     const host = {
+      now: () => this.now,
       monotonic: () => this.now,
       after: (ms: number, act: () => void) => this.#process.timers.after(ms, act),
     };

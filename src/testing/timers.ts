@@ -1,18 +1,22 @@
 /** The timers of one process, on time that passes only when a test says so; and the few real ones, to wait for bodies. */
-import type { HostClock } from "../core/ports.ts";
+import type { WallClock } from "../core/ports.ts";
 
 interface Timer {
   readonly at: number;
   readonly act: () => void;
 }
 
-export class Timers implements HostClock {
+export class Timers implements WallClock {
   readonly #time: () => number;
   readonly #timers = new Set<Timer>();
 
   /** `time`: what it is, in milliseconds. */
   constructor(time: () => number) {
     this.#time = time;
+  }
+
+  now(): number {
+    return this.#time();
   }
 
   monotonic(): number {

@@ -1,7 +1,7 @@
 /** Builders for tests of the client and of HTTP: a client over a test's database that tells what it sent. */
 import { Client, type ClientOptions } from "../../src/client/over-postgres/client.ts";
 import { encode } from "../../src/core/codec/codec.ts";
-import type { Alarm, Dispatch, HostClock, Query, TurnRef } from "../../src/core/ports.ts";
+import type { Alarm, Dispatch, Query, TurnRef, WallClock } from "../../src/core/ports.ts";
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
@@ -63,10 +63,10 @@ export function aClient(query: Query, { wrapQuery = (same) => same, ...options }
 }
 
 /** A host on which every pause is over at once, and no time passes while something else is to be done. */
-export function aHastyHost(): HostClock & { readonly pauses: number[] } {
+export function aHastyHost(): WallClock & { readonly pauses: number[] } {
   const pauses: number[] = [];
   let now = 0;
-  const after: HostClock["after"] = (ms, act) => {
+  const after: WallClock["after"] = (ms, act) => {
     const waiting = setImmediate(() => {
       now += ms;
       pauses.push(ms);
@@ -74,7 +74,7 @@ export function aHastyHost(): HostClock & { readonly pauses: number[] } {
     });
     return () => clearImmediate(waiting);
   };
-  return { monotonic: () => now, after, pauses };
+  return { now: () => now, monotonic: () => now, after, pauses };
 }
 
 /** Plays the engine for one turn of a run: claims it, and finishes it as told. */

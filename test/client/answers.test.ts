@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { CallbackRef } from "../../src/core/contract/callback.ts";
 import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { aClient, carryOut, sealCallback } from "./a-client.ts";
+import { aClient, aHastyHost, carryOut, sealCallback } from "./a-client.ts";
 import { type FacedClient, faces } from "./faces.ts";
 
 const order = workflow({
@@ -249,6 +249,18 @@ describe("callbacks", () => {
       code: "unknown_callback",
     });
     expect(test.statements.length).toBe(sent);
+  });
+
+  it("end by the host's clock, as long as the client does not know the database's time", async () => {
+    const endsAt = Date.UTC(2020, 0, 2);
+    const place = { runId: v7(), epoch: 0, path: "ask/approval", occurrence: 0 };
+    const { token } = sealCallback({ ...place, workflow: "order", version: 1, name: "approval", endsAt });
+    const answeredAt = async (now: number) => {
+      const { client } = aClient(database.query, { host: { ...aHastyHost(), now: () => now } });
+      return await client.rejectCallback(token, "no").catch(({ code }) => code);
+    };
+    expect(await answeredAt(endsAt - 1)).toBe("unknown_callback");
+    expect(await answeredAt(endsAt)).toBe("callback_expired");
   });
 
   it("need secrets", async () => {

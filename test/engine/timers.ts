@@ -1,5 +1,4 @@
 /** The timers of a host whose clock is off. */
-import type { WallClock } from "../../src/core/ports.ts";
 import { Timers } from "../../src/testing/timers.ts";
 
 export interface SkewedTimersOptions {
@@ -11,7 +10,7 @@ export interface SkewedTimersOptions {
   readonly beginning?: number | undefined;
 }
 
-export class SkewedTimers extends Timers implements WallClock {
+export class SkewedTimers extends Timers {
   readonly #skewMs: number;
   readonly #beginning: number;
 
@@ -25,7 +24,7 @@ export class SkewedTimers extends Timers implements WallClock {
     return super.monotonic() + this.#skewMs;
   }
 
-  now(): number {
+  override now(): number {
     return this.#beginning + this.monotonic();
   }
 }

@@ -41,8 +41,8 @@ export class Callbacks {
     }
     const ref = openCallback(callbackTokenIn(token));
     if (ref === undefined) throw unknownCallback();
-    const { clock } = this.#context.calls;
-    const now = clock.isKnown ? clock.now() : Date.now();
+    const { calls, host } = this.#context;
+    const now = (calls.clock.isKnown ? calls.clock : host).now();
     if (ref.endsAt !== undefined && ref.endsAt <= now) throw endedLink(ref.name);
     return ref;
   }

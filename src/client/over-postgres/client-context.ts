@@ -1,6 +1,6 @@
 /** The calls, limits and dispatch that all verbs of a client over Postgres use. */
 import { defaultLimits, type Limits } from "../../core/limits.ts";
-import type { Dispatch, HostClock, TurnRef } from "../../core/ports.ts";
+import type { Dispatch, TurnRef, WallClock } from "../../core/ports.ts";
 import { shortWaitMs } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
@@ -14,7 +14,7 @@ export interface ClientContextOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
   readonly limits?: Partial<Limits> | undefined;
-  readonly host?: HostClock | undefined;
+  readonly host?: WallClock | undefined;
   /** Told of what was lost without harm: a dispatch that failed. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -22,7 +22,7 @@ export interface ClientContextOptions {
 export class ClientContext {
   readonly calls: Calls;
   readonly limits: Limits;
-  readonly host: HostClock;
+  readonly host: WallClock;
   readonly #dispatch: Dispatch;
   readonly #onError: (error: unknown) => void;
 
