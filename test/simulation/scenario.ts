@@ -22,6 +22,8 @@ export interface Scenario {
   readonly clockSteps: readonly ClockStep[];
   /** New processes, at these times; the first ones at 0. */
   readonly deployments: readonly Deployment[];
+  /** The time in which a queue takes nothing, where the platform has a queue. */
+  readonly refusal: Refusal | undefined;
   readonly chances: Chances;
   /** The only kind of calls that meet a fate, which they meet more often: those of a port, or of one SQL function. */
   readonly focus: string | undefined;
@@ -57,6 +59,11 @@ export interface Letter {
 export interface ClockStep {
   readonly atMs: number;
   readonly byMs: number;
+}
+
+export interface Refusal {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
 export interface Deployment {
@@ -126,6 +133,16 @@ const clockSteps: fc.Arbitrary<readonly ClockStep[]> = fc.oneof(
   },
 );
 
+const refusal: fc.Arbitrary<Refusal | undefined> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ fromMs: fc.integer({ min: 0, max: 600_000 }), forMs: fc.integer({ min: 0, max: 7_200_000 }) })
+      .map(({ fromMs, forMs }) => ({ fromMs, untilMs: fromMs + forMs })),
+  },
+);
+
 const chances: fc.Arbitrary<Chances> = fc
   .tuple(...fates.map((fate) => (fate === "is held" ? fc.constantFrom(0, 50, 400) : fc.constantFrom(0, 0, 5, 20, 60))))
   .map((drawn) => Object.fromEntries(fates.map((fate, index) => [fate, drawn[index] ?? 0])) as Chances);
@@ -146,6 +163,7 @@ const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
     )
     .map(([without, later]) => deploymentsOf(without, later)),
   clockSteps,
+  refusal,
   chances,
   focus: fc.option(fc.constantFrom(...focuses), { nil: undefined, freq: 2 }),
   troubles: fc.integer({ min: 0, max: 12 }),

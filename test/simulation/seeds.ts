@@ -79,11 +79,14 @@ export async function shrinkSeed(site: Site, seed: number, options: SeedOptions 
 }
 
 export function describeScenario({ runs, ...rest }: Scenario): string {
-  const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, chances, focus, troubles } = rest;
+  const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, refusal, chances, focus, troubles } = rest;
   const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
     ...clockSteps.map(({ atMs, byMs }) => `At ${seconds(atMs)} the database's clock is set by ${seconds(byMs)}.`),
+    ...(refusal === undefined || platform !== "cloudflare"
+      ? []
+      : [`From ${seconds(refusal.fromMs)} to ${seconds(refusal.untilMs)} the queue takes nothing.`]),
     ...deployments.map(
       ({ atMs, without, graceMs }) =>
         `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}${graceMs === undefined ? "" : `, and ${seconds(graceMs)} of grace for the one before it`}.`,

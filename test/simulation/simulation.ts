@@ -53,7 +53,7 @@ const longestMs = 60 * 86_400_000;
 export async function simulate(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
   const report = await play(site, scenario, options);
   if (report.wrongs.length > 0 || report.drain.calmAt === 0 || !isSteady(scenario)) return report;
-  const calm = await play(site, { ...scenario, chances: noneMet(), clockSteps: [] });
+  const calm = await play(site, { ...scenario, chances: noneMet(), clockSteps: [], refusal: undefined });
   const wrong = drainObjection(report.drain, calm.drain, scenario);
   return wrong === undefined ? report : { ...report, wrongs: [wrong] };
 }
@@ -122,6 +122,7 @@ class Simulation {
       hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
+      refusal: scenario.refusal,
       deployment: () => this.#fleet.deployment,
     });
     this.#passage = new Passage({

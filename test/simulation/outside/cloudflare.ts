@@ -35,9 +35,6 @@ const mostShards = 3;
  * the time may travel, and nobody makes up for that. Its tick arms what comes next.
  */
 const mostAheadMs = 2_000;
-/** When the queue begins to refuse at the latest, in milliseconds. It does so once, in one world of four. */
-const refusesWithinMs = 600_000;
-const longestRefusalMs = 2 * 3_600_000;
 
 export class Cloudflare implements Outside {
   readonly isExact = true;
@@ -48,8 +45,6 @@ export class Cloudflare implements Outside {
   readonly graceMs = 36_000;
   refusedAt: number | undefined;
   readonly #ground: Ground;
-  readonly #refusesFrom: number;
-  readonly #refusesUntil: number;
   readonly #objects: readonly AlarmObject[];
   #isolates: Isolate[] = [];
   /** Work that is under way: what becomes of it when its isolate dies, and which isolate that is. */
@@ -60,8 +55,6 @@ export class Cloudflare implements Outside {
 
   constructor(ground: Ground) {
     this.#ground = ground;
-    this.#refusesFrom = ground.below(refusesWithinMs);
-    this.#refusesUntil = ground.below(4) === 0 ? this.#refusesFrom + ground.below(longestRefusalMs) : 0;
     this.#objects = Array.from({ length: 1 + ground.below(mostShards) }, () => new AlarmObject(ground));
   }
 
@@ -216,8 +209,9 @@ export class Cloudflare implements Outside {
   }
 
   get #isRefusing(): boolean {
-    const at = this.#ground.timeOf(this.#ground.now());
-    return at >= this.#refusesFrom && at < this.#refusesUntil;
+    const { refusal, timeOf, now } = this.#ground;
+    const at = timeOf(now());
+    return refusal !== undefined && at >= refusal.fromMs && at < refusal.untilMs;
   }
 
   /** When each minute rings that is kept, by the world's clock. */

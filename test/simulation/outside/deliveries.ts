@@ -3,7 +3,7 @@ import { groupSizeOf, isSuspect } from "../../../src/core/groups.ts";
 import type { Dispatch, TurnRef } from "../../../src/core/ports.ts";
 import { earliest, type Happening, type Source } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
-import type { Process } from "../../engine/process.ts";
+import { describeTurn, type Process } from "../../engine/process.ts";
 import type { Ground } from "./outside.ts";
 
 export interface DeliveryRules {
@@ -54,7 +54,7 @@ export class Deliveries implements Source {
       .flatMap((message) => {
         const takers = this.#ground.processes().filter((process) => process.takes(message.turns));
         if (takers.length === 0) return [];
-        return [{ what: () => describe([message]), act: () => this.#deliver(message, takers) }];
+        return [{ what: () => describe(message), act: () => this.#deliver(message, takers) }];
       });
   }
 
@@ -122,11 +122,6 @@ function sizeOf({ turns }: Message): number | undefined {
   return suspect && groupSizeOf(suspect);
 }
 
-function describe(messages: readonly Message[]): string {
-  const turns = messages.flatMap((message) => message.turns);
-  const names = turns.map(
-    ({ runId, turn, branch, alone, groupSize }) =>
-      `${runId} turn ${turn}${branch === undefined ? "" : ` of ${branch.path}#${branch.occurrence}`}${alone ? " alone" : ""}${groupSize === undefined ? "" : ` in a group of ${groupSize}`}`,
-  );
-  return `delivers ${names.join(", ")}`;
+function describe({ turns }: Message): string {
+  return `delivers ${turns.map((turn) => `${describeTurn(turn)} of ${turn.runId}`).join(", ")}`;
 }

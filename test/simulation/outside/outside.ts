@@ -3,6 +3,7 @@ import type { Source } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import type { Process, ProcessOptions } from "../../engine/process.ts";
+import type { Refusal } from "../scenario.ts";
 
 /** What a process is, whatever its platform. */
 export type Plan = Omit<ProcessOptions, "ports">;
@@ -42,6 +43,8 @@ export interface Ground {
   readonly hasTicked: (deployment: string) => void;
   /** The next tick of this process looks at what others may have missed. */
   readonly looksAhead: (process: Process) => void;
+  /** When a queue takes nothing. */
+  readonly refusal: Refusal | undefined;
   /** Id of the deployment that came last. */
   readonly deployment: () => string;
   /** The earliest instant at which a scheduler would find anything, by the world's clock. */
