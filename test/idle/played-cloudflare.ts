@@ -6,33 +6,35 @@
  */
 import type { Query } from "layover";
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm, type QueueProducer } from "layover/cloudflare";
-import { vi } from "vitest";
+import type { WallClock } from "../../src/core/ports.ts";
 import { pause } from "../../src/core/waits.ts";
+import type { CloudflareOptions } from "../../src/platform/cloudflare/options.ts";
 import type { QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
-import { hostClock } from "../../src/postgres/host-clock.ts";
+import { type Runtime, workerd } from "../../src/platform/cloudflare/runtime.ts";
+import { workerOf } from "../../src/platform/cloudflare/serve.ts";
+import { servedWorker } from "../../src/platform/cloudflare/served-worker.ts";
+import { SkewedTimers } from "../engine/timers.ts";
+import { consumers } from "../platform/consumers.ts";
 import { PlayedObject } from "../platform/minute-storage.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { Tally } from "./tally.ts";
 
-export interface PlayedEnv {
+interface Env {
   readonly ALARM: AlarmNamespace;
   readonly DATABASE: Query;
   readonly QUEUE: QueueProducer;
 }
 
-export interface PlayedOptions {
-  readonly worker: CloudflareWorker<PlayedEnv>;
+export interface PlayedOptions extends Pick<CloudflareOptions<Env>, "workflows" | "onLog" | "onError"> {
   readonly query: Query;
-  /** Clock of the same database, which is set to this process' clock. */
+  /** Clock of the same database, which is set to the clock that is played. */
   readonly clock: Clock;
 }
 
 /** How many messages one `sendBatch` takes at most: https://developers.cloudflare.com/queues/platform/limits/ */
 const mostSent = 100;
-/** How many messages a delivery has at most, as in wrangler.toml. */
-const batch = 10;
 /** How many deliveries are at work at the same time at most. Cloudflare has up to 250. */
-const consumers = 20;
+const mostAtWork = 20;
 /** How long a message is under way. */
 const hopMs = 100;
 /** How long an answer of the database is under way. */
@@ -45,9 +47,13 @@ export class PlayedCloudflare {
   /** Errors of work that rejected, and one for each message that was to come again. */
   readonly errors: unknown[] = [];
   readonly #options: PlayedOptions;
-  readonly #env: PlayedEnv;
+  readonly #env: Env;
+  readonly #worker: CloudflareWorker<Env>;
+  readonly #host = new SkewedTimers({ time: () => this.#time, beginning });
   readonly #storage: RingingStorage;
   readonly #object: LayoverAlarm;
+  /** Milliseconds since the beginning. */
+  #time = 0;
   #tally = new Tally();
   #waiting: QueueMessage[] = [];
   #atWork = 0;
@@ -55,13 +61,7 @@ export class PlayedCloudflare {
   #underWay = 0;
   #turned: { readonly to: number; readonly isDone: Promise<void> } | undefined;
 
-  /** Takes this process' clock over, until the {@link end}. */
-  static begin(options: PlayedOptions): PlayedCloudflare {
-    vi.useFakeTimers({ now: beginning, toFake: ["Date", "performance", "setTimeout", "clearTimeout"] });
-    return new PlayedCloudflare(options);
-  }
-
-  private constructor(options: PlayedOptions) {
+  constructor(options: PlayedOptions) {
     this.#options = options;
     const query = (...call: Parameters<Query>) => this.#query(...call);
     this.#env = {
@@ -69,22 +69,46 @@ export class PlayedCloudflare {
       DATABASE: Object.assign(query, { endpoint: options.query.endpoint }),
       QUEUE: { sendBatch: async (messages) => this.#send([...messages]) },
     };
-    this.#storage = new RingingStorage(() => this.#ring());
-    this.#object = new LayoverAlarm({ storage: this.#storage }, this.#env);
+    const runtime: Runtime = {
+      host: this.#host,
+      script: new Set(),
+      engine: { ...workerd.engine, atRest: () => pause(this.#host, 0) },
+    };
+    const { workflows, onLog, onError } = options;
+    const worker = servedWorker<Env>(
+      {
+        workflows,
+        onLog,
+        onError,
+        database: (env) => env.DATABASE,
+        publicUrl: () => "https://example.com",
+        secrets: () => ["bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g"],
+        queue: (env) => env.QUEUE,
+        alarm: (env) => env.ALARM,
+      },
+      runtime,
+    );
+    this.#worker = workerOf(worker);
+    this.#storage = new RingingStorage(this.#host, () => this.#ring());
+    this.#object = new LayoverAlarm({ storage: this.#storage }, this.#env, runtime);
     this.#untilNextTrigger();
   }
 
   /** Lets everything happen that happens until this instant. */
   async passUntil(instant: number): Promise<void> {
-    let isOver = false;
-    setTimeout(() => {
-      isOver = true;
-    }, instant - Date.now());
     for (;;) {
       await this.#rest();
-      if (isOver) return;
-      vi.advanceTimersToNextTimer();
+      const { next } = this.#host;
+      if (next === undefined || beginning + next > instant) break;
+      this.#time = Math.max(this.#time, next);
+      while (this.#host.fire());
     }
+    this.#time = instant - beginning;
+  }
+
+  /** The instant by the clock that is played. */
+  now(): number {
+    return this.#host.now();
   }
 
   /** Answers what has happened since the last call. */
@@ -94,10 +118,6 @@ export class PlayedCloudflare {
     this.#storage.writes = 0;
     this.#tally = new Tally();
     return tally;
-  }
-
-  end(): void {
-    vi.useRealTimers();
   }
 
   /** Resolves when everybody waits for a timer, or for nothing. */
@@ -118,14 +138,14 @@ export class PlayedCloudflare {
       await this.#turnClock();
       return await this.#options.query(...call);
     } finally {
-      const answered = pause(hostClock, statementMs);
+      const answered = pause(this.#host, statementMs);
       this.#underWay -= 1;
       await answered;
     }
   }
 
   async #turnClock(): Promise<void> {
-    const to = Date.now();
+    const to = this.now();
     if (this.#turned?.to !== to) this.#turned = { to, isDone: this.#options.clock.set(to) };
     await this.#turned.isDone;
   }
@@ -141,38 +161,32 @@ export class PlayedCloudflare {
   }
 
   #ring(): void {
-    this.#tally.ringsAt.push(Date.now());
+    this.#tally.ringsAt.push(this.now());
     this.#begin(this.#object.alarm());
   }
 
   #untilNextTrigger(): void {
-    setTimeout(
-      () => {
-        this.#tally.cronRings += 1;
-        this.#begin(this.#options.worker.scheduled({ scheduledTime: Date.now(), cron: "* * * * *" }, this.#env));
-        this.#untilNextTrigger();
-      },
-      minuteMs - (Date.now() % minuteMs),
-    );
+    this.#host.after(minuteMs - (this.now() % minuteMs), () => {
+      this.#tally.cronRings += 1;
+      this.#begin(this.#worker.scheduled({ scheduledTime: this.now(), cron: "* * * * *" }, this.#env));
+      this.#untilNextTrigger();
+    });
   }
 
   #send(messages: readonly QueueMessage[]): void {
     if (messages.length > mostSent) throw new Error(`${messages.length} messages are more than a queue takes at once`);
     this.#tally.messages += messages.length;
     for (const [delaySeconds, some] of Map.groupBy(messages, (message) => message.delaySeconds ?? 0)) {
-      setTimeout(
-        () => {
-          this.#waiting.push(...some);
-          this.#deliver();
-        },
-        hopMs + delaySeconds * 1_000,
-      );
+      this.#host.after(hopMs + delaySeconds * 1_000, () => {
+        this.#waiting.push(...some);
+        this.#deliver();
+      });
     }
   }
 
   #deliver(): void {
-    while (this.#atWork < consumers && this.#waiting.length > 0) {
-      const messages = this.#waiting.splice(0, batch).map(({ body }) => ({
+    while (this.#atWork < mostAtWork && this.#waiting.length > 0) {
+      const messages = this.#waiting.splice(0, consumers.turns.batchSize).map(({ body }) => ({
         body,
         attempts: 1,
         ack: () => {},
@@ -180,7 +194,7 @@ export class PlayedCloudflare {
       }));
       this.#tally.deliveries += 1;
       this.#atWork += 1;
-      const delivery = this.#options.worker.queue({ queue: "layover", messages }, this.#env).finally(() => {
+      const delivery = this.#worker.queue({ queue: consumers.turns.queue, messages }, this.#env).finally(() => {
         this.#atWork -= 1;
         this.#deliver();
       });
@@ -189,20 +203,22 @@ export class PlayedCloudflare {
   }
 }
 
-/** An object's storage whose alarm rings by this process' clock. */
+/** An object's storage whose alarm rings by this clock. */
 class RingingStorage extends PlayedObject {
+  readonly #host: WallClock;
   readonly #ring: () => void;
   #cancel = () => {};
 
-  constructor(ring: () => void) {
+  constructor(host: WallClock, ring: () => void) {
     super();
+    this.#host = host;
     this.#ring = ring;
   }
 
   override async setAlarm(at: number): Promise<void> {
     await super.setAlarm(at);
     this.#cancel();
-    this.#cancel = hostClock.after(at - Date.now(), () => {
+    this.#cancel = this.#host.after(at - this.#host.now(), () => {
       this.alarmAt = null;
       this.#ring();
     });

@@ -1,8 +1,7 @@
 /** Ten thousand runs that sleep until one instant, and a thousand that wait for signals: hours of that, in seconds. */
-import { serve } from "layover/cloudflare";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { PlayedCloudflare, type PlayedEnv } from "./played-cloudflare.ts";
+import { PlayedCloudflare } from "./played-cloudflare.ts";
 import { workflows } from "./workflows.ts";
 
 const database = testDatabase();
@@ -20,18 +19,7 @@ const silence = { statements: [], messages: 0, deliveries: 0, cronRings: 60, ask
 
 /** When bodies began after a sleep, by the played clock and by this machine's. */
 const awake: { readonly runId: string; readonly at: number; readonly realAt: number }[] = [];
-const realNow = performance.now.bind(performance);
 const reported: unknown[] = [];
-const worker = serve<PlayedEnv>({
-  workflows,
-  database: (env) => env.DATABASE,
-  publicUrl: () => "https://example.com",
-  secrets: () => ["bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g"],
-  queue: (env) => env.QUEUE,
-  alarm: (env) => env.ALARM,
-  onLog: ({ runId }) => awake.push({ runId, at: Date.now(), realAt: realNow() }),
-  onError: (error) => reported.push(error),
-});
 
 /** Nobody is told: the first tick of a deployment looks at all that is ready. */
 async function start(count: number, workflow: string, input: object): Promise<void> {
@@ -48,9 +36,14 @@ test("eleven thousand runs that wait send no statement, and those that are due a
   timeout: 120_000,
 }, async () => {
   const clock = await database.turnClock();
-  const played = PlayedCloudflare.begin({ worker, query: database.query, clock });
-  onTestFinished(() => played.end());
-  const beganAt = Date.now();
+  const played = new PlayedCloudflare({
+    workflows,
+    query: database.query,
+    clock,
+    onLog: ({ runId }) => awake.push({ runId, at: played.now(), realAt: performance.now() }),
+    onError: (error) => reported.push(error),
+  });
+  const beganAt = played.now();
   await clock.set(beganAt);
   const dueAt = Math.floor(beganAt / minuteMs) * minuteMs + 2 * hourMs;
   await start(sleepers, "sleeper", { wakesAt: dueAt });
@@ -64,11 +57,11 @@ test("eleven thousand runs that wait send no statement, and those that are due a
     counts: { claim_turns: deliveries, finish_turns: deliveries },
   });
 
-  await played.passUntil(Date.now() + hourMs);
+  await played.passUntil(played.now() + hourMs);
   expect(played.takeTally()).toEqual(silence);
 
   await played.passUntil(dueAt);
-  const rungAt = realNow();
+  const rungAt = performance.now();
   await played.passUntil(dueAt + afterwardsMs);
   expect(await statuses()).toEqual({ completed: sleepers, parked: listeners });
   expect(awake).toHaveLength(sleepers);
@@ -99,7 +92,7 @@ test("eleven thousand runs that wait send no statement, and those that are due a
     "... of this machine's clock": [Math.min(...realLateness), Math.max(...realLateness)],
   });
 
-  await played.passUntil(Date.now() + hourMs);
+  await played.passUntil(played.now() + hourMs);
   expect(played.takeTally()).toEqual(silence);
   expect([...played.errors, ...reported]).toEqual([]);
 });
