@@ -8,10 +8,12 @@
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import type { Move } from "../postgres/wire-scheduler.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { type Claimed, Invocation } from "./invocation.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
+import { makeDueAgain } from "./scheduler/due-again.ts";
 import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
@@ -58,6 +60,8 @@ class ClaimedTurns {
     });
     // Turns that may go only with fewer others than this call has. They are dispatched anew, in small groups.
     const regrouped: TurnRef[] = [];
+    // Turns that were dispatched in vain for long. Their runs are made due sooner, and they are dispatched anew.
+    const dueLate: { readonly ref: TurnRef; readonly dueAt: number }[] = [];
     let answer: ClaimAnswer;
     try {
       answer = await claimInParts(
@@ -88,6 +92,7 @@ class ClaimedTurns {
           else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await followUps.later(ref, claimed.readyAt);
+          else if (claimed?.outcome === "due_late") dueLate.push({ ref, dueAt: claimed.dueAt });
           else if (claimed?.outcome === "not_here") options.onElsewhere?.(ref);
           else if (claimed?.outcome === "wrong_environment")
             this.#report(wrongEnvironment(terms.environment), "claiming turns");
@@ -101,6 +106,7 @@ class ClaimedTurns {
       }),
     );
     for (const group of groupsOf(regrouped)) await followUps.send(group);
+    if (dueLate.length > 0) await this.#makeDueSooner(dueLate);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
@@ -116,6 +122,20 @@ class ClaimedTurns {
     } finally {
       invocation.leases.release(lease);
       this.#context.leases.delete(lease);
+    }
+  }
+
+  /** Nobody would look in time if such a turn were claimed and its process died. So nothing is claimed if this fails. */
+  async #makeDueSooner(late: readonly { readonly ref: TurnRef; readonly dueAt: number }[]): Promise<void> {
+    const moves = late.map(({ ref: { runId }, dueAt }): Move => {
+      return { runId, seenDueAt: dueAt, dueAt, isDispatched: false, branches: [] };
+    });
+    const once = [...new Map(moves.map((move) => [move.runId, move])).values()];
+    try {
+      await makeDueAgain(this.#context.options.calls, once);
+      await this.#invocation.followUps.send(late.map(({ ref }) => ref));
+    } catch (error) {
+      this.#report(error, "claiming turns");
     }
   }
 

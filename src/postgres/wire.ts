@@ -40,6 +40,8 @@ export interface ClaimCall {
   readonly maxBeginnings: number;
   /** The most bytes of the answer, roughly. At least one turn is claimed. Left out: any number. */
   readonly budgetBytes?: number;
+  /** Whether the caller understands `due_late`. */
+  readonly movesDue?: true;
   readonly turns: readonly ClaimTurn[];
 }
 /** [kind, path, occurrence, isFailure, value, recordedAt, attempts] */
@@ -129,6 +131,11 @@ export type ClaimRefusal =
   | { readonly outcome: "over"; readonly status: string }
   /** The turn did not fit in the budget of bytes. Another call must claim it. */
   | { readonly outcome: "later" }
+  /**
+   * The turn was dispatched in vain several times, so the scheduler looks at its run no sooner than at `dueAt`. That is too
+   * late for a turn under way. The run must be made due sooner, and the turn dispatched anew.
+   */
+  | { readonly outcome: "due_late"; readonly dueAt: number }
   /** The call has more turns than this one may go with. It must come in a call of at most `groupSize` turns. */
   | { readonly outcome: "alone"; readonly groupSize: number }
   | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };

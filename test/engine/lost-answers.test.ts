@@ -72,3 +72,41 @@ test("a tick that gets no further is over after a minute, and its late answer mo
   await world.pass("5s");
   expect(world.statements("move_due")).toBe(moves);
 });
+
+test("a turn that was dispatched in vain for hours, and whose process then dies, begins again within minutes", async () => {
+  const begunAt: number[] = [];
+  const world = await worldOf(database, async ({ step }) =>
+    step.run("charge", async () => {
+      begunAt.push(world.time);
+      if (begunAt.length === 1) await world.die();
+      return "charged";
+    }),
+  );
+  world.fate = ({ port }) => (port === "dispatch" && world.time < 3 * 3_600_000 ? "fails before" : "passes");
+  const run = await world.start(tested);
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "charged" });
+  const [first = 0, second = 0] = begunAt;
+  expect(first).toBeGreaterThan(3 * 3_600_000);
+  expect(second - first).toBeLessThan(4 * 60_000);
+});
+
+test("a branch that was dispatched in vain for hours, and whose process then dies, begins again within minutes", async () => {
+  const begunAt: number[] = [];
+  const world = await worldOf(database, async ({ step }) =>
+    Promise.all([
+      step.run("charge", async () => {
+        begunAt.push(world.time);
+        if (begunAt.length === 1) await world.die();
+        return "charged";
+      }),
+      step.sleep("nap", "2 days"),
+    ]),
+  );
+  const refused = (what: string) => what.includes("charge") && world.time < 3 * 3_600_000;
+  world.fate = ({ port, what }) => (port === "dispatch" && refused(what) ? "fails before" : "passes");
+  const run = await world.start(tested);
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  const [first = 0, second = 0] = begunAt;
+  expect(first).toBeGreaterThan(3 * 3_600_000);
+  expect(second - first).toBeLessThan(4 * 60_000);
+});

@@ -20,6 +20,14 @@ export interface LiveRun {
   readonly isRefused?: boolean;
 }
 
+interface Seen {
+  readonly state: string;
+  /** Since when it is in this state, by the database's clock. */
+  readonly at: number;
+  /** The most dispatches that it was seen with in this state. A deployment may count them anew, from 0. */
+  readonly dispatches: number;
+}
+
 export interface Outlook {
   readonly alarms: readonly StandingAlarm[];
   /** Workflows that the deployments here carry. */
@@ -43,13 +51,8 @@ interface RowOfRun {
 export class Watch {
   readonly #pool: Pool;
   readonly #namespace: string;
-  /** The most dispatches that each run was seen with: what nobody claimed may be looked at less often. */
-  readonly #dispatches = new Map<string, number>();
-  /**
-   * State of each run at the last look, and since when it is so, by the database's clock. Its row does not tell since
-   * when it is ready.
-   */
-  readonly #since = new Map<string, { readonly state: string; readonly at: number }>();
+  /** Each run as it was at the last look. Its row does not tell since when it is so. */
+  readonly #seen = new Map<string, Seen>();
 
   constructor(pool: Pool, namespace: string) {
     this.#pool = pool;
@@ -61,21 +64,22 @@ export class Watch {
     const values = [this.#namespace, carried, environment, endpoint];
     const { rows } = await this.#pool.query<LiveRun & RowOfRun>(liveRuns, values);
     for (const run of rows) {
-      const dispatches = Math.max(run.dispatches, this.#dispatches.get(run.run_id) ?? 0);
-      this.#dispatches.set(run.run_id, dispatches);
-      const changedAt = this.#changedAt(run, rest.now);
-      const since = run.claimableAt === 0 ? Math.max(rest.since, changedAt) : rest.since;
+      const { at, dispatches } = this.#note(run, rest.now);
+      const since = run.claimableAt === 0 ? Math.max(rest.since, at) : rest.since;
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
       if (wrong !== undefined) throw new Error(`the wake rule does not hold for run ${run.run_id}: ${wrong}`);
     }
   }
 
-  #changedAt({ run_id, turn, claimableAt }: LiveRun & RowOfRun, now: number): number {
+  #note({ run_id, turn, claimableAt, dispatches }: LiveRun & RowOfRun, now: number): Seen {
     const state = `${turn} ${claimableAt}`;
-    const known = this.#since.get(run_id);
-    if (known?.state === state) return known.at;
-    this.#since.set(run_id, { state, at: now });
-    return now;
+    const known = this.#seen.get(run_id);
+    const isSame = known?.state === state;
+    const seen = isSame
+      ? { ...known, dispatches: Math.max(known.dispatches, dispatches) }
+      : { state, at: now, dispatches };
+    this.#seen.set(run_id, seen);
+    return seen;
   }
 }
 

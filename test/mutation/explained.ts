@@ -20,7 +20,7 @@ export const explained: readonly Explanation[] = [
       "claim_branches: not found → true",
       "finish_branches: not found → true",
       "claim_branches: v_now := layover.now(); → null;",
-      "claim_branches: b.ready_at <= v_now limit 1 → b.ready_at < v_now limit 1",
+      "claim_branches: b.ready_at <= v_now and layover → b.ready_at < v_now and layover",
       "claim_turns: jsonb_array_length(p->'turns') = 1 → false",
     ],
   },

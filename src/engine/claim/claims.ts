@@ -21,6 +21,7 @@ export class Claims {
       maxClaims: defaults.maxClaims,
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
+      movesDue: true,
     };
     this.#newToken = newToken;
   }

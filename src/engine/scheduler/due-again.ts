@@ -1,13 +1,15 @@
-/** What happens to runs whose dispatch the platform has refused. */
+/**
+ * Brings due instants nearer that are too far ahead: of runs whose dispatch the platform has refused, and of runs that
+ * were dispatched in vain several times before somebody could claim them.
+ */
 import { motionMinute } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { Move } from "../../postgres/wire-scheduler.ts";
 
 /**
- * Makes runs whose dispatch the platform refused due again, as soon as a tick can be armed. `moves` is what a tick has
- * done with them. Nobody has tried these runs, so their dispatches are counted from the beginning (`isNew`). So the
- * platform is asked again within two minutes, however long it refuses. Only a turn that the platform took and nobody
- * claimed is looked at less and less often.
+ * Makes runs due again, as soon as a tick can be armed. `moves` is what a tick has done with them. Nobody has tried these
+ * runs, so their dispatches are counted from the beginning (`isNew`). So the platform is asked again within two minutes,
+ * however long it refuses. Only a turn that the platform took and nobody claimed is looked at less and less often.
  */
 export async function makeDueAgain(calls: Calls, moves: readonly Move[]): Promise<void> {
   const now = calls.clock.now();

@@ -22,7 +22,7 @@ begin
   end if;
   -- A recorded branch is not locked, so that the next turn of the run may delete those that it has seen in any order.
   select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.claims, b.beginnings, b.attempts,
-      b.demanded_after, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
+      b.demanded_after, b.dispatches, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
     into branch
     from layover.pending b
    where b.run_id = v_run and b.path = c->>'path' and b.occurrence = (c->>'occurrence')::integer and b.kind = 'branch'
@@ -33,7 +33,7 @@ begin
   end if;
   v_now := layover.now();
   select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.refused_by, t.last_record_at, t.handed_position,
-      t.timeout_at, t.history_bytes,
+      t.timeout_at, t.history_bytes, t.due_at,
       t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
       layover.is_carried_here(p, r.workflow, r.version) as is_here
     into s
@@ -64,6 +64,8 @@ begin
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(branch.ready_at));
     elsif layover.is_group_too_large(p, c, branch.group_size) then
       return json_build_object('outcome', 'alone', 'groupSize', branch.group_size);
+    elsif layover.is_due_late(p, branch.dispatches, s.due_at) then
+      return json_build_object('outcome', 'due_late', 'dueAt', layover.to_ms(s.due_at));
     end if;
     v_wear := case when branch.group_size = 1 then layover.describe_wear(p, branch.claims, branch.beginnings,
       format('%s#%s', c->>'path', c->>'occurrence')) end;

@@ -20,7 +20,7 @@ begin
        and b.kind = 'branch' and b.position is null
        for update) as b;
   v_now := layover.now();
-  select t.epoch, t.last_record_at, t.handed_position, t.timeout_at,
+  select t.epoch, t.last_record_at, t.handed_position, t.timeout_at, t.due_at,
       layover.page_budget(t.history_bytes, t.last_position, (p->>'budgetBytes')::bigint) as budget
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
@@ -39,7 +39,7 @@ begin
           select b.ctid, b.demanded_after from layover.pending b
            where b.run_id = v_run and b.path = i.turn->>'path' and b.occurrence = (i.turn->>'occurrence')::integer
              and layover.is_open_branch(b) and b.turn = (i.turn->>'turn')::integer and b.token is null and b.lost < 2
-             and b.ready_at <= v_now
+             and b.ready_at <= v_now and layover.is_due_late(p, b.dispatches, s.due_at) is not true
            limit 1) as b
     )
     update layover.pending b

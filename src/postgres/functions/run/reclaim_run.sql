@@ -27,7 +27,7 @@ begin
   end if;
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
-      t.last_position, t.blocked, t.refused_by, t.last_record_at,
+      t.last_position, t.blocked, t.refused_by, t.last_record_at, t.dispatches, t.due_at,
       t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, layover.stops_at(t) as stops_at
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
@@ -55,6 +55,8 @@ begin
 
   if layover.is_group_too_large(p, c, s.group_size) then
     return json_build_object('outcome', 'alone', 'groupSize', s.group_size);
+  elsif layover.is_due_late(p, s.dispatches, s.due_at) then
+    return json_build_object('outcome', 'due_late', 'dueAt', layover.to_ms(s.due_at));
   end if;
   v_wear := case when s.group_size = 1 then layover.describe_wear(p, s.claims, s.beginnings,
     format('turn %s', s.turn)) end;
