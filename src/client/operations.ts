@@ -17,7 +17,7 @@ export interface OperationOptions {
 /** That an operation was done, now or by the same call before. */
 export interface OperationReceipt {
   readonly runId: string;
-  readonly outcome: "paused" | "resumed";
+  readonly outcome: "paused" | "resumed" | "terminated";
 }
 
 const longestReason = 2_000;
@@ -46,10 +46,11 @@ export function receiptOf(
   });
 }
 
-const done = { pause: "paused", resume: "resumed" } as const;
+const done = { pause: "paused", resume: "resumed", terminate: "terminated" } as const;
 const hints = {
   pause: "Only a run that is not over, and does not clean up after its timeout, can be paused.",
   resume: "Only a paused run can be resumed. Nothing is left to do.",
+  terminate: "It has ended already. Nothing is left to do.",
 } as const;
 
 function checkCallId(callId: string): string {

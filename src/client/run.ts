@@ -71,6 +71,14 @@ export interface RunVerbs {
    * @throws LayoverError `unknown_run`; `not_applicable` if the run is not paused
    */
   resume(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
+
+  /**
+   * Ends a run at once, as `cancelled`. Nothing cleans up. A step that is at work is told to stop, as soon as its
+   * process learns it, and its result is not recorded.
+   *
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over
+   */
+  terminate(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 }
 
 /**
@@ -141,5 +149,10 @@ export class Run<C extends Contract> {
   /** Lets the run go on. @throws LayoverError `unknown_run`, `not_applicable` */
   resume(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#client.resume(this.runId, options);
+  }
+
+  /** Ends the run at once; nothing cleans up. @throws LayoverError `unknown_run`, `not_applicable` */
+  terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#client.terminate(this.runId, options);
   }
 }

@@ -45,7 +45,7 @@ export type SignalAnswer =
   | { readonly outcome: "unknown" };
 
 /** What a person may do to a run. */
-export type OperationVerb = "pause" | "resume";
+export type OperationVerb = "pause" | "resume" | "terminate";
 export interface OperationCall {
   readonly runId: string;
   readonly callId: string;
@@ -53,7 +53,7 @@ export interface OperationCall {
   readonly by?: string;
 }
 export type OperationAnswer =
-  | { readonly outcome: "paused"; readonly runId: string }
+  | { readonly outcome: "paused" | "terminated"; readonly runId: string }
   | {
       readonly outcome: "resumed";
       readonly runId: string;

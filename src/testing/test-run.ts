@@ -88,6 +88,11 @@ export class TestRun<C extends Contract> {
     return this.#stage.ask((client) => client.resume(this.runId, options));
   }
 
+  /** Ends the run at once, as cancelled. @example await run.terminate({ reason: "a test" }); @throws LayoverError `not_applicable` */
+  terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#stage.ask((client) => client.terminate(this.runId, options));
+  }
+
   /**
    * A callback that the workflow has made. Of several of one name the first that was not answered by the test yet, or
    * the one at `path`.

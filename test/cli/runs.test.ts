@@ -60,6 +60,12 @@ describe("the commands for runs", () => {
       stderr: `The run ${runId} is sleeping, so it cannot be resumed.\nOnly a paused run can be resumed. Nothing is left to do.\n`,
     });
     expect((await ask(["show", runId])).stdout).toMatch(/ ● +resume by bob +refused, since it did not apply$/m);
+    expect((await ask(["terminate", runId, "--by", "ada", "--reason", "a test"])).stdout).toBe(
+      "Terminated. The run is cancelled.\n",
+    );
+    const ended = (await ask(["show", runId])).stdout;
+    expect(ended).toMatch(/^nap@1 cancelled$/m);
+    expect(ended).toMatch(/^error +CancelledError: terminated by ada: a test$/m);
   });
 
   test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {

@@ -6,7 +6,7 @@ import { faces } from "./faces.ts";
 
 const nap = workflow({ name: "nap", version: 1 });
 
-describe.each(faces)("pause and resume, $face", ({ open }) => {
+describe.each(faces)("pause, resume and terminate, $face", ({ open }) => {
   const database = testDatabase();
 
   it("stop a run and let it go on, and tell each time what became of it", async () => {
@@ -44,6 +44,21 @@ describe.each(faces)("pause and resume, $face", ({ open }) => {
     await run.resume();
     expect(await run.pause({ callId })).toEqual({ runId: run.runId, outcome: "paused" });
     expect(await run.get()).toMatchObject({ status: "queued" });
+  });
+
+  it("end a run at once by terminate", async () => {
+    const { client } = open(database.query, [nap]);
+    const run = await client.start(nap);
+    expect(await run.terminate({ by: "ada", reason: "a test" })).toEqual({ runId: run.runId, outcome: "terminated" });
+    expect(await run.get()).toMatchObject({
+      status: "cancelled",
+      error: { name: "CancelledError", message: "terminated by ada: a test" },
+    });
+    await expect(run.result()).rejects.toMatchObject({ name: "RunFailedError", status: "cancelled" });
+    await expect(run.terminate()).rejects.toMatchObject({
+      code: "not_applicable",
+      message: `the run ${run.runId} is cancelled, so it cannot be terminated`,
+    });
   });
 
   it("say why they do not apply", async () => {

@@ -1,4 +1,4 @@
-/** Pause and resume, in the course of a run: what begins, what counts, and when. */
+/** Pause, resume and terminate, in the course of a run: what begins, what counts, and when. */
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
@@ -108,5 +108,31 @@ describe("a run that is paused", () => {
     expect(await world.get(run.runId)).toMatchObject({ status: "paused" });
     await resume(world, run);
     expect(await world.run(run)).toMatchObject({ status: "completed", result: "done" });
+  });
+});
+
+describe("a run that is terminated", () => {
+  test("stops its steps by their abort signals, records nothing of them, and nothing wakes it again", async () => {
+    const aborted: unknown[] = [];
+    const world = await worldOf(database, async ({ step }) =>
+      Promise.all(
+        ["a", "b"].map((name) =>
+          step.run(
+            name,
+            async ({ abortSignal }) => {
+              abortSignal.addEventListener("abort", () => aborted.push(name));
+              await world.foreign("5 minutes");
+            },
+            { timeout: "10 minutes" },
+          ),
+        ),
+      ),
+    );
+    const run = await world.start(tested);
+    await world.pass("10s");
+    await world.ask((client) => client.terminate(run.runId, { reason: "a test" }));
+    await world.pass("1 hour");
+    expect(aborted.toSorted()).toEqual(["a", "b"]);
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", dueAt: undefined, records: 0 });
   });
 });

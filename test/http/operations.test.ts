@@ -3,7 +3,7 @@ import { scopes } from "../../src/http/api-key.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aKey, anApp, authorized, json, order } from "./an-app.ts";
 
-describe("pause and resume over HTTP", () => {
+describe("pause, resume and terminate over HTTP", () => {
   const database = testDatabase();
 
   it("answer what became of the run, and 409 where they do not apply", async () => {
@@ -37,7 +37,7 @@ describe("pause and resume over HTTP", () => {
     const { runId } = await client.start(order, { id: "1" });
     const key = aKey(...scopes.filter((scope) => scope !== "admin"));
     const before = statements.length;
-    for (const verb of ["pause", "resume"]) {
+    for (const verb of ["pause", "resume", "terminate"]) {
       const init = { method: "POST", headers: { authorization: `Bearer ${key}` } };
       const response = await app.request(`/v1/runs/${runId}/${verb}`, init);
       expect([response.status, await response.json()]).toMatchObject([403, { code: "forbidden", scope: "admin" }]);

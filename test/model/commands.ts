@@ -223,7 +223,7 @@ const hands: fc.Arbitrary<Wish> = fc.oneof(
   fc.record({ kind: fc.constant("cancel" as const), run }),
   fc.record({
     kind: fc.constant("operate" as const),
-    verb: usually(1, "pause" as const, "resume"),
+    verb: usually(2, "pause" as const, "resume", "resume", "terminate"),
     run,
     isFitting: usually(3, true, false),
     isRepeat: seldom(6),

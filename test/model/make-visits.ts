@@ -126,7 +126,7 @@ export function makeAnswer(script: Script, wish: AnswerWish): void {
 export function makeOperation(script: Script, wish: OperateWish): void {
   const { world } = script;
   const { isElsewhere, isLate } = wish;
-  const fits = (one: Run) => !isOver(one) && (one.pausedAt === undefined) === (wish.verb === "pause");
+  const fits = (one: Run) => !isOver(one) && (one.pausedAt === undefined) === (wish.verb !== "resume");
   const fitting = wish.isFitting ? world.runs.filter(fits) : [];
   const run = pick(fitting, wish.run) ?? pick(world.runs, wish.run);
   if (run === undefined) return;

@@ -1,4 +1,4 @@
-/** What a person does to a run: pause, resume. The same call again is told the same, and does nothing. */
+/** What a person does to a run: pause, resume, terminate. The same call again is told the same, and does nothing. */
 import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
 import type { Called } from "./mail.ts";
 import { findRun, isAtWork, isOver } from "./rules.ts";
@@ -9,11 +9,13 @@ export function operate(world: World, namespace: string, verb: OperationVerb, ca
   if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
   const told = run.operations.get(call.callId);
   if (told !== undefined) return { answer: told, hasEffect: false };
-  const answer = verb === "pause" ? pause(run, world.now) : resume(run, world.now);
+  const answer = verbs[verb](run, world.now, call);
   const { outcome, runId } = answer;
   run.operations.set(call.callId, { outcome, runId });
   return { answer, hasEffect: true };
 }
+
+const verbs = { pause, resume, terminate };
 
 function pause(run: Run, now: number): Answer {
   if (isOver(run) || run.cancelledPosition !== undefined) return { outcome: "not_applicable", runId: run.id };
@@ -37,4 +39,12 @@ function resume(run: Run, now: number): Answer {
     .sort((one, other) => one.ordinal - other.ordinal)
     .map(({ path, occurrence, turn }) => ({ path, occurrence, turn }));
   return { ...resumed, turn: mayBegin(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
+}
+
+function terminate(run: Run, now: number, { by, reason }: OperationCall): Answer {
+  if (isOver(run)) return { outcome: "not_applicable", runId: run.id };
+  const error = `0{"name": "CancelledError", "message": "terminated by ${by}: ${reason}"}`;
+  Object.assign(run, { status: "cancelled", lease: undefined, readyAt: undefined, endedAt: now, error });
+  Object.assign(run, { rows: [], maps: new Map(), isBlocked: false });
+  return { outcome: "terminated", runId: run.id };
 }

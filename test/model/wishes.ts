@@ -203,7 +203,7 @@ export interface HandWish {
 /** What a person does to a run. */
 export interface OperateWish {
   readonly kind: "operate";
-  readonly verb: "pause" | "resume";
+  readonly verb: "pause" | "resume" | "terminate";
   readonly run: number;
   /** Whether a run is chosen to which the verb applies, if there is one. */
   readonly isFitting: boolean;

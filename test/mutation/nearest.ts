@@ -9,8 +9,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
   [
-    /^(pause_run|resume_run|find_verdict|keep_operation)$/,
-    "races/pauses client/operations http/revocation engine/pauses",
+    /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation)$/,
+    "races/pauses races/terminations client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
@@ -93,6 +93,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
+  [/^is_due_late$/, "races/due-late engine/lost-answers"],
   [/wrongly_armed|^is_one_struck$|^check_armed$/, "postgres/processes platform/rearming races/late-calls"],
   [/^(ready_after|show_ready_at)$/, "engine/clock-steps races/keeping postgres/statuses"],
   [

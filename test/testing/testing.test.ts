@@ -460,6 +460,16 @@ describe("a pause", () => {
     ]);
   });
 
+  it("may be followed by the end of the run, at once", async () => {
+    const { run } = await aRunOf(async (step) => step.sleep("nap", "1 hour"));
+    await run.pause();
+    await run.terminate({ by: "ada", reason: "a test" });
+    await expect(run.result()).rejects.toMatchObject({
+      status: "cancelled",
+      cause: { name: "CancelledError", message: "terminated by ada: a test" },
+    });
+  });
+
   it("is refused once the run is over", async () => {
     const { run } = await aRunOf(async () => "done");
     await run.result();

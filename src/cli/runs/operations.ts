@@ -1,4 +1,4 @@
-/** `layover pause`, `layover resume`: what a person does to one run. */
+/** `layover pause`, `layover resume`, `layover terminate`: what a person does to one run. */
 import { userInfo } from "node:os";
 import { Command } from "commander";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
@@ -12,7 +12,7 @@ interface Options {
 }
 
 interface Words {
-  readonly verb: "pause" | "resume";
+  readonly verb: "pause" | "resume" | "terminate";
   readonly summary: string;
   readonly description: string;
   readonly example: string;
@@ -35,6 +35,15 @@ export const resume = operation({
     "Lets a paused run go on. What came meanwhile counts. Its timeout moves on by as long as the pause took.",
   example: "layover resume order/o1",
   done: "Resumed.",
+});
+
+export const terminate = operation({
+  verb: "terminate",
+  summary: "ends a run at once",
+  description:
+    "Ends a run at once, as cancelled. Nothing cleans up. A step under way is told to stop, and its result is not recorded.",
+  example: `layover terminate order/o1 --reason "a test"`,
+  done: "Terminated. The run is cancelled.",
 });
 
 function operation({ verb, summary, description, example, done }: Words): Command {

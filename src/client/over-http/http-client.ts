@@ -163,6 +163,10 @@ export class HttpClient implements ClientVerbs {
     return await this.#operate("resume", runId, options);
   }
 
+  async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await this.#operate("terminate", runId, options);
+  }
+
   async #operate(verb: string, runId: string, options: OperationOptions): Promise<OperationReceipt> {
     const { runId: id, ...body } = operationCall(runId, options);
     return await this.#post(`${runPath(id)}/${verb}`, body);

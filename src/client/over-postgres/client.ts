@@ -128,6 +128,10 @@ export class Client implements ClientVerbs {
     return await operate(this.#context, "resume", runId, options);
   }
 
+  async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await operate(this.#context, "terminate", runId, options);
+  }
+
   /** The database's time, in epoch milliseconds. */
   now(): Promise<number> {
     return this.#context.now();
