@@ -1,4 +1,5 @@
--- Takes the namespace for the caller's environment if nobody has it yet. Answers whether the caller may carry out runs in this database.
+-- Takes the namespace for the caller's environment if nobody has it yet. (No lease is claimed here.) Answers whether the caller may carry
+-- out runs in this database.
 --
 -- A copy is another database or has another address. Nothing runs in it until somebody adopts it.
 create or replace function layover.claim_environment(p jsonb) returns boolean

@@ -1,4 +1,5 @@
--- Whether one of the processes in which the instants of a call ring is not listed. It is asked last, after the waits for locks.
+-- Whether one of the processes in which the instants of a call ring (`rings`: their ids) is not listed. It is asked last, after the waits
+-- for locks.
 create or replace function layover.is_one_struck(p jsonb) returns boolean
 language plpgsql volatile as $$
 begin

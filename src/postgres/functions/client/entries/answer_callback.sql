@@ -1,4 +1,4 @@
--- parked -> ready, when the run waits for this callback. Stores the answer to a callback, even before its wait is recorded.
+-- parked -> parked and ready, when the run waits for this callback. Stores the answer to a callback, even before its wait is recorded.
 --
 -- The first answer wins. If the same answer comes again, it is told the same. Whoever has only the callback's link has no key.
 create or replace function layover.answer_callback(p jsonb) returns json

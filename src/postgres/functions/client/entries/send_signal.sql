@@ -1,5 +1,5 @@
--- parked -> ready, when the run waits for this signal. Stores a signal in arrival order, whether or not anyone waits. The same call (its
--- signalId) or the same dedupeId again changes nothing.
+-- parked -> parked and ready, when the run waits for this signal. Stores a signal in arrival order, whether or not anyone waits. The same
+-- call (its signalId) or the same dedupeId again changes nothing.
 --
 -- From psql: select layover.send_signal('{"runId": "…", "name": "address", "payload": {"city": "Bonn"}}').
 create or replace function layover.send_signal(p jsonb) returns json

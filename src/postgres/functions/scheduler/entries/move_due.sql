@@ -2,8 +2,8 @@
 -- scheduler calls it when it has looked and armed.
 --
 -- A run that moved since it was listed is left alone. So is a run that was woken or claimed since, and must be looked at earlier than the
--- scheduler knows. The answer counts those in `left`. The scheduler arms `soonAt` and sends the call again, which moves them there. (This
--- is rare. If `soonAt` were armed each time, each tick would cause another one.)
+-- scheduler knows. The answer counts those in `left` (left alone). The scheduler arms `soonAt` and sends the call again, which moves them
+-- there. (This is rare. If `soonAt` were armed each time, each tick would cause another one.)
 --
 -- `skipsLocked`: it does not wait for a run that somebody has locked, and names that run in `locked`. Otherwise a user's open transaction
 -- that has signalled one run would hold up all others of the tick.
