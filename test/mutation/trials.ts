@@ -16,7 +16,8 @@ export interface Workplace {
 
 /** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
 const longestMs = 300_000;
-const vitest = "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache";
+const vitest =
+  "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache --no-isolate";
 
 /** What found out the last mutant is asked first: the next one is close to it. */
 export function byVitest(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {

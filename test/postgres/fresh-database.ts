@@ -71,7 +71,8 @@ async function makeTemplate(serverUrl: string): Promise<string> {
 
 async function createDatabase(serverUrl: string, from: string): Promise<FreshDatabase> {
   const name = `layover_test_${randomBytes(8).toString("hex")}`;
-  await onServer(serverUrl, `create database ${name} template ${from}`);
+  // By default Postgres writes each page to its log: 37 ms instead of 24 (PostgreSQL 15, fsync off, in memory).
+  await onServer(serverUrl, `create database ${name} template ${from} strategy file_copy`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {
