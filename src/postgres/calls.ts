@@ -1,6 +1,7 @@
 /**
- * What TypeScript calls in Postgres: one method for each SQL function. The only SQL text in TypeScript is that of these
- * calls. How each one is sent is said in calls/call-sender.ts.
+ * What TypeScript calls in Postgres: one method for each SQL function. How each call is sent is said in
+ * calls/call-sender.ts, which has the SQL text of all but one (calls/client-calls.ts, for a start within a user's
+ * transaction). Other SQL text is that of `migrate`, its checks and the drivers.
  */
 import type { Alarms } from "./alarms.ts";
 import { CallSender, type CallsOptions } from "./calls/call-sender.ts";

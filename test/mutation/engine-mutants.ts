@@ -59,14 +59,14 @@ export const orderings: readonly Ordering[] = [
     name: "a call that came too late is not sent again",
     file: calls,
     why: "Its work would be lost, and done again, with each slow lock.",
-    find: "if (tries === lastTry || (state !== tooLate && state !== rearm)) throw error;",
+    find: "if (tries === lastTry || (state !== tooLate && state !== unlisted)) throw error;",
     replace: "if (tries >= 1) throw error;",
   },
   {
     name: "a call that broke is not sent again",
     file: calls,
     why: "Each broken connection would cost a lease.",
-    find: 'if (again === "never" || tries === lastSend || isTimeUp) throw error;',
+    find: 'if (again === "never" || sends === lastSend || isTimeUp) throw error;',
     replace: "throw error;",
   },
   {

@@ -1,7 +1,8 @@
 /**
- * Sends calls. What every call that moves a run has in common is here, once: it is armed before it is sent (so that no
- * commit is without an alarm), it names the instant after which it must not take effect, and it is sent again when
- * nobody knows what became of it (every function is repeatable).
+ * Sends calls. A call that may give a run a due instant goes by `armed` or `armedCall`: it is armed before it is sent,
+ * so that no commit is without an alarm. Claims, renewals and reads go by `call`, which arms nothing, and so do the
+ * moves of a tick, which has armed before. Each call names the instant after which it must not take effect. It is sent
+ * again when nobody knows what became of it (every function is repeatable).
  */
 import { type Alarm, type HostClock, type Query, QueryError } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
@@ -14,7 +15,8 @@ import { checkFit, type KnownSchema, otherFunctions } from "../schema-fit.ts";
 
 const tooLate = "LO002";
 /** The SQLSTATE of a call that relies on a process which is not listed any more. */
-const rearm = "LO011";
+const unlisted = "LO011";
+/** How often a call is armed, each time with a new limit. */
 const lastTry = 3;
 /** How often a call is sent under one limit: 50, 200, 800 and 3,200 ms apart. */
 const lastSend = 5;
@@ -76,7 +78,10 @@ export class CallSender {
     return this.clock.now();
   }
 
-  /** `armed`: the instants that the call relies on. */
+  /**
+   * Sends a call that arms nothing. `armed`: instants that the caller has armed already. Only the processes in which
+   * they ring are looked up here.
+   */
   async call<Answer>(name: string, call: object, armed: readonly number[] = []): Promise<Answer> {
     return this.#again(async () => {
       const notAfter = (await this.now()) + callMs;
@@ -101,6 +106,7 @@ export class CallSender {
     });
   }
 
+  /** Answers the field `rings` of a call: ids of the processes in which these instants ring. */
   rings(armed: readonly number[]): { readonly rings?: readonly string[] } {
     const { ringers } = this.#options;
     return ringers === undefined || armed.length === 0 ? {} : { rings: ringers.of(armed) };
@@ -116,8 +122,8 @@ export class CallSender {
         return await attempt();
       } catch (error) {
         const state = error instanceof QueryError ? error.sqlState : undefined;
-        if (tries === lastTry || (state !== tooLate && state !== rearm)) throw error;
-        if (state === rearm) await this.#options.ringers?.rearm();
+        if (tries === lastTry || (state !== tooLate && state !== unlisted)) throw error;
+        if (state === unlisted) await this.#options.ringers?.rearm();
         else await this.send("read_clock", undefined, Number.POSITIVE_INFINITY);
       }
     }
@@ -134,7 +140,7 @@ export class CallSender {
     const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
     const parameters = call === undefined ? [] : [JSON.stringify({ ...this.common, ...call })];
     const begun = this.#host.monotonic();
-    for (let pauseMs = 50, tries = 1; ; pauseMs *= 4, tries += 1) {
+    for (let pauseMs = 50, sends = 1; ; pauseMs *= 4, sends += 1) {
       const sentAt = this.#host.monotonic();
       try {
         const answer = answerOf<Answer & KnownSchema & { readonly now?: number }>(await this.#query(text, parameters));
@@ -146,7 +152,7 @@ export class CallSender {
       } catch (error) {
         const again = error instanceof QueryError ? consequenceOf(error).again : "never";
         const isTimeUp = this.#host.monotonic() + pauseMs > begun + callMs;
-        if (again === "never" || tries === lastSend || isTimeUp) throw error;
+        if (again === "never" || sends === lastSend || isTimeUp) throw error;
         if (this.clock.isKnown && this.clock.now() + pauseMs > notAfter) throw error;
         if (again === "later") await pause(this.#host, pauseMs);
       }
