@@ -116,6 +116,7 @@ class ClaimedTurns {
     const lease = invocation.leases.hold({ runId: turn.runId, token: turn.token, ...branch });
     this.#context.leases.add(lease);
     try {
+      // It was claimed alone, so it says that it begins, before it does anything.
       if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;
       if (branch === undefined) await carryOutRun(invocation, { turn, claimed: claimed as ClaimedRun, held, lease });
       else await carryOutBranch(invocation, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });

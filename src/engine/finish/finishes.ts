@@ -53,8 +53,9 @@ export class Finishes {
 
   /**
    * Hands in the finish of a turn that is at work. Once the answer is there, the turn is at work again. The answer may
-   * take as long as the database takes no results. If only a lesser finish could be recorded, the answer is `deferred`
-   * (the run goes on by a replay) or `superseded` (the run is blocked, so the turn does nothing more).
+   * take as long as the database takes no results. If only a lesser finish could be recorded, the database answered
+   * `finished`, and this answers `deferred` (the run goes on by a replay) or `superseded` (the run is blocked, so the
+   * turn does nothing more).
    *
    * @throws the database's refusal, once nobody is to send the finish again
    */
@@ -156,7 +157,7 @@ export class Finishes {
 function lesserOf({ finish, wakeInstants, onAnswer, resolve, reject }: Waiting, reason: string): readonly Waiting[] {
   return lesserFinishes(finish, reason).map((lesser) => {
     const isBlocked = "next" in lesser ? lesser.next === "blocked" : "blocked" in lesser;
-    // Nothing was superseded or deferred here. These are the outcomes after which a turn does what it has to do now.
+    // The database answered `finished`. The turn is told the outcome after which it does what it has to do now.
     const told = (answer: Taken): Taken => {
       if (answer.outcome !== "finished" || !("next" in lesser || isBlocked)) return answer;
       return isBlocked ? { outcome: "superseded" } : { ...answer, outcome: "deferred" };
