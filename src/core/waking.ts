@@ -14,7 +14,10 @@ export const latestRingMs = 2 * minuteMs;
 
 // ---- Calls: what is armed before a call is sent ----
 
-/** How long after it is sent a call may take effect. The instant at which that ends is the call's `notAfter`. */
+/**
+ * How long after its arming begins a call may take effect. The instant at which that ends is the call's `notAfter`. So
+ * a call whose arming takes longer comes too late, and is armed and sent anew.
+ */
 export const callMs = 20_000;
 
 /** The longest time that we expect between a call's `notAfter` and its COMMIT. */
@@ -33,8 +36,8 @@ export function latestCommit(notAfter: number): number {
 
 /**
  * Answers what is armed for a call that takes effect by `notAfter`. Postgres stores one of these instants as `due_at`,
- * and never another one. They are the motion minute, and the due instants of all wake instants for which an alarm
- * cannot ring too early. A shorter wait has the motion minute behind it, and is dispatched after the call.
+ * and never another one. They are the motion minute, and the due instants of all wake instants that are later than the
+ * latest commit (some 50 s ahead). A shorter wait has the motion minute behind it, and is dispatched after the call.
  *
  * `isBeat`: a cron ticks at a pace of its own for ever. If one tick comes too early, another one follows. So every wake
  * instant to come counts.

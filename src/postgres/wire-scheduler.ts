@@ -3,6 +3,7 @@ import type { BranchRef, ClaimCall, Place } from "./wire.ts";
 
 export interface DueBranch extends BranchRef {
   readonly dispatches: number;
+  /** As in `DueRun`. */
   readonly isUnfinished: boolean;
   /** The most turns that its invocation may have. Null: any number. */
   readonly groupSize: number | null;
@@ -12,9 +13,12 @@ export interface DueRun {
   readonly turn: number;
   readonly dueAt: number | null;
   readonly dispatches: number;
-  /** Whether the run itself may be claimed now. Its branches are listed apart. */
+  /**
+   * Whether the run itself may be claimed now: it is parked and ready, or blocked, or its lease has ended. Its branches are
+   * listed apart.
+   */
   readonly isReady: boolean;
-  /** Whether its turn was claimed and not finished. */
+  /** Whether its turn has a lease, which may have ended. */
   readonly isUnfinished: boolean;
   /** The most turns that its invocation may have. Null: any number. */
   readonly groupSize: number | null;
@@ -23,7 +27,10 @@ export interface DueRun {
   /** The run's timeout, if it is to come. */
   readonly timeoutAt?: number | null;
   readonly branches: readonly DueBranch[] | null;
-  /** The ready instant of the run itself, if it is not ready now. */
+  /**
+   * From when the run itself may be claimed: the end of its lease. Without a lease: its ready instant or its timeout,
+   * whichever comes first, if it is to come.
+   */
   readonly ownAt?: number | null;
   /** The branches that will be ready within `withinMs`, each with its ready instant (`at`). */
   readonly later?: readonly (BranchRef & { readonly at: number })[] | null;
@@ -114,7 +121,7 @@ export interface MoveCall {
 }
 export interface MoveAnswer {
   readonly now: number;
-  /** How many runs were not moved because they were woken after they were listed. */
+  /** How many runs were left alone, because they were woken after they were listed. */
   readonly left: number;
   /** Ids of the runs that somebody had locked. */
   readonly locked: readonly string[];

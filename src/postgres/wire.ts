@@ -103,7 +103,7 @@ interface Claimed {
   readonly lastRecordAt: number;
   /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;
-  /** How many claims in a row were made alone and not finished, this one included. */
+  /** How many claims in a row were made alone and not finished, this one included. Mostly 0: none was made alone. */
   readonly claims: number;
   /** How many of the claims before this one have begun. */
   readonly beginnings: number;
@@ -136,7 +136,9 @@ export type ClaimRefusal =
    * late for a turn under way. The run must be made due sooner, and the turn dispatched anew.
    */
   | { readonly outcome: "due_late"; readonly dueAt: number }
-  /** The call has more turns than this one may go with. It must come in a call of at most `groupSize` turns. */
+  /**
+   * The call has more turns than this one may go with. It must come in a call of at most `groupSize` turns: 16, 4 or 1.
+   */
   | { readonly outcome: "alone"; readonly groupSize: number }
   | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
 export interface ClaimAnswer {
