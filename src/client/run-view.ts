@@ -65,7 +65,7 @@ export interface RunView {
   readonly readyAt: Date | undefined;
   /** When the scheduler looks at it next. */
   readonly dueAt: Date | undefined;
-  /** Since when the run is paused. */
+  /** The instant at which the run was paused. Undefined: it is not paused. */
   readonly pausedAt: Date | undefined;
   /** When the lease of the turn under way ends. If its process has died, another turn begins then. */
   readonly leasedUntil: Date | undefined;

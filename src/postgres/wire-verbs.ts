@@ -104,7 +104,7 @@ export interface WireRunView {
   readonly endedAt: number | null;
   readonly readyAt: number | null;
   readonly dueAt: number | null;
-  /** Since when the run is paused. Functions of an earlier release leave it out. */
+  /** The instant at which the run was paused. Functions of an earlier release leave it out. */
   readonly pausedAt?: number | null;
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;

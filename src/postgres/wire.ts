@@ -253,7 +253,7 @@ export type FinishAnswer =
       readonly isBlocked?: boolean;
       /** The branches that may be claimed at once. */
       readonly branches?: readonly BranchRef[] | null;
-      /** For a branch: the turn of the run that it made ready. */
+      /** The turn of the run, if the finish of a branch made it ready. */
       readonly continues?: number | null;
       readonly claim?: ClaimedRun | ClaimRefusal;
     }
@@ -263,7 +263,7 @@ export type FinishAnswer =
 export interface RenewTurn extends Partial<Place> {
   readonly runId: string;
   readonly token: string;
-  /** For a turn that was claimed alone and is about to begin: how many have begun so in a row, this one included. */
+  /** How many beginnings in a row the turn has had, this one included. Only for a turn that was claimed alone. */
   readonly beginnings?: number;
 }
 /** A turn that is given back unfinished. */

@@ -22,7 +22,7 @@ export interface LiveRun {
 
 interface Seen {
   readonly state: string;
-  /** Since when it is in this state, by the database's clock. */
+  /** The instant from which on it has been in this state, by the database's clock. */
   readonly at: number;
   /** The most dispatches that it was seen with in this state. A deployment may count them anew, from 0. */
   readonly dispatches: number;
