@@ -1,5 +1,5 @@
 /**
- * The people outside: they start runs, write letters, answer callbacks. Whoever asks for something asks again until it is
+ * The people outside: they start runs, write letters, answer callbacks, pause and terminate. Whoever asks for something asks again until it is
  * answered, by whatever process is there then.
  */
 import { type Client, LayoverError } from "layover";
@@ -11,7 +11,7 @@ import type { Mortal } from "../engine/mortal.ts";
 import type { Passage } from "./passage.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { CallbackPlan, Facts } from "./programs/part.ts";
-import type { Letter, PlannedRun } from "./scenario.ts";
+import type { Act, Letter, PlannedRun } from "./scenario.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 export interface PeopleOptions {
@@ -38,6 +38,7 @@ export class People implements Source {
   readonly #letters = new Map<string, Facts["signals"]>();
   readonly #answers = new Map<string, Facts["answered"]>();
   readonly #started = new Set<string>();
+  readonly #terminated = new Set<string>();
   readonly #invited = new Set<string>();
   /** How many have something to do yet. */
   busy = 0;
@@ -97,6 +98,28 @@ export class People implements Source {
       }
     });
     for (const letter of plan.letters) this.#act(() => this.#send(contract, runId, letter));
+    for (const act of plan.acts) this.#act(() => this.#operate(runId, act));
+  }
+
+  /** Whether somebody was told that the run is terminated. */
+  hasTerminated(runId: string): boolean {
+    return this.#terminated.has(runId);
+  }
+
+  /** Pauses a run and resumes it later, or terminates it. The same call is sent until it is answered. */
+  async #operate(runId: string, act: Act): Promise<void> {
+    const terms = () => ({ callId: this.#options.chance.uuid(), by: "somebody" });
+    await this.#pause(act.atMs, `is to ${act.verb} ${runId}`);
+    const options = terms();
+    const done = await this.#insist((client) => client[act.verb](runId, options));
+    if (act.verb === "terminate") {
+      if ("answer" in done) this.#terminated.add(runId);
+      return;
+    }
+    if (!("answer" in done)) return;
+    await this.#pause(act.forMs, `is to resume ${runId}`);
+    const again = terms();
+    await this.#insist((client) => client.resume(runId, again));
   }
 
   /** Sends a signal in a moment. */

@@ -9,7 +9,8 @@ const start = Date.UTC(2026, 0, 1, 12);
 
 function aRun(changes: Partial<RunRows>): RunRows {
   return {
-    ...{ runId: "run 1", workflow: "program", version: 1, status: "parked", epoch: 0, isStopped: false, blocked: null },
+    ...{ runId: "run 1", workflow: "program", version: 1, status: "parked", epoch: 0, blocked: null },
+    ...{ isPaused: false, isStopped: false },
     ...{
       turn: 1,
       token: null,

@@ -41,10 +41,10 @@ const steady = new Set(["step", "sleep", "sequence", "all", "map", "caught", "fi
 
 /**
  * Whether the same programs do the same whatever goes wrong, so that their times can be compared. A start that may be
- * rolled back is drawn again in each play.
+ * rolled back is drawn again in each play, and a pause takes its time.
  */
 export function isSteady({ runs }: Pick<Scenario, "runs">): boolean {
-  return runs.every(({ program, by }) => by !== "rollback" && isSteadyProgram(program));
+  return runs.every(({ program, by, acts }) => by !== "rollback" && acts.length === 0 && isSteadyProgram(program));
 }
 
 function isSteadyProgram(program: Program): boolean {

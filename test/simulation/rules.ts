@@ -44,7 +44,8 @@ export class Rules {
       const stall = before && this.#stall(before, prospect);
       if (stall !== undefined) wrong.push(stall);
       const isReadied = run.claimableAt === 0 && before?.claimableAt !== 0;
-      if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied)
+      const isResumed = before?.isStopped === true && !run.isStopped;
+      if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied || isResumed)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
       if (w !== undefined) wrong.push(`the wake rule does not hold: ${w}`);
@@ -117,12 +118,20 @@ function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prosp
   if (run.turn < before.turn) yield "its turn went back";
   if (isOver(before) && (before.status !== run.status || before.end !== run.end)) yield "its end changed";
   if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";
+  if (before.isPaused && run.isPaused && hasBegun(before, run)) yield "it is paused, and something began";
   if (isTakenOver) return;
   if (isSeized(before, run, now)) yield "its lease was live, and another one began";
   for (const row of run.pending) {
     const old = before.pending.find(({ place }) => place === row.place);
     if (old !== undefined && isSeized(old, row, now)) yield `the lease of ${row.place} was live, and another one began`;
   }
+}
+
+/** Tells whether the run, or a branch of it, has a lease that it did not have before. */
+function hasBegun(before: RunRows, run: RunRows): boolean {
+  const tokens = ({ token, pending }: RunRows) => [token, ...pending.map((row) => row.token)];
+  const old = new Set(tokens(before));
+  return tokens(run).some((token) => token !== null && !old.has(token));
 }
 
 /**

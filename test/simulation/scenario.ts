@@ -44,7 +44,14 @@ export interface PlannedRun {
   readonly letters: readonly Letter[];
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
+  /** What somebody does to it. */
+  readonly acts: readonly Act[];
 }
+
+/** Times count from the start of the world. */
+export type Act =
+  | { readonly verb: "pause"; readonly atMs: number; readonly forMs: number }
+  | { readonly verb: "terminate"; readonly atMs: number };
 
 export interface Letter {
   readonly name: SignalName;
@@ -98,6 +105,23 @@ const letter = fc.record({
   insists: fc.boolean(),
 });
 
+const pause: fc.Arbitrary<Act> = fc.record({
+  verb: fc.constant("pause" as const),
+  atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+  forMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(600)),
+});
+
+const terminate: fc.Arbitrary<Act> = fc.record({
+  verb: fc.constant("terminate" as const),
+  atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+});
+
+const acts = fc.oneof(
+  { weight: 6, arbitrary: fc.constant([]) },
+  { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
+  { weight: 1, arbitrary: terminate.map((act) => [act]) },
+);
+
 const run: fc.Arbitrary<PlannedRun> = fc.record({
   program: any,
   startAtMs: minutes(12),
@@ -110,6 +134,7 @@ const run: fc.Arbitrary<PlannedRun> = fc.record({
     "rollback",
   ),
   timeoutMs: fc.constantFrom(undefined, undefined, undefined, undefined, 20_000, 300_000, 3_600_000),
+  acts,
   letters: fc
     .array(letter, { maxLength: 4 })
     .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),

@@ -203,6 +203,7 @@ class Simulation {
         sent: this.#people.sentTo(runId),
         answers: { answered: this.#people.answersTo(runId), beginnings },
         bodies: this.#bodies.get(runId)?.size ?? 0,
+        isTerminated: this.#people.hasTerminated(runId),
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
     }

@@ -16,6 +16,7 @@ select json_build_object(
         'status', s.status,
         'epoch', s.epoch,
         'turn', s.turn,
+        'isPaused', s.paused_at is not null,
         'isStopped', s.paused_at is not null or s.blocked is not null,
         'blocked', s.blocked,
         'token', s.token,

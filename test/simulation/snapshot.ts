@@ -24,6 +24,7 @@ export interface RunRows extends Leased {
   readonly version: number;
   readonly status: "parked" | "running" | "completed" | "failed" | "cancelled";
   readonly epoch: number;
+  readonly isPaused: boolean;
   /** Whether it is paused or blocked. */
   readonly isStopped: boolean;
   readonly blocked: string | null;

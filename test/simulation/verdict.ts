@@ -19,6 +19,8 @@ export interface Case {
   readonly answers: Omit<Facts, "signals">;
   /** How many steps had their bodies carried out. */
   readonly bodies: number;
+  /** Whether somebody was told that it is terminated. */
+  readonly isTerminated: boolean;
 }
 
 export function judge({
@@ -30,6 +32,7 @@ export function judge({
   sent,
   answers,
   bodies,
+  isTerminated,
 }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
@@ -43,6 +46,9 @@ export function judge({
   if (steps > bodies) wrongs.push(`${steps} steps have results, and only ${bodies} had their bodies carried out`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
+    if (isTerminated !== (status === "cancelled"))
+      return [...wrongs, `it ${isTerminated ? "was" : "was not"} terminated, and is ${status}`];
+    if (isTerminated) return wrongs;
     if (thrownOf(value).code === "run_timeout")
       return timeoutMs === undefined ? [...wrongs, "it has no timeout, and timed out"] : wrongs;
     const outcome =
@@ -50,6 +56,7 @@ export function judge({
     if (!allows(program, outcome, facts)) wrongs.push(`it may not end like this: ${status}, ${inspect(value)}`);
     return wrongs;
   }
+  if (isTerminated) return [...wrongs, "it was terminated, and is not over"];
   if (blocked !== null) {
     const isKilled = /invocations in a row began/.test(blocked) && (facts.beginnings ?? 0) > mostBeginnings;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
