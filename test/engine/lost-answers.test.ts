@@ -110,3 +110,21 @@ test("a branch that was dispatched in vain for hours, and whose process then die
   expect(first).toBeGreaterThan(3 * 3_600_000);
   expect(second - first).toBeLessThan(4 * 60_000);
 });
+
+test("a step that follows a finish whose answer was lost for long is not told to stop", async () => {
+  const aborted: boolean[] = [];
+  const world = await worldOf(
+    database,
+    async ({ step }) => {
+      await step.run("first", () => 1);
+      await step.run("second", ({ abortSignal }) => void aborted.push(abortSignal.aborted));
+    },
+    { invocation: { maxSteps: 10, budgetMs: 120_000 } },
+  );
+  // The renewal at half-time finds the lease gone: the first finish has claimed the next turn, and nobody knows yet.
+  world.fate = ({ what }) => (what === "finish_turns" && world.time < 31_000 ? "fails after" : "passes");
+  const run = await world.start(tested);
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+  expect(world.statements("renew_leases")).toBeGreaterThan(0);
+  expect(aborted).toEqual([false]);
+});

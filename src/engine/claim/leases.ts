@@ -63,10 +63,14 @@ export class Lease {
     this.#isLossTold = true;
   }
 
-  /** Goes on with the next turn of the same run, which has a token of its own. */
+  /**
+   * Goes on with the next turn of the same run, which has a token of its own. A renewal may have found the old token
+   * gone, since the finish that has claimed the next turn was taken and its answer was lost. The new token is not lost.
+   */
   goOn(turn: RenewTurn): void {
     this.#turn = turn;
     this.#isFinishSent = false;
+    this.#isLost = this.#isGivenBack;
   }
 
   /** Ends the turn here, so that another process may have it at once. */
