@@ -60,8 +60,6 @@ class ClaimedTurns {
     });
     // Turns that may go only with fewer others than this call has. They are dispatched anew, in small groups.
     const regrouped: TurnRef[] = [];
-    // Turns that were dispatched in vain for long. Their runs are made due sooner, and they are dispatched anew.
-    const dueLate: { readonly ref: TurnRef; readonly dueAt: number }[] = [];
     let answer: ClaimAnswer;
     try {
       answer = await claimInParts(
@@ -84,6 +82,12 @@ class ClaimedTurns {
     const postponed = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of postponed) if (ref.branch === undefined && held !== undefined) warm.keep(held);
     await followUps.send(postponed.map(({ ref }) => ref));
+    const madeDue = this.#makeDueSooner(
+      asked.flatMap(({ ref }, index) => {
+        const refused = answer.turns[index];
+        return refused?.outcome === "due_late" ? [{ ref, dueAt: refused.dueAt }] : [];
+      }),
+    );
     await Promise.all(
       asked.map(async ({ ref, held, turn }, index) => {
         const claimed = answer.turns[index];
@@ -92,7 +96,6 @@ class ClaimedTurns {
           else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await followUps.later(ref, claimed.readyAt);
-          else if (claimed?.outcome === "due_late") dueLate.push({ ref, dueAt: claimed.dueAt });
           else if (claimed?.outcome === "not_here") options.onElsewhere?.(ref);
           else if (claimed?.outcome === "wrong_environment")
             this.#report(wrongEnvironment(terms.environment), "claiming turns");
@@ -106,7 +109,7 @@ class ClaimedTurns {
       }),
     );
     for (const group of groupsOf(regrouped)) await followUps.send(group);
-    if (dueLate.length > 0) await this.#makeDueSooner(dueLate);
+    await madeDue;
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 
@@ -126,8 +129,12 @@ class ClaimedTurns {
     }
   }
 
-  /** Nobody would look in time if such a turn were claimed and its process died. So nothing is claimed if this fails. */
+  /**
+   * Makes runs due sooner whose turns were dispatched in vain for long, and dispatches these turns anew. If that fails, the
+   * next dispatch tries again: nobody would look in time if such a turn were claimed and its process died.
+   */
   async #makeDueSooner(late: readonly { readonly ref: TurnRef; readonly dueAt: number }[]): Promise<void> {
+    if (late.length === 0) return;
     const moves = late.map(({ ref: { runId }, dueAt }): Move => {
       return { runId, seenDueAt: dueAt, dueAt, isDispatched: false, branches: [] };
     });
