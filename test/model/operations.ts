@@ -29,7 +29,7 @@ function resume(run: Run, now: number): Answer {
   run.pausedAt = undefined;
   for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.max(lease.until, now);
   const resumed = { outcome: "resumed", runId: run.id };
-  if (run.isBlocked) return { ...resumed, turn: null, branches: null };
+  if (run.isBlocked) return { ...resumed, turn: run.turn, branches: null };
   const mayBegin = ({ lease, readyAt }: Pick<Run, "lease" | "readyAt">) => {
     const at = lease?.until ?? readyAt;
     return at !== undefined && at <= now;

@@ -236,12 +236,13 @@ describeEachPostgres(
         expect(await run.claim(stage.onlooker, { token: "again" })).toMatchObject({ outcome: "claimed" });
       });
 
-      test("leaves a run blocked that was blocked", async () => {
+      test("leaves a run blocked that was blocked, and tells its turn, since new code may have come", async () => {
         const run = await aRunAtWork(stage);
         await run.finish(stage.onlooker, { token: "first", next: "blocked", value: "0no" });
         await pause(run);
-        expect(await resume(run)).toEqual({ outcome: "resumed", runId: run.id });
+        expect(await resume(run)).toMatchObject({ outcome: "resumed", turn: 2, branches: null });
         expect(await run.state()).toMatchObject({ blocked: "0no", dueAt: null });
+        expect(await run.claim(stage.onlooker, { turn: 2, token: "second" })).toMatchObject({ outcome: "claimed" });
       });
 
       test("is refused where there is none", async () => {

@@ -1,6 +1,6 @@
 -- paused -> as it was before the pause. The run's timeout moves on by as long as the pause took. Whatever came or ended meanwhile counts
 -- now: the scheduler looks at the run, and it answers what may be claimed at once. What became ready in the pause, or lost its lease in
--- it, is ready from now on: nobody was to look at it before.
+-- it, is ready from now on: nobody was to look at it before. A blocked run may be claimed, too: the right code may have come meanwhile.
 --
 -- From psql: select layover.resume_run('{"runId": "…", "by": "ada"}').
 create or replace function layover.resume_run(p jsonb) returns json
@@ -40,14 +40,15 @@ begin
            leased_until = case when b.token is not null then greatest(b.leased_until, v_now) end
      where b.run_id = v_run and (b.ready_at <= v_now or b.leased_until < v_now);
     v_verdict := layover.keep_operation(v_run, 'resume', p, json_build_object('outcome', 'resumed', 'runId', v_run));
-    v_ready := json_build_object('turn', case when coalesce(s.leased_until, s.ready_at) <= v_now then s.turn end,
-      'branches', (
+    v_ready := json_build_object(
+      'turn', case when s.blocked is not null or coalesce(s.leased_until, s.ready_at) <= v_now then s.turn end,
+      'branches', case when s.blocked is null then (
         select json_agg(json_build_object('path', o.path, 'occurrence', o.occurrence, 'turn', o.turn) order by o.ordinal)
           from (
             select b.path, b.occurrence, b.turn, b.ordinal from layover.pending b
              where b.run_id = v_run and layover.is_open_branch(b) and coalesce(b.leased_until, b.ready_at) <= v_now
-             order by b.ordinal limit 100) as o));
+             order by b.ordinal limit 100) as o) end);
   end if;
   perform layover.check_armed(p);
-  return case when v_ready is null or s.blocked is not null then v_verdict else (v_verdict::jsonb || v_ready::jsonb)::json end;
+  return case when v_ready is null then v_verdict else (v_verdict::jsonb || v_ready::jsonb)::json end;
 end $$;
