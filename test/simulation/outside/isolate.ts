@@ -3,6 +3,7 @@ import type { Client, Query } from "layover";
 import { type AlarmNamespace, LayoverAlarm, type MessageBatch, type QueueProducer } from "layover/cloudflare";
 import { isSuspect } from "../../../src/core/groups.ts";
 import { errorIn, type LayoverEvent } from "../../../src/engine/events.ts";
+import { shownError } from "../../../src/http/problem.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import type { Served } from "../../../src/platform/cloudflare/alarm/script.ts";
 import { inRequest } from "../../../src/platform/cloudflare/on-request.ts";
@@ -64,9 +65,16 @@ export class Isolate extends Mortal {
     this.#worker = workerOf(this.#served);
   }
 
-  override request<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
+  /** A request from outside, without its HTTP. An error is what the face would make of it. */
+  override async request<Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> {
     const context = { waitUntil: () => {} };
-    return atWork.run(this, () => inRequest(this.#served, this.#env, context, ({ client }) => question(client)));
+    try {
+      return await atWork.run(this, () =>
+        inRequest(this.#served, this.#env, context, ({ client }) => question(client)),
+      );
+    } catch (error) {
+      throw shownError(error);
+    }
   }
 
   async deliver(batch: MessageBatch): Promise<void> {
