@@ -48,7 +48,14 @@ function wrongsAfter(
       { orphans: 0, bare: 0, runs: [aRun(changes)] },
       {
         ...{ alarms: [], isExact: false, graceMs: 0, since: start, now, calmAt },
-        ...{ carries: () => true, isTakenOver: false, isBeginning: true, steppedMs, groupAt },
+        ...{
+          carries: () => true,
+          mostDispatches: () => 100,
+          isTakenOver: false,
+          isBeginning: true,
+          steppedMs,
+          groupAt,
+        },
         longestWaitMs: (dispatches) => longestWaitMs(onNode, dispatches),
       },
     );

@@ -9,6 +9,8 @@ import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts"
 export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs"> {
   /** Whether some deployment carries the workflow's version. */
   readonly carries: (run: RunRows) => boolean;
+  /** How many dispatches of a run may be counted that nobody has claimed. */
+  readonly mostDispatches: (runId: string) => number;
   /** Whether the leases were voided: a process that has the database for itself took over. */
   readonly isTakenOver: boolean;
   /** Whether the wake rule is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
@@ -48,6 +50,8 @@ export class Rules {
       if (before === undefined || before.turn !== run.turn || before.token !== run.token || isReadied || isResumed)
         this.#movedAt.set(run.runId, prospect.now);
       const w = prospect.isBeginning ? undefined : this.#wrongAlarms(run, prospect);
+      if (run.dispatches > prospect.mostDispatches(run.runId))
+        wrong.push(`${run.dispatches} dispatches of it are counted, and the platform has taken fewer`);
       if (w !== undefined) wrong.push(`the wake rule does not hold: ${w}`);
       found.push(...wrong.map((sentence) => `of ${run.runId}: ${sentence}`));
       this.#before.set(run.runId, run);

@@ -48,6 +48,8 @@ export interface SimulateOptions {
 
 const beginning = Date.UTC(2026, 0, 1, 12);
 const mostEvents = 30_000;
+/** How many ticks may be under way that dispatch the same run. */
+const mostTicks = 3;
 const longestMs = 60 * 86_400_000;
 
 export async function simulate(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
@@ -209,6 +211,16 @@ class Simulation {
     }
   }
 
+  /**
+   * How many dispatches the database may have counted that the platform was not asked for, or has refused: one for each
+   * fault and each death, and those of ticks that are under way.
+   */
+  get #uncounted(): number {
+    const { "is held": _, ...faults } = this.#faults.met;
+    const met = Object.values(faults).reduce((sum, count) => sum + count, 0);
+    return mostTicks + met + this.#fleet.deaths + this.#scenario.deployments.length;
+  }
+
   /** When the last fault was over. */
   get #calmAt(): number {
     const refusedAt = (this.#outside.refusedAt ?? beginning) - beginning;
@@ -319,6 +331,7 @@ class Simulation {
         since: isNew ? now : beginning + settledAt + Math.max(0, offMs),
         now,
         carries: ({ version }) => this.#fleet.carries(version),
+        mostDispatches: (runId) => (this.#outside.taken?.(runId) ?? Number.POSITIVE_INFINITY) + this.#uncounted,
         isTakenOver: platform === "embedded",
         isBeginning,
         calmAt: beginning + this.#calmAt + offMs,

@@ -49,6 +49,7 @@ export class Cloudflare implements Outside {
   #isolates: Isolate[] = [];
   /** Work that is under way: what becomes of it when its isolate dies, and which isolate that is. */
   readonly #underWay = new Map<() => void, Isolate>();
+  readonly #taken = new Map<string, number>();
   #messages: Message[] = [];
   #cronAt = Number.NEGATIVE_INFINITY;
   #isCronTwice = false;
@@ -128,6 +129,10 @@ export class Cloudflare implements Outside {
     }
   }
 
+  taken(runId: string): number {
+    return this.#taken.get(runId) ?? 0;
+  }
+
   deployed(): void {} // the cron asks the Durable Object, which does not know the deployment
 
   async #take(messages: readonly QueueMessage[], isolate: Isolate): Promise<void> {
@@ -142,6 +147,7 @@ export class Cloudflare implements Outside {
 
   #send(body: QueueMessage["body"], delayMs: number): void {
     const { below, now } = this.#ground;
+    this.#taken.set(body.runId, this.taken(body.runId) + 1);
     const at = now() + delayMs + (below(100) < percentLate ? below(latestMs) : 0);
     const message = { body, at, attempts: 1, consumer: consumers.turns };
     this.#messages.push(message);

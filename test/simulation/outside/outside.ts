@@ -19,6 +19,8 @@ export interface Outside extends Source {
   readonly refusedAt?: number | undefined;
   /** The alarms that the wake rule may count on. */
   standing(): readonly StandingAlarm[];
+  /** How many dispatches of a run the platform has taken. Left out: it takes all of them. */
+  taken?(runId: string): number;
   /** A process died: what becomes of what it was about. */
   lose(process: Mortal): void;
   /** A process was asked to end: it takes nothing any more, and what it arms is to ring elsewhere. */
