@@ -14,8 +14,6 @@ import { atWork, Mortal, type MortalOptions } from "./mortal.ts";
 export interface Ports {
   readonly dispatch: Dispatch;
   readonly alarm: Alarm;
-  /** The alarm rings at a pace of its own, whatever is armed. */
-  readonly isBeat?: boolean | undefined;
 }
 
 export interface ProcessOptions
@@ -53,9 +51,9 @@ export class Process extends Mortal {
     super(options);
     const { ports, hasNoAddress, namespace, ...engine } = options;
     this.#environment = options.environment ?? "default";
-    const { dispatch, alarm, isBeat } = ports(this);
+    const { dispatch, alarm } = ports(this);
     const { query, timers: host } = this;
-    this.calls = makeCalls({ query, namespace, alarm, isBeat, host });
+    this.calls = makeCalls({ query, namespace, alarm, host });
     this.engine = new Engine({
       ...engine,
       calls: this.calls,
@@ -108,13 +106,12 @@ export class Process extends Mortal {
 }
 
 /** Where nothing stands between the engine and the world outside. */
-export function bare({ dispatch, alarm, isBeat }: Ports): ProcessOptions["ports"] {
+export function bare({ dispatch, alarm }: Ports): ProcessOptions["ports"] {
   return (process) => ({
     dispatch: (turns, delayMs) =>
       process.ask("dispatch", turns.map(describeTurn).join(), () => dispatch(turns, delayMs)),
     alarm: (instants) =>
       process.ask("alarm", instants.map(({ at }) => new Date(at).toISOString()).join(), () => alarm(instants)),
-    isBeat,
   });
 }
 

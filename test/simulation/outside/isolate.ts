@@ -1,7 +1,14 @@
 /** An isolate of Cloudflare's: the product's own Worker, and its Durable Objects, on a clock and bindings of the world. */
 import type { Client, Query } from "layover";
-import { type AlarmNamespace, LayoverAlarm, type MessageBatch, type QueueProducer } from "layover/cloudflare";
+import {
+  type AlarmNamespace,
+  type Fetcher,
+  LayoverAlarm,
+  type MessageBatch,
+  type QueueProducer,
+} from "layover/cloudflare";
 import { isSuspect } from "../../../src/core/groups.ts";
+import type { TurnRef } from "../../../src/core/ports.ts";
 import { errorIn, type LayoverEvent } from "../../../src/engine/events.ts";
 import { shownError } from "../../../src/http/problem.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
@@ -12,16 +19,18 @@ import { servedWorker } from "../../../src/platform/cloudflare/served-worker.ts"
 import { atWork, Mortal } from "../../engine/mortal.ts";
 import type { Plan } from "./outside.ts";
 
+/** What is bound, as far as the platform has it. */
 interface Env {
-  readonly QUEUE: QueueProducer;
-  readonly ALARM: AlarmNamespace;
+  readonly QUEUE?: QueueProducer;
+  readonly ALARM?: AlarmNamespace;
+  readonly SELF?: Fetcher;
 }
 
 export interface IsolateOptions {
   readonly bindingsOf: (isolate: Isolate) => Env;
-  readonly alarmShards: number;
-  /** Is told that a tick has ended well. */
-  readonly onTicked: () => void;
+  readonly alarmShards?: number;
+  /** Is told that a tick has ended well for which a Durable Object rang, or which the cron trigger found missing. */
+  readonly onTicked?: () => void;
 }
 
 const secret = "a root secret of at least 32 bytes, for tests";
@@ -34,7 +43,7 @@ export class Isolate extends Mortal {
   /** How many deliveries are under way that have turns of groups. */
   #groups = 0;
 
-  constructor(plan: Plan, { bindingsOf, alarmShards, onTicked }: IsolateOptions) {
+  constructor(plan: Plan, { bindingsOf, alarmShards, onTicked = () => {} }: IsolateOptions) {
     super(plan);
     const { workflows, namespace, invocation, claimBytes, newToken, random, onError } = plan;
     this.#env = bindingsOf(this);
@@ -51,6 +60,7 @@ export class Isolate extends Mortal {
       secrets: () => [secret],
       queue: ({ QUEUE }: Env) => QUEUE,
       alarm: ({ ALARM }: Env) => ALARM,
+      self: ({ SELF }: Env) => SELF,
       onLog: () => {},
       onEvent: (event: LayoverEvent) => {
         const [error, doing] = errorIn(event) ?? [];
@@ -78,11 +88,13 @@ export class Isolate extends Mortal {
   }
 
   async deliver(batch: MessageBatch): Promise<void> {
-    const isGroup = batch.messages.some(({ body }) => isSuspect(Object(body)));
-    if (isGroup) this.#groups += 1;
-    await atWork.run(this, () => this.#worker.queue(batch, this.#env));
-    if (isGroup) this.#groups -= 1;
-    this.hasGroup &&= this.#groups > 0;
+    const turns = batch.messages.map(({ body }) => body);
+    await this.#carryOut(turns, () => this.#worker.queue(batch, this.#env));
+  }
+
+  /** A request of the Worker to itself. */
+  async fetch(request: Request, turns: readonly TurnRef[]): Promise<Response> {
+    return await this.#carryOut(turns, () => this.#worker.fetch(request, this.#env, { waitUntil: () => {} }));
   }
 
   async trigger(scheduledTime: number): Promise<void> {
@@ -94,6 +106,15 @@ export class Isolate extends Mortal {
     const { timers } = this;
     const host = { now, monotonic: () => timers.monotonic(), after: timers.after.bind(timers) };
     return new LayoverAlarm({ storage }, this.#env, { script: this.#script, host });
+  }
+
+  async #carryOut<Answer>(turns: readonly unknown[], work: () => Promise<Answer>): Promise<Answer> {
+    const isGroup = turns.some((turn) => isSuspect(Object(turn)));
+    if (isGroup) this.#groups += 1;
+    const answer = await atWork.run(this, work);
+    if (isGroup) this.#groups -= 1;
+    this.hasGroup &&= this.#groups > 0;
+    return answer;
   }
 
   #database(): Query {

@@ -3,9 +3,9 @@ import type { Alarm } from "../../../src/core/ports.ts";
 import type { Mortal } from "../../engine/mortal.ts";
 import { bare, Process, type ProcessOptions } from "../../engine/process.ts";
 import { Apart, type Own } from "./apart.ts";
+import { BareCloudflare } from "./bare-cloudflare.ts";
 import { type BellRules, Bells } from "./bells.ts";
 import { Cloudflare } from "./cloudflare.ts";
-import { Cron } from "./cron.ts";
 import { Deliveries, type DeliveryRules } from "./deliveries.ts";
 import type { Ground, Outside, Plan } from "./outside.ts";
 
@@ -23,8 +23,6 @@ const invoke: DeliveryRules = {
   lateMs: 30_000,
   againMs: [minuteMs, 2 * minuteMs],
 };
-/** A request to itself: what its process does not end is lost. */
-const request: DeliveryRules = { batch: null, twice: 0, late: 5, lateMs: 2_000, againMs: [] };
 const inProcess: DeliveryRules = { batch: 100, twice: 0, late: 0, lateMs: 0, againMs: [] };
 
 const oneShots: BellRules = {
@@ -55,7 +53,7 @@ export function outsideOf(platform: PlatformName, ground: Ground): Outside {
     case "aws":
       return new RuledOutside(new Deliveries(invoke, ground), new Bells(oneShots, ground));
     case "cron":
-      return new RuledOutside(new Deliveries(request, ground), new Cron(ground));
+      return new BareCloudflare(ground);
     case "node":
       return new Apart(ground, inMemory);
     case "embedded":
@@ -78,10 +76,10 @@ function inMemory(ground: Ground, elsewhere: () => Alarm | undefined = () => und
 /** Dispatches and alarms of one platform. */
 class RuledOutside implements Outside {
   readonly deliveries: Deliveries;
-  readonly bells: Bells | Cron;
+  readonly bells: Bells;
   readonly alarm: Alarm;
 
-  constructor(deliveries: Deliveries, bells: Bells | Cron, alarm = bells.alarm) {
+  constructor(deliveries: Deliveries, bells: Bells, alarm = bells.alarm) {
     this.deliveries = deliveries;
     this.bells = bells;
     this.alarm = alarm;
@@ -89,7 +87,7 @@ class RuledOutside implements Outside {
 
   readonly ports: ProcessOptions["ports"] = (process) => {
     const { dispatch } = this.deliveries;
-    return bare({ dispatch, alarm: this.alarm, isBeat: this.bells instanceof Cron })(process);
+    return bare({ dispatch, alarm: this.alarm })(process);
   };
 
   readonly beget = (plan: Plan): Process => new Process({ ...plan, ports: this.ports });
@@ -97,12 +95,12 @@ class RuledOutside implements Outside {
   readonly graceMs = 0;
 
   get isExact(): boolean {
-    return this.bells instanceof Bells && !this.bells.areInMemory;
+    return !this.bells.areInMemory;
   }
 
   deployed(): void {
-    // A process that has its alarms in memory begins with a tick, and a cron rings soon.
-    if (this.isExact && this.bells instanceof Bells) this.bells.ringOnce();
+    // A process that has its alarms in memory begins with a tick.
+    if (this.isExact) this.bells.ringOnce();
   }
 
   happenings() {
