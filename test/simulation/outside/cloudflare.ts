@@ -243,14 +243,7 @@ export class Cloudflare implements Outside {
 }
 
 function describeMessage(message: AlarmMessage): string {
-  if ("arm" in message)
-    return `minutes ${message.arm
-      .map((minute) => minuteRingsAt(minute))
-      .map(timeInWords)
-      .join(", ")}`;
-  return "note" in message ? "a note" : "a look";
-}
-
-function timeInWords(at: number): string {
-  return new Date(at).toISOString().slice(11, 19);
+  if (!("arm" in message)) return "note" in message ? "a note" : "a look";
+  const times = message.arm.map((minute) => new Date(minuteRingsAt(minute)).toISOString().slice(11, 19));
+  return `minutes ${times.join(", ")}`;
 }
