@@ -28,7 +28,7 @@ export interface DueRun {
   readonly timeoutAt?: number | null;
   readonly branches: readonly DueBranch[] | null;
   /**
-   * From when the run itself may be claimed: the end of its lease. Without a lease: its ready instant or its timeout,
+   * The instant from which the run itself may be claimed: the end of its lease. Without a lease: its ready instant or its timeout,
    * whichever comes first, if it is to come.
    */
   readonly ownAt?: number | null;
