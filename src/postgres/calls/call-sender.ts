@@ -1,8 +1,8 @@
 /**
  * Sends calls. A call that may give a run a due instant goes by `armed` or `armedCall`: it is armed before it is sent,
- * so that no commit is without an alarm. Claims (which may set it to now, for the next tick), renewals and reads go by `call`, which arms nothing, and so do the
- * moves of a tick, which has armed before. Each call names the instant after which it must not take effect. It is sent
- * again when nobody knows what became of it (every function is repeatable).
+ * so that no commit is without an alarm. Claims (which may make a run due now, for the next tick), renewals and reads go
+ * by `call`, which arms nothing, and so do the moves of a tick, which has armed before. Each call names the instant after
+ * which it must not take effect. It is sent again when nobody knows what became of it (every function is repeatable).
  */
 import { type Alarm, type HostClock, type Query, QueryError } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
