@@ -24,7 +24,7 @@ interface Seen {
   readonly state: string;
   /** The instant from which on it has been in this state, by the database's clock. */
   readonly at: number;
-  /** The most dispatches that it was seen with in this state. A deployment may count them anew, from 0. */
+  /** The most dispatches that it was ever seen with: what nobody claimed may be looked at less often. */
   readonly dispatches: number;
 }
 
@@ -74,10 +74,11 @@ export class Watch {
   #note({ run_id, turn, claimableAt, dispatches }: LiveRun & RowOfRun, now: number): Seen {
     const state = `${turn} ${claimableAt}`;
     const known = this.#seen.get(run_id);
-    const isSame = known?.state === state;
-    const seen = isSame
-      ? { ...known, dispatches: Math.max(known.dispatches, dispatches) }
-      : { state, at: now, dispatches };
+    const seen = {
+      state,
+      at: known?.state === state ? known.at : now,
+      dispatches: Math.max(known?.dispatches ?? 0, dispatches),
+    };
     this.#seen.set(run_id, seen);
     return seen;
   }
