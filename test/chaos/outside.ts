@@ -28,8 +28,8 @@ export interface Errand {
   readonly hurry: string;
 }
 
-/** Codes of errors that pass by themselves: no process is there, or no database. */
-const passing = new Set(["unreachable", "database_unavailable", "unexpected_answer", "too_late"]);
+/** Codes of errors that pass by themselves: no process is there, or one that is about to end, or no database. */
+const passing = new Set(["unreachable", "closing", "database_unavailable", "unexpected_answer", "too_late"]);
 const pauseMs = 100;
 const longestWaitMs = 3_000;
 const nowhere = "http://any.invalid";
