@@ -147,7 +147,7 @@ describeEachPostgres(
         expect(await timeoutOf(run)).toBe(noon + 11 * minute);
       });
 
-      test("is refused once the run has a thousand operations", async () => {
+      test("is refused once the run has a thousand operations, but a resume and a termination never are", async () => {
         const run = await aRun(stage);
         await stage.onlooker.query(
           `insert into layover.operation (run_id, call_id, verb, asked_at, verdict)
@@ -155,8 +155,12 @@ describeEachPostgres(
           [run.id],
         );
         await pause(run);
-        await expect(resume(run)).rejects.toMatchObject({ code: "LO012" });
+        await expect(pause(run)).rejects.toMatchObject({ code: "LO012" });
         expect(await run.claim(stage.onlooker, { token: "first" })).toEqual({ outcome: "paused" });
+        expect(await resume(run)).toMatchObject({ outcome: "resumed" });
+        await expect(resume(run)).rejects.toMatchObject({ code: "LO012" });
+        const terminate = { runId: run.id, callId: randomUUID() };
+        expect(await stage.onlooker.call("terminate_run", terminate)).toMatchObject({ outcome: "terminated" });
       });
     });
 
