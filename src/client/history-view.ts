@@ -57,16 +57,16 @@ export interface PendingView extends StepPlace {
   readonly isQueued: boolean;
 }
 
-/** What a person did to the run. */
+/** An act of a person on the run. */
 export interface OperationView {
   readonly callId: string;
   /** The verb: `pause`, `resume`. */
   readonly verb: string;
-  /** Who asked, as they named themselves. */
+  /** The name that the person gave. */
   readonly by: string | undefined;
   readonly reason: string | undefined;
   readonly at: Date;
-  /** What became of it, such as `paused` or `not_applicable`. */
+  /** The outcome of the act, such as `paused` or `not_applicable`. */
   readonly verdict: string;
 }
 

@@ -8,13 +8,13 @@ import { isUuid, knownRunId } from "./run-id.ts";
 export interface OperationOptions {
   /** Why, in at most 2,000 characters. It is kept with the run. */
   readonly reason?: string | undefined;
-  /** Who asks. It is kept with the run. */
+  /** The name of the person who asks. It is kept with the run. */
   readonly by?: string | undefined;
   /** Id of this call (a uuid), made by you. The same call again gets the same answer and does nothing. */
   readonly callId?: string | undefined;
 }
 
-/** That an operation was done, now or by the same call before. */
+/** The answer to an operation that was done, now or by the same call before. */
 export interface OperationReceipt {
   readonly runId: string;
   readonly outcome: "paused" | "resumed" | "terminated";
