@@ -28,7 +28,8 @@ test.each<[string, readonly string[], () => Promise<Response>]>([
     self: { fetch },
     until: () => Number.POSITIVE_INFINITY,
     onRefused: (turns) => refused.push(...turns.map(({ runId }) => runId)),
-    report: (error) => errors.push(error),
+    onError: (error) => errors.push(error),
+    host: workerd.host,
   });
   const turns = ["a", "b"].map((runId) => ({ runId, turn: 1 }));
   await dispatcher.dispatch(turns, 0);

@@ -37,7 +37,7 @@ class Cloud {
       namespace: crypto.randomUUID(),
       environment: "default",
       deployment: { name: "cloud", id: "build 1" },
-      wallClock: hostClock,
+      host: hostClock,
       clock: new DatabaseClock(hostClock),
       secrets: new Secrets([secret]),
       publicUrl: "https://cloud.example",

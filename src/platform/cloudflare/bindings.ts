@@ -41,8 +41,8 @@ export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops,
   }
   const self = read("self", () => options.self?.(env));
   const { isolate, namespace, batch } = options;
-  const dispatcherOf: Bindings["dispatcherOf"] = ({ until, onRefused, onError }) =>
-    requestsToSelf({ isolate, namespace, batch, self, hops, keepAlive, until, onRefused, report: onError });
+  const dispatcherOf: Bindings["dispatcherOf"] = (terms) =>
+    requestsToSelf({ ...terms, isolate, namespace, batch, self, hops, keepAlive });
   return { dispatcherOf, isDispatchedHere: false, mostOfTick, alarm, costs };
 }
 

@@ -31,7 +31,7 @@ export const mostOfTick = { turns: 2_000, groups: 10 };
  */
 const mostOpen = 4;
 
-export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "keepAlive"> {
+export interface RequestsOptions extends Pick<SelfDispatchOptions, "host" | "until" | "keepAlive" | "onError"> {
   readonly isolate: Isolate;
   readonly namespace: string;
   /** The service binding to this Worker. Default: the requests go to the public URL. */
@@ -41,14 +41,13 @@ export interface RequestsOptions extends Pick<SelfDispatchOptions, "until" | "ke
   readonly hops?: number | undefined;
   /** Is called with turns that the platform has refused or may have lost. */
   readonly onRefused: (turns: readonly TurnRef[]) => void;
-  readonly report: (error: unknown) => void;
 }
 
 export function requestsToSelf(options: RequestsOptions): SelfDispatch {
-  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, until, keepAlive, onRefused, report } = options;
+  const { isolate, namespace, self = globalThis, batch = 10, hops = 0, host, until, onRefused } = options;
   const { secrets, publicUrl } = isolate;
-  const { host } = isolate.runtime;
   return new SelfDispatch({
+    ...options,
     send: async (turns, goesOn) => {
       const message = { turns, hops: goesOn ? hops + 1 : mostHops, until: until() };
       const request = turnsRequest(message, { secrets, namespace, nowMs: host.now() });
@@ -70,10 +69,6 @@ export function requestsToSelf(options: RequestsOptions): SelfDispatch {
     mostBytes: mostTurnsBytes,
     mostRequests: hops < mostHops ? mostRequests : 0,
     concurrency: mostOpen,
-    until,
-    keepAlive,
-    onError: report,
-    host,
   });
 }
 

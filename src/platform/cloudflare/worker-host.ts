@@ -28,7 +28,7 @@ export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incom
   return {
     ...bindings,
     engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, ...runtime.engine },
-    wallClock: runtime.host,
+    host: runtime.host,
     namespace,
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     deployment,

@@ -38,13 +38,13 @@ export interface HostedInvocation {
   readonly end: () => Promise<boolean>;
 }
 
-export function beginInvocation(host: InvocationHost, options: InvocationOptions): HostedInvocation {
-  const { namespace, environment, secrets, alarm, clock, wallClock, report } = host;
+export function beginInvocation(platform: InvocationHost, options: InvocationOptions): HostedInvocation {
+  const { namespace, environment, secrets, alarm, clock, host, report } = platform;
   const { until, turns = 1, isDelivery = false } = options;
-  const { maxSteps, budgetMs } = host.invocation;
+  const { maxSteps, budgetMs } = platform.invocation;
   const onError = (error: unknown) => report(error, "dispatching");
-  const closesAt = Math.min(wallClock.now() + budgetMs, until());
-  const database = lazyDatabase(host.database);
+  const closesAt = Math.min(host.now() + budgetMs, until());
+  const database = lazyDatabase(platform.database);
   const isBeat = alarm === undefined;
   const calls = makeCalls({
     query: database,
@@ -52,30 +52,35 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
     alarm: alarm ?? (async () => {}),
     isBeat,
     clock,
-    host: wallClock,
+    host,
     report,
   });
-  const ending = new InvocationEnd({ host, calls, database });
-  const dispatcher = host.dispatcherOf({
-    host: wallClock,
+  const ending = new InvocationEnd({ host: platform, calls, database });
+  const dispatcher = platform.dispatcherOf({
+    host,
     here: {
       carryOut: (refs, most) => engineOf(most).carryOut(refs),
       steps: isDelivery && maxSteps > 1 ? maxSteps : 0,
-      isOpen: () => wallClock.now() < closesAt,
+      isOpen: () => host.now() < closesAt,
     },
     until,
     onRefused: (refs) => ending.noteRefused(refs),
     onError,
   });
   const { dispatch } = dispatcher;
-  const sealCallback = callbackSealer(host);
+  const sealCallback = callbackSealer(platform);
   const elsewhere = new Set<TurnRef>();
-  const engineOf = engines(host, options, { calls, dispatch, sealCallback, onElsewhere: (ref) => elsewhere.add(ref) });
+  const engineOf = engines(platform, options, {
+    calls,
+    dispatch,
+    sealCallback,
+    onElsewhere: (ref) => elsewhere.add(ref),
+  });
   const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
   // What each finish leans on is armed beside the claim, so that no finish waits for it.
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
   const tick = async (): Promise<TickAnswer> => {
-    const limits = host.mostOfTick && { most: host.mostOfTick };
+    const limits = platform.mostOfTick && { most: platform.mostOfTick };
     const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), ...limits });
     const answer = await dispatcher.together(ticking);
     ending.noteTick(answer);
@@ -90,7 +95,7 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
     openCallback: callbackOpener({ secrets, namespace, environment }),
     sealCallback,
     onError,
-    host: wallClock,
+    host,
   });
   return { engine, client, dispatcher, elsewhere, tick, end: () => ending.end(dispatcher) };
 }
@@ -98,19 +103,19 @@ export function beginInvocation(host: InvocationHost, options: InvocationOptions
 type Parts = Pick<ConstructorParameters<typeof Engine>[0], "calls" | "dispatch" | "sealCallback" | "onElsewhere">;
 
 /** Makes engines of one invocation, each of which carries out so many steps of a run. */
-function engines(host: InvocationHost, { until, requestId }: InvocationOptions, parts: Parts) {
-  const { environment, deployment, wallClock } = host;
+function engines(platform: InvocationHost, { until, requestId }: InvocationOptions, parts: Parts) {
+  const { environment, deployment, host } = platform;
   return (maxSteps: number): Engine => {
-    const leftMs = until() - wallClock.now();
+    const leftMs = until() - host.now();
     return new Engine({
-      ...host.engine,
+      ...platform.engine,
       environment,
       deployment,
       ...parts,
-      invocation: { maxSteps, budgetMs: Math.min(host.invocation.budgetMs, leftMs) },
+      invocation: { maxSteps, budgetMs: Math.min(platform.invocation.budgetMs, leftMs) },
       resendMs: Math.max(0, leftMs),
       requestId: () => requestId,
-      host: wallClock,
+      host,
     });
   };
 }

@@ -26,7 +26,7 @@ export interface InvocationHost {
   readonly environment: string;
   readonly deployment: Deployment;
   /** The host's own clock. */
-  readonly wallClock: WallClock;
+  readonly host: WallClock;
   /** The database's clock, kept from one invocation to the next. An invocation that knows the time need not ask for it. */
   readonly clock: DatabaseClock;
   readonly secrets: Secrets;
