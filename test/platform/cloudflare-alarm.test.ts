@@ -117,7 +117,7 @@ test("an object that hangs is given up, whatever the runtime would wait for", as
     self: null,
     bound: { alarm: {} },
   });
-  expect(await (await fetch(worker.url)).text()).toContain("did not answer");
+  expect(await (await fetch(worker.url)).text()).toContain("answered too late");
 });
 
 test("a database that refuses six ticks in a row is ticked again, and the run goes on", async () => {

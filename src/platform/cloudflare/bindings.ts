@@ -40,9 +40,8 @@ export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops,
     return { dispatcherOf, isDispatchedHere: true, alarm, costs };
   }
   const self = read("self", () => options.self?.(env));
-  const { isolate, namespace, batch } = options;
   const dispatcherOf: Bindings["dispatcherOf"] = (terms) =>
-    requestsToSelf({ ...terms, isolate, namespace, batch, self, hops, keepAlive });
+    requestsToSelf({ ...options, ...terms, self, hops, keepAlive });
   return { dispatcherOf, isDispatchedHere: false, mostOfTick, alarm, costs };
 }
 
@@ -53,11 +52,11 @@ export function alarmsOf<Env>(
 ): AlarmShards | undefined {
   const namespace = read("alarm", () => alarm?.(env));
   if (namespace === undefined) return undefined;
-  const { host } = isolate.runtime;
+  const { host, armed } = isolate;
   return new AlarmShards({
     ask: (shard, message) => askAlarm({ namespace, host }, shard, message),
     shards: alarmShards,
-    armed: isolate.armed,
+    armed,
     host,
   });
 }

@@ -12,8 +12,7 @@ import { Secrets } from "../../http/secrets.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
 import type { Runtime } from "./runtime.ts";
 
-export interface Isolate {
-  readonly runtime: Runtime;
+export interface Isolate extends Runtime {
   /** The root secrets. Their keys are derived once. */
   readonly secrets: Secrets;
   readonly publicUrl: string;
@@ -40,7 +39,7 @@ export interface IsolateOptions<Env> {
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env, runtime: Runtime): Isolate {
   return {
-    runtime,
+    ...runtime,
     secrets: read("secrets", () => new Secrets(options.secrets(env))),
     publicUrl: read("publicUrl", () => checkUrl(options.publicUrl(env))),
     remembered: newRemembered(),

@@ -22,22 +22,16 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
-  const { workflows, leaseMs, keepMs, keepFailedMs, onEvent, isolate, namespace, report } = options;
-  const { secrets, publicUrl, clock, deployment, runtime } = isolate;
+  const { workflows, leaseMs, keepMs, keepFailedMs, onEvent, isolate } = options;
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
+    ...options,
+    ...isolate,
     ...bindings,
-    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, ...runtime.engine },
-    host: runtime.host,
-    namespace,
+    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, ...isolate.engine },
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
-    deployment,
-    clock,
-    secrets,
-    publicUrl,
     database: () => read("database", () => options.database(env)),
     invocation: { ...carrying, ...options.invocation },
-    report,
     onFirstTick: () => {
       if (!isolate.isWarned) for (const message of costs) onEvent({ kind: "binding_missing", message });
       isolate.isWarned = true;

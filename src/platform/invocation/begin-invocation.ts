@@ -39,22 +39,14 @@ export interface HostedInvocation {
 }
 
 export function beginInvocation(platform: InvocationHost, options: InvocationOptions): HostedInvocation {
-  const { namespace, environment, secrets, alarm, clock, host, report } = platform;
+  const { alarm, clock, host, report } = platform;
   const { until, turns = 1, isDelivery = false } = options;
   const { maxSteps, budgetMs } = platform.invocation;
   const onError = (error: unknown) => report(error, "dispatching");
   const closesAt = Math.min(host.now() + budgetMs, until());
   const database = lazyDatabase(platform.database);
   const isBeat = alarm === undefined;
-  const calls = makeCalls({
-    query: database,
-    namespace,
-    alarm: alarm ?? (async () => {}),
-    isBeat,
-    clock,
-    host,
-    report,
-  });
+  const calls = makeCalls({ ...platform, query: database, alarm: alarm ?? (async () => {}), isBeat });
   const ending = new InvocationEnd({ host: platform, calls, database });
   const dispatcher = platform.dispatcherOf({
     host,
@@ -92,7 +84,7 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
     calls,
     dispatch,
     wake: async () => void (await tick()),
-    openCallback: callbackOpener({ secrets, namespace, environment }),
+    openCallback: callbackOpener(platform),
     sealCallback,
     onError,
     host,
@@ -104,18 +96,16 @@ type Parts = Pick<ConstructorParameters<typeof Engine>[0], "calls" | "dispatch" 
 
 /** Makes engines of one invocation, each of which carries out so many steps of a run. */
 function engines(platform: InvocationHost, { until, requestId }: InvocationOptions, parts: Parts) {
-  const { environment, deployment, host } = platform;
+  const { host, invocation } = platform;
   return (maxSteps: number): Engine => {
     const leftMs = until() - host.now();
     return new Engine({
+      ...platform,
       ...platform.engine,
-      environment,
-      deployment,
       ...parts,
-      invocation: { maxSteps, budgetMs: Math.min(platform.invocation.budgetMs, leftMs) },
+      invocation: { maxSteps, budgetMs: Math.min(invocation.budgetMs, leftMs) },
       resendMs: Math.max(0, leftMs),
       requestId: () => requestId,
-      host,
     });
   };
 }

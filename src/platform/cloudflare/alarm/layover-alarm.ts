@@ -67,7 +67,7 @@ export async function askAlarm(
   message: AlarmMessage,
 ): Promise<AlarmState | null> {
   const limit = new AbortController();
-  const stop = host.after(limitMs, () => limit.abort(new Error("the Durable Object of alarms did not answer")));
+  const stop = host.after(limitMs, () => limit.abort(new Error("the Durable Object of alarms answered too late")));
   try {
     const request = { method: "POST", body: JSON.stringify(message), signal: limit.signal };
     const response = await namespace.getByName(`layover-${shard}`).fetch("https://layover.internal/", request);
