@@ -196,6 +196,41 @@ describe("a run that all live code refuses", () => {
       expect(await world.run(run)).toMatchObject({ status: "completed", result: 5 });
     }
   });
+
+  test("is tried again after each claim that is lost, by the code that was deployed to mend it", async () => {
+    const world = await World.begin(database, build("old", older));
+    const run = await world.start(tested);
+    await world.pass("3 hours");
+    await world.deploy(build("new", broken));
+    await world.signal(run, tested, "go", 5);
+    expect(await world.run(run)).toMatchObject({ status: "blocked", dueAt: undefined });
+    world.fate = ({ what }) => (what === "claim_turns" ? "fails before" : "passes");
+    await world.deploy(build("fix", older));
+    await world.pass("10 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "blocked", dueAt: expect.any(Date) });
+    world.fate = () => "passes";
+    await world.pass("20 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 5 });
+  });
+
+  test("is left alone again when the code that was to mend it is gone", async () => {
+    const world = await World.begin(database, build("old", older));
+    const run = await world.start(tested);
+    await world.pass("3 hours");
+    await world.deploy(build("new", broken));
+    await world.signal(run, tested, "go", 5);
+    expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    world.fate = ({ what }) => (what === "claim_turns" ? "fails before" : "passes");
+    await world.deploy(build("fix", older));
+    await world.pass("10 minutes");
+    world.fate = () => "passes";
+    await world.deploy(build("new", broken));
+    await world.pass("4 hours");
+    expect(await world.get(run.runId)).toMatchObject({ status: "blocked", dueAt: undefined });
+    const calls = world.calls.length;
+    await world.pass("1 day");
+    expect(world.statements() - calls).toBeLessThan(10);
+  });
 });
 
 describe("two deployments that tick in turns", () => {

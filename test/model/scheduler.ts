@@ -163,7 +163,7 @@ export function move(
       continue;
     const isRefused = hasRefused(world, run, by);
     const isAtRest = run.status === "parked" && run.rows.every(({ lease }) => lease === undefined);
-    if (isRefused && !run.isBlocked && isAtRest && !hasTaker(world, run)) {
+    if (isRefused && isAtRest && !hasTaker(world, run)) {
       run.isBlocked = true;
       run.dueAt = undefined;
       continue;
@@ -173,7 +173,7 @@ export function move(
       continue;
     }
     moved += 1;
-    if (!run.isBlocked) run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
+    run.dueAt = one.dueAt ?? undefined; // the second call's is read from the table
     if (isRefused) continue; // it is another deployment's
     run.dispatches += Number(one.isDispatched && (run.isBlocked || isNow(run, world.now)));
     for (const place of one.branches) {

@@ -7,7 +7,7 @@ alter table layover.run_state
   add constraint a_lease_ends check ((token is null) = (leased_until is null)),
   add constraint an_ended_run_has_an_end check ((status in ('completed', 'failed', 'cancelled')) = (ended_at is not null)),
   add constraint nothing_is_due_of_a_run_at_rest
-    check (due_at is null or (ended_at is null and paused_at is null and blocked is null)),
+    check (due_at is null or (ended_at is null and paused_at is null)),
   add constraint an_ended_run_is_not_ready check (ended_at is null or ready_at is null),
   add constraint a_result_is_of_a_completed_run check (result is null or status = 'completed'),
   add constraint an_error_is_of_a_failed_run check ((error is not null) = (status in ('failed', 'cancelled')));

@@ -1,6 +1,6 @@
 /**
  * Carries out one delivery of a Cloudflare Queue. Its turns are claimed in one call. Each message is acknowledged once
- * its turn was carried out, or was refused by the database. The run's alarm stands whatever becomes of a claim, but for a blocked run's. So a
+ * its turn was carried out, or was refused by the database. The run's alarm stands whatever becomes of a claim. So a
  * message must come again only if the database could not be asked, or if another deployment may carry its run.
  *
  * A delivery that is cut off comes again as a whole, even the messages that were acknowledged. The turns that it had

@@ -102,7 +102,7 @@ begin
          lost = t.lost + (t.token is not null)::integer, spared = case when t.lost = 0 then 0 else t.spared end,
          lost_token = coalesce(t.token, t.lost_token),
          claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,
-         due_at = case when t.blocked is null then t.due_at else v_now end -- a claim arms nothing, so the next tick looks
+         due_at = coalesce(t.due_at, v_now) -- a claim arms nothing: a blocked run without a due instant is found by the next tick
    where t.run_id = v_run
    returning layover.describe_claimed(t, c->'have', (p->>'budgetBytes')::bigint) into v_answer;
   return v_answer;

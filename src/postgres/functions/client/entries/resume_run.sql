@@ -32,7 +32,7 @@ begin
        set paused_at = null, timeout_at = t.timeout_at + greatest(v_now - t.paused_at, interval '0'),
            ready_at = case when t.ready_at <= v_now then 'epoch' else t.ready_at end,
            leased_until = case when t.token is not null then greatest(t.leased_until, v_now) end,
-           due_at = case when t.blocked is null then layover.pick_due(p->'armed', v_now) end
+           due_at = layover.pick_due(p->'armed', v_now)
      where t.run_id = v_run;
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
     update layover.pending b

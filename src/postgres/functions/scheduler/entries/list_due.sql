@@ -73,7 +73,7 @@ begin
           (select t.run_id, t.due_at
              from layover.run_state t join layover.run r on r.id = t.run_id
             where v_is_new and t.namespace = p->>'namespace' and t.blocked is not null
-              and t.paused_at is null and layover.is_carried_here(p, r.workflow, r.version)
+              and t.due_at is null and t.paused_at is null and layover.is_carried_here(p, r.workflow, r.version)
               and (v_tried is null or t.run_id > v_tried)
               and (v_after_run is null or v_after is not null or t.run_id > v_after_run)
             order by t.run_id limit v_limit)
@@ -83,10 +83,11 @@ begin
             where (v_after_run is null or v_after is not null)
               and t.namespace = p->>'namespace' and t.due_at <= v_until and (t.due_at, t.run_id) > (v_from, v_from_run)
               and layover.is_carried_here(p, r.workflow, r.version)
-              and (not v_is_new or t.due_at <= v_soon or t.ready_at <= v_now
-                or (t.has_pending and exists (
-                  select from layover.pending b where b.run_id = t.run_id and layover.is_open_branch(b)
-                     and coalesce(b.leased_until, b.ready_at) <= v_now)))
+              and (not v_is_new or t.due_at <= v_soon
+                or case when t.blocked is not null then v_tried is null or t.run_id > v_tried
+                  else t.ready_at <= v_now or (t.has_pending and exists (
+                    select from layover.pending b where b.run_id = t.run_id and layover.is_open_branch(b)
+                       and coalesce(b.leased_until, b.ready_at) <= v_now)) end)
             order by t.due_at, t.run_id limit v_limit)
           order by due_at, run_id limit v_limit
         ) as l

@@ -10,6 +10,9 @@
 --
 -- `isNew`: the dispatches of a new deployment are counted from 0. A dispatch of a run that `deployment` has refused is not counted, since
 -- another deployment claims it. If no other deployment may, the run is blocked.
+--
+-- A blocked run that a new deployment dispatches gets a due instant like any other, so that a dispatch that is lost is tried again.
+-- It has none when it is blocked again.
 create or replace function layover.move_due(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -52,10 +55,10 @@ begin
     v_now := layover.now();
     v_is_refused := s.refused_by is not null
       and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment');
-    if v_is_refused and s.blocked is null and s.status = 'parked' and not layover.has_taker(v_item.run_id, s.refused_by)
+    if v_is_refused and s.status = 'parked' and not layover.has_taker(v_item.run_id, s.refused_by)
       and not exists (select from layover.pending b where b.run_id = v_item.run_id and b.token is not null)
     then
-      update layover.run_state t set blocked = s.refused_by->(p->>'deployment')->>'why', due_at = null
+      update layover.run_state t set blocked = coalesce(t.blocked, s.refused_by->(p->>'deployment')->>'why'), due_at = null
        where t.run_id = v_item.run_id;
       continue;
     end if;
@@ -81,7 +84,7 @@ begin
          and coalesce(b.leased_until, b.ready_at) <= v_now;
     end if;
     update layover.run_state t
-       set due_at = case when s.blocked is null then v_item.due_at end,
+       set due_at = v_item.due_at,
            dispatches = case when v_is_refused then t.dispatches else least(case when v_is_new then 0 else t.dispatches end
              + (v_item.is_dispatched and coalesce(s.blocked is not null or s.at <= v_now, false))::integer, 100) end
      where t.run_id = v_item.run_id;
