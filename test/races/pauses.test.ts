@@ -244,7 +244,11 @@ describeEachPostgres(
         const run = await aRunAtWork(stage);
         await run.finish(stage.onlooker, { token: "first", next: "blocked", value: "0no" });
         await pause(run);
-        expect(await resume(run, { armed: [noon + minute] })).toMatchObject({ outcome: "resumed", turn: 2, branches: null });
+        expect(await resume(run, { armed: [noon + minute] })).toMatchObject({
+          outcome: "resumed",
+          turn: 2,
+          branches: null,
+        });
         expect(await run.state()).toMatchObject({ blocked: "0no", dueAt: noon + minute });
         expect(await run.claim(stage.onlooker, { turn: 2, token: "second" })).toMatchObject({ outcome: "claimed" });
       });

@@ -7,8 +7,8 @@
  *
  * Not every dispatch arrives. What is lost, refused or left out is found by the scheduler. It looks again at turns that
  * it has counted as dispatched after 1, 2, 4 … minutes, up to 6 hours; within two minutes if it learns in time that
- * nobody was told. It looks at a blocked run only for a new deployment. So the caller can ask whether everything was
- * carried ({@link SelfDispatch.isWhole}).
+ * nobody was told. A new deployment is noted to have looked at all runs only when everything was carried: its caller
+ * asks for that ({@link SelfDispatch.isWhole}).
  */
 import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef, WallClock } from "../../core/ports.ts";
