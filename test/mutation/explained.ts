@@ -181,10 +181,6 @@ export const explained: readonly Explanation[] = [
     mutants: ["engine: an ambiguous call is sent again after its limit"],
   },
   {
-    why: "A record that a finish has not seen is a branch's, whose row stands until the run's next finish: it has pending rows already.",
-    mutants: ["defer_run: , has_pending = true → nothing"],
-  },
-  {
     why: "Nothing that is claimed or finished by itself raises this; and a function that ends without an answer raises as well.",
     mutants: ["claim_or_finish: v_try = 2 → false"],
   },
