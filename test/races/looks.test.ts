@@ -114,11 +114,11 @@ describeEachPostgres(
       test.each([
         ["ready", aRun],
         ["waiting", () => aParkedRun(stage, [aWaitFor("address", { until: noon + 3 * minute })])],
-      ])("what is blocked nowhere, and counts that it was dispatched: %s", async (_, make) => {
+      ])("what is blocked to the next try, and counts that it was dispatched: %s", async (_, make) => {
         const run = await make(stage);
         await block(run);
         expect(await move(run, { seenDueAt: null })).toMatchObject({ moved: 1, left: 0 });
-        expect(await run.state()).toMatchObject({ dueAt: null, dispatches: 1 });
+        expect(await run.state()).toMatchObject({ dueAt: later, dispatches: 1 });
       });
 
       test("a run beyond the lease of what lost its race", async () => {
