@@ -13,7 +13,7 @@ import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
 import { callback } from "./runs/callback.ts";
-import { pause, resume, terminate } from "./runs/operations.ts";
+import { cancel, pause, resume, terminate } from "./runs/operations.ts";
 import { runs } from "./runs/runs.ts";
 import { show } from "./runs/show.ts";
 import { signal } from "./runs/signal.ts";
@@ -34,7 +34,7 @@ const program = new Command("layover")
 const groups: Readonly<Record<string, readonly Command[]>> = {
   "Begin:": [init, dev],
   "Your database:": [migrate, deployed, keys, adopt, doctor],
-  "Runs, by the API of what you deployed:": [runs, show, start, signal, callback, pause, resume, terminate],
+  "Runs, by the API of what you deployed:": [runs, show, start, signal, callback, pause, resume, cancel, terminate],
 };
 for (const [group, commands] of Object.entries(groups)) {
   for (const command of commands) program.addCommand(inheriting(command, program).helpGroup(group));

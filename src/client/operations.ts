@@ -17,7 +17,7 @@ export interface OperationOptions {
 /** The answer to an operation that was done, now or by the same call before. */
 export interface OperationReceipt {
   readonly runId: string;
-  readonly outcome: "paused" | "resumed" | "terminated";
+  readonly outcome: "paused" | "resumed" | "cancelling" | "cancelled" | "terminated";
 }
 
 const longestReason = 2_000;
@@ -46,10 +46,11 @@ export function receiptOf(
   });
 }
 
-const done = { pause: "paused", resume: "resumed", terminate: "terminated" } as const;
+const done = { pause: "paused", resume: "resumed", cancel: "cancelled", terminate: "terminated" } as const;
 const hints = {
-  pause: "Only a run that is not over, and does not clean up after its timeout, can be paused.",
+  pause: "Only a run that is not over, and does not clean up, can be paused.",
   resume: "Only a paused run can be resumed. Nothing is left to do.",
+  cancel: "It has ended, or its timeout has passed and it cleans up. Terminate it if it does not end.",
   terminate: "It has ended already. Nothing is left to do.",
 } as const;
 

@@ -60,7 +60,7 @@ export interface RunVerbs {
    * Pauses a run: nothing new begins until it is resumed. Steps that are under way are finished and recorded, and
    * signals and answers are kept.
    *
-   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up after its timeout
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up
    */
   pause(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 
@@ -71,6 +71,16 @@ export interface RunVerbs {
    * @throws LayoverError `unknown_run`; `not_applicable` if the run is not paused
    */
   resume(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
+
+  /**
+   * Asks a run to end. It begins nothing new; a `CancelledError` is thrown where its handler waits; its cleanups
+   * (`step.cleanup`) run; then it is `cancelled`. A step that is at work is told to stop, and what it returns within a
+   * minute is recorded. A run that has done nothing yet is cancelled at once. The outcome says which: `cancelling` or
+   * `cancelled`.
+   *
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up after its timeout
+   */
+  cancel(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 
   /**
    * Ends a run at once, as `cancelled`. Nothing cleans up. A step that is at work is told to stop, as soon as its
@@ -149,6 +159,11 @@ export class Run<C extends Contract> {
   /** Lets the run go on. @throws LayoverError `unknown_run`, `not_applicable` */
   resume(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#client.resume(this.runId, options);
+  }
+
+  /** Asks the run to clean up and end. @throws LayoverError `unknown_run`, `not_applicable` */
+  cancel(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#client.cancel(this.runId, options);
   }
 
   /** Ends the run at once; nothing cleans up. @throws LayoverError `unknown_run`, `not_applicable` */

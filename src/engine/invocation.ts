@@ -3,6 +3,7 @@
  * of a run and a turn of a branch have in common.
  */
 
+import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { HostClock } from "../core/ports.ts";
 import { type Demand, placeName } from "../core/replay/demand.ts";
@@ -117,8 +118,11 @@ export class Invocation {
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
-    // A step that cleans up after the timeout has only its own timeout.
-    const isTimed = timeoutAt != null && execution.cancellation === undefined;
+    // What cleans up has only its own timeout, and after a cancel the hour of all cleanups.
+    const isTimed =
+      timeoutAt != null && (execution.isClosing || (execution.closing === undefined && !demand.isShielded));
+    const endOfRun = () =>
+      execution.isClosing ? new CancelledError(execution.closing?.reason) : timedOut(workflow.contract.name);
     const place = placeName(demand);
     return attemptStep({
       demand,
@@ -127,7 +131,7 @@ export class Invocation {
       isExhausted: beginnings >= defaults.maxBeginnings,
       bodies: this.context.bodies,
       place: `${runId}/${epoch}/${place}`,
-      runEnd: isTimed ? { at: timeoutAt, reason: () => timedOut(workflow.contract.name) } : undefined,
+      runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,
       seed: (text) => loaded.seed(text),
       lease,
       host: this.#host,

@@ -7,7 +7,7 @@ import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
 export function operationRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
-  return (["pause", "resume", "terminate"] as const).flatMap((verb): readonly Route[] => {
+  return (["pause", "resume", "cancel", "terminate"] as const).flatMap((verb): readonly Route[] => {
     const operate = async ({ client, request }: Visit, runId: string) =>
       respondTo(request, await client[verb](runId, await readOptions(request, maxBytes)));
     return [

@@ -45,7 +45,7 @@ export type SignalAnswer =
   | { readonly outcome: "unknown" };
 
 /** What a person may do to a run. */
-export type OperationVerb = "pause" | "resume" | "terminate";
+export type OperationVerb = "pause" | "resume" | "cancel" | "terminate";
 export interface OperationCall {
   readonly runId: string;
   readonly callId: string;
@@ -53,7 +53,14 @@ export interface OperationCall {
   readonly by?: string;
 }
 export type OperationAnswer =
-  | { readonly outcome: "paused" | "terminated"; readonly runId: string }
+  | { readonly outcome: "paused" | "cancelled" | "terminated"; readonly runId: string }
+  | {
+      /** It cleans up first. */
+      readonly outcome: "cancelling";
+      readonly runId: string;
+      /** The run's turn, if it may be claimed at once. */
+      readonly turn?: number;
+    }
   | {
       readonly outcome: "resumed";
       readonly runId: string;

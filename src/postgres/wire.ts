@@ -54,7 +54,7 @@ export type WireRecord = readonly [
   recordedAt: number,
   attempts: number,
 ];
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing";
 export type PendingKind = "branch" | "retry" | "sleep" | "signal" | "callback";
 export interface WirePending extends Place {
   readonly kind: PendingKind;
@@ -178,6 +178,8 @@ export interface NewDemand extends Place {
   readonly signal?: string;
   readonly until?: number;
   readonly map?: { readonly path: string; readonly slots: number | null; readonly failsFast: boolean };
+  /** It was asked for in `step.cleanup`, so it outlives the run's cancel. */
+  readonly isShielded?: true;
 }
 export interface FailedAttempt extends Place {
   readonly number: number;
@@ -186,6 +188,8 @@ export interface FailedAttempt extends Place {
   readonly error: string;
   readonly requestId?: string;
   readonly demandedAfter: number;
+  /** As in a demand. */
+  readonly isShielded?: true;
   /** Left out: it was the last one. */
   readonly retryInMs?: number;
 }
@@ -273,5 +277,10 @@ export interface ReturnTurn extends Partial<Place> {
 }
 export type ReturnAnswer = { readonly outcome: "returned" | "superseded" };
 export type RenewAnswer =
-  | { readonly outcome: "renewed"; readonly leasedUntil: number }
+  | {
+      readonly outcome: "renewed";
+      readonly leasedUntil: number;
+      /** The run's cancel was asked for, and its handler does not know yet. */
+      readonly cancel?: { readonly reason: string | null } | null;
+    }
   | { readonly outcome: "superseded" };

@@ -88,6 +88,11 @@ export class TestRun<C extends Contract> {
     return this.#stage.ask((client) => client.resume(this.runId, options));
   }
 
+  /** Asks the run to clean up and end, as cancelled. @example await run.cancel({ reason: "ordered twice" }); @throws LayoverError `not_applicable` */
+  cancel(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#stage.ask((client) => client.cancel(this.runId, options));
+  }
+
   /** Ends the run at once, as cancelled. @example await run.terminate({ reason: "a test" }); @throws LayoverError `not_applicable` */
   terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#stage.ask((client) => client.terminate(this.runId, options));

@@ -18,6 +18,7 @@ import {
   lose,
   setBack,
   setBackRow,
+  stopsAt,
 } from "./rules.ts";
 import {
   type Answer,
@@ -25,6 +26,7 @@ import {
   longestBackoffMs,
   maxBeginnings,
   maxClaims,
+  minute,
   noLosses,
   type Place,
   type Row,
@@ -68,7 +70,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   if (refusals.length > 0) return anyOf(...refusals);
   if (isWornOut(run)) {
     const until = setBack(run, now);
-    const readyAt = earliest(until, run.cancelledPosition === undefined ? run.timeoutAt : undefined);
+    const readyAt = earliest(until, stopsAt(run));
     if (run.lease !== undefined) lose(run, run.lease);
     Object.assign(run, { status: "parked", turn: run.turn + 1, lease: undefined, loneClaims: 0 });
     run.beginnings = until === undefined ? 0 : Math.min(run.beginnings, maxBeginnings - 1);
@@ -104,7 +106,10 @@ function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: Claim
   if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
   if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   refusals.push(...whyGroupIsRefused(run, terms, asked));
-  const atWork = run.rows.flatMap(({ lease }) => (lease !== undefined && lease.until > now ? [lease.until] : []));
+  const isLate = run.cancelledPosition !== undefined;
+  const atWork = run.rows.flatMap(({ lease, isShielded }) =>
+    lease !== undefined && lease.until > now && (isLate || !isShielded) ? [lease.until] : [],
+  );
   const isCrashing = run.status === "running" && isWornOut(run);
   if (isCancelling && !isCrashing && atWork.length > 0)
     refusals.push({ outcome: "not_ready", readyAt: Math.max(...atWork) });
@@ -134,11 +139,16 @@ function isWornOut(of: Run | Row): boolean {
 
 function recordCancellation(run: Run, now: number): void {
   run.lastRecordAt = Math.max(now, run.lastRecordAt);
-  const value = run.isCancelAsked ? "cancelled" : "timeout";
-  const place = { path: "", occurrence: 1 };
-  run.history.push({ ...place, kind: "cancellation", value, isFailure: true, at: run.lastRecordAt, attempts: 1 });
-  run.cancelledPosition = run.history.length;
-  run.rows = [];
+  const isLate = run.cancelledPosition !== undefined;
+  const said =
+    run.cancel === undefined
+      ? { kind: "cancellation" as const, value: "timeout" }
+      : { kind: "closing" as const, value: run.cancel.reason ?? null };
+  run.history.push({ ...said, path: "", occurrence: 1, isFailure: true, at: run.lastRecordAt, attempts: 1 });
+  run.cancelledPosition ??= run.history.length;
+  if (isLate) run.timeoutAt = undefined;
+  else if (run.cancel !== undefined) run.timeoutAt = now + 60 * minute;
+  run.rows = run.rows.filter(({ isShielded }) => isShielded && !isLate);
   run.maps.clear();
 }
 
@@ -253,7 +263,8 @@ function whyBranchIsRefused(world: World, run: Run, row: Row, terms: ClaimTerms,
   if (row.lease !== undefined && row.lease.until > now) refusals.push({ outcome: "busy", until: row.lease.until });
   if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
   if (run.isBlocked) refusals.push({ outcome: "blocked" });
-  if (row.isReleased || isToBeCancelled(run, now)) refusals.push({ outcome: "superseded" });
+  const isCutOff = isToBeCancelled(run, now) && (!row.isShielded || run.cancelledPosition !== undefined);
+  if (row.isReleased || isCutOff) refusals.push({ outcome: "superseded" });
   if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   if (row.isQueued) refusals.push({ outcome: "not_ready", readyAt: null });
   refusals.push(...whyGroupIsRefused(row, terms, asked));

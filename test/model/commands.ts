@@ -29,6 +29,13 @@ const demand: fc.Arbitrary<DemandWish> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ what: fc.constant("sleep" as const), ms: fc.constantFrom(0, second, 5 * minute, day) }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant("cleanup" as const),
+      ms: fc.constantFrom(undefined, undefined, second, 5 * minute),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ what: fc.constant("signal" as const), name: signalName, ms: deadline }) },
   { weight: 3, arbitrary: fc.record({ what: fc.constant("callback" as const), ms: deadline }) },
   {
@@ -220,10 +227,9 @@ const advances: fc.Arbitrary<Wish> = fc.record({
   offset: fc.constantFrom(0, 1, -1),
 });
 const hands: fc.Arbitrary<Wish> = fc.oneof(
-  fc.record({ kind: fc.constant("cancel" as const), run }),
   fc.record({
     kind: fc.constant("operate" as const),
-    verb: usually(2, "pause" as const, "resume", "resume", "terminate"),
+    verb: usually(2, "pause" as const, "resume", "resume", "cancel", "cancel", "terminate"),
     run,
     isFitting: usually(3, true, false),
     isRepeat: seldom(6),

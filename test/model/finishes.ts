@@ -20,6 +20,7 @@ import {
   setBack,
   setBackRow,
   spare,
+  stopsAt,
   toRow,
   use,
   waitedFor,
@@ -113,9 +114,11 @@ function isEnd(next: FinishRun["next"]): boolean {
   return next === "completed" || next === "failed" || next === "cancelled";
 }
 
-/** A run whose last record came after its timeout does not end by it: the timeout is to be recorded first. */
+/** A run whose last record came after its timeout, or whose cancel was asked for, does not end: that is to be recorded first. */
 function isPastTimeout(run: Run, { next, records = [] }: FinishRun): boolean {
-  if (!isEnd(next) || run.timeoutAt === undefined || run.cancelledPosition !== undefined) return false;
+  if (!isEnd(next) || run.cancelledPosition !== undefined) return false;
+  if (run.cancel !== undefined) return true;
+  if (run.timeoutAt === undefined) return false;
   return (records.at(-1)?.at ?? run.lastRecordAt) > run.timeoutAt;
 }
 
@@ -187,17 +190,15 @@ function recordDemands(run: Run, { demands = [] }: FinishRun, through: number, n
 
 /** It waits: until its first instant, or for something that came already. */
 function park(run: Run, now: number): void {
-  const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
   const instants = run.rows.map((row) => (row.kind === "retry" ? row.readyAt : row.until));
   const isMet = isToBeCancelled(run, now) || run.rows.some((row) => isAnswered(run, row));
-  run.readyAt = isMet ? now : earliest(...instants, timeoutAt);
+  run.readyAt = isMet ? now : earliest(...instants, stopsAt(run));
 }
 
 /** It waits for the next try, whatever it would wait for else; or it was tried often enough. */
 function holdUp(run: Run, until: number | undefined, now: number): void {
   run.isBlocked ||= until === undefined;
-  const timeoutAt = run.cancelledPosition === undefined ? run.timeoutAt : undefined;
-  run.readyAt = until === undefined || isToBeCancelled(run, now) ? now : earliest(until, timeoutAt);
+  run.readyAt = until === undefined || isToBeCancelled(run, now) ? now : earliest(until, stopsAt(run));
 }
 
 function end(run: Run, { next, value = "" }: FinishRun, now: number): void {
@@ -279,10 +280,9 @@ export function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
   return { ...others, record: { value: '1{"$":"undefined"}', isFailure: false, at, beganAt, attempts } };
 }
 
-/** The run's timeout has passed, and waited for nobody but this branch. */
+/** The run's timeout or cancel waited for nobody but this branch. */
 function isLastAtWork(run: Run, now: number): boolean {
-  const isPast = run.timeoutAt !== undefined && run.timeoutAt <= now && run.cancelledPosition === undefined;
-  return isPast && !run.rows.some(({ lease }) => isLive(lease, now));
+  return isToBeCancelled(run, now) && !run.rows.some(({ lease }) => isLive(lease, now));
 }
 
 function branchEntry(run: Run, { path, occurrence }: Place, record: NonNullable<FinishBranch["record"]>): Entry {

@@ -3,7 +3,6 @@
 import {
   makeAdvance,
   makeAlarm,
-  makeHand,
   makeList,
   makeMove,
   makeNote,
@@ -87,8 +86,6 @@ export function make(script: Script, wish: Wish): void {
     case "operate":
       makeOperation(script, wish);
       break;
-    case "cancel":
-      makeHand(script, wish);
       break;
   }
 }

@@ -189,6 +189,9 @@ export class Handler {
         return [branch("b")];
       case "sleep":
         return [{ ...this.#freshPlace("z", made), kind: "sleep", until }];
+      case "cleanup":
+        if (wish.ms === undefined) return [{ ...branch("k/b"), isShielded: true }];
+        return [{ ...this.#freshPlace("k/z", made), kind: "sleep", until, isShielded: true }];
       case "signal":
         return [wait("w", wish.name)];
       case "callback":
@@ -217,10 +220,20 @@ export class Handler {
       case "again": {
         const row = this.waiting[wish.index % Math.max(1, this.waiting.length)];
         if (row === undefined || made.some((other) => isSamePlace(other, row))) return [];
-        const { path, occurrence, kind, signal } = row;
+        const { path, occurrence, kind, signal, isShielded } = row;
         const scope = row.map === undefined ? undefined : this.#run.maps.get(row.map);
         const map = row.map === undefined || scope === undefined ? {} : { map: { path: row.map, ...scope } };
-        return [{ path, occurrence, kind, until: row.until, ...(signal !== undefined && { signal }), ...map }];
+        return [
+          {
+            path,
+            occurrence,
+            kind,
+            until: row.until,
+            ...(signal !== undefined && { signal }),
+            ...(isShielded && { isShielded }),
+            ...map,
+          },
+        ];
       }
     }
   }

@@ -3,10 +3,10 @@ import { motionMinute } from "../../src/core/waking.ts";
 import { carriedBy, versions } from "./make-turns.ts";
 import { inAnyOrder, text } from "./match.ts";
 import { note } from "./refusals.ts";
-import { arm, earliest, isOver } from "./rules.ts";
+import { arm, earliest } from "./rules.ts";
 import { list, move, movesFor, nextDueAt, prune, voidLeases } from "./scheduler.ts";
-import { pick, type Script } from "./script.ts";
-import type { AdvanceWish, HandWish, ListWish, MoveWish, NoteWish, TickWish, Wish } from "./wishes.ts";
+import type { Script } from "./script.ts";
+import type { AdvanceWish, ListWish, MoveWish, NoteWish, TickWish, Wish } from "./wishes.ts";
 import { day, type Listing } from "./world.ts";
 
 const keepMs = 30 * day;
@@ -119,17 +119,6 @@ export function makePrune(script: Script, isElsewhere: boolean): void {
   const namespace = script.namespace(isElsewhere);
   const pruned = prune(script.world, namespace, keepMs, keepFailedMs);
   script.add("prune_runs", { namespace, keepMs, keepFailedMs, limit: 100 }, "prune", { pruned });
-}
-
-/** Done to the row itself: no verb does it yet. */
-export function makeHand(script: Script, { kind, run: index }: HandWish): void {
-  const { now, runs } = script.world;
-  const fitting = runs.filter((run) => !isOver(run) && run.pausedAt === undefined);
-  const run = pick(fitting, index);
-  if (run === undefined) return;
-  Object.assign(run, { isCancelAsked: true, readyAt: earliest(run.readyAt, now) });
-  arm(script.world, [now]);
-  script.add(kind, { runId: run.id }, `${kind} ${script.letter(run.id)} by hand`, null);
 }
 
 export function makeAlarm({ world }: Script): void {

@@ -1,7 +1,7 @@
-/** What a person does to a run: pause, resume, terminate. The same call again is told the same, and does nothing. */
+/** What a person does to a run: pause, resume, cancel, terminate. The same call again is told the same, and does nothing. */
 import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
 import type { Called } from "./mail.ts";
-import { findRun, isAtWork, isOver } from "./rules.ts";
+import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";
 import type { Answer, Run, World } from "./world.ts";
 
 export function operate(world: World, namespace: string, verb: OperationVerb, call: OperationCall): Called {
@@ -15,10 +15,11 @@ export function operate(world: World, namespace: string, verb: OperationVerb, ca
   return { answer, hasEffect: true };
 }
 
-const verbs = { pause, resume, terminate };
+const verbs = { pause, resume, cancel, terminate };
 
 function pause(run: Run, now: number): Answer {
-  if (isOver(run) || run.cancelledPosition !== undefined) return { outcome: "not_applicable", runId: run.id };
+  if (isOver(run) || run.cancelledPosition !== undefined || run.cancel !== undefined)
+    return { outcome: "not_applicable", runId: run.id };
   run.pausedAt ??= now;
   return { outcome: "paused", runId: run.id };
 }
@@ -27,6 +28,7 @@ function resume(run: Run, now: number): Answer {
   if (isOver(run) || run.pausedAt === undefined) return { outcome: "not_applicable", runId: run.id };
   if (run.timeoutAt !== undefined) run.timeoutAt += now - run.pausedAt;
   run.pausedAt = undefined;
+  if (isReady(run, now)) run.startsAt = undefined;
   for (const { lease } of [run, ...run.rows]) if (lease !== undefined) lease.until = Math.max(lease.until, now);
   const resumed = { outcome: "resumed", runId: run.id };
   if (run.isBlocked) return { ...resumed, turn: run.turn, branches: null };
@@ -41,10 +43,29 @@ function resume(run: Run, now: number): Answer {
   return { ...resumed, turn: mayBegin(run) ? run.turn : null, branches: branches.length === 0 ? null : branches };
 }
 
+function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
+  const { id: runId } = run;
+  if (isOver(run) || (run.cancelledPosition !== undefined && run.cancel === undefined))
+    return { outcome: "not_applicable", runId };
+  if (run.cancel !== undefined) return { outcome: "cancelling", runId };
+  if (run.turn === 1 && run.lease === undefined && run.startsAt !== undefined) {
+    end(run, now, `the run was cancelled: ${reason}`);
+    return { outcome: "cancelled", runId };
+  }
+  Object.assign(run, { cancel: { reason }, pausedAt: undefined, isBlocked: false, readyAt: now });
+  run.refusals.clear();
+  const isBusy = isLive(run.lease, now) || run.rows.some(({ lease, isShielded }) => !isShielded && isLive(lease, now));
+  return { outcome: "cancelling", runId, ...(!isBusy && { turn: run.turn }) };
+}
+
 function terminate(run: Run, now: number, { by, reason }: OperationCall): Answer {
   if (isOver(run)) return { outcome: "not_applicable", runId: run.id };
-  const error = `0{"name": "CancelledError", "message": "terminated by ${by}: ${reason}"}`;
+  end(run, now, `terminated by ${by}: ${reason}`);
+  return { outcome: "terminated", runId: run.id };
+}
+
+function end(run: Run, now: number, message: string): void {
+  const error = `0{"name": "CancelledError", "message": "${message}"}`;
   Object.assign(run, { status: "cancelled", lease: undefined, readyAt: undefined, endedAt: now, error });
   Object.assign(run, { rows: [], maps: new Map(), isBlocked: false });
-  return { outcome: "terminated", runId: run.id };
 }

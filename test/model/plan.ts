@@ -116,7 +116,7 @@ function toNext({ next }: FinishItem, run: Run): FinishRun["next"] {
     case "complete":
       return "completed";
     case "fail":
-      return run.isCancelAsked && run.cancelledPosition !== undefined ? "cancelled" : "failed";
+      return run.cancel !== undefined && run.cancelledPosition !== undefined ? "cancelled" : "failed";
     case "block":
       return "blocked";
   }

@@ -66,14 +66,6 @@ begin
         and not b.is_queued and not b.is_released));
 end $$;
 
--- A cancel is asked for. No verb does it yet.
-create function layover_test.ask_to_cancel(run uuid) returns void language plpgsql volatile as $$
-begin
-  update layover.run_state s
-     set cancel_requested_at = layover.now(), ready_at = least(s.ready_at, layover.now()),
-         due_at = case when s.blocked is null then layover.now() end where s.run_id = run;
-end $$;
-
 -- Signals that nobody waits for: some that claims offer, and more that they never do, with higher numbers.
 create function layover_test.flood(p jsonb) returns void language plpgsql volatile as $$
 declare
@@ -103,10 +95,7 @@ begin
     perform set_config('layover_test.now', v_step->>'now', false),
       set_config('layover_test.number', v_step->>'number', false);
     begin
-      if v_step->>'fn' = 'cancel' then
-        perform layover_test.ask_to_cancel((v_step->'p'->>'runId')::uuid);
-        v_answer := null;
-      elsif v_step->>'fn' = 'flood' then
+      if v_step->>'fn' = 'flood' then
         perform layover_test.flood(v_step->'p');
         v_answer := null;
       else

@@ -41,10 +41,16 @@ export function isLive(lease: Lease | undefined, now: number): boolean {
   return lease !== undefined && lease.until > now;
 }
 
+/** When the next claim is to write into the history that the run closes, or that its cleanups have taken too long. */
+export function stopsAt({ cancel, cancelledPosition, timeoutAt }: Run): number | undefined {
+  if (cancel === undefined) return cancelledPosition === undefined ? timeoutAt : undefined;
+  return cancelledPosition === undefined ? 0 : timeoutAt;
+}
+
 /** Tells whether a cancel was asked for, or a timeout has passed, that is not in the history yet. */
 export function isToBeCancelled(run: Run, now: number): boolean {
-  if (run.cancelledPosition !== undefined) return false;
-  return run.isCancelAsked || (run.timeoutAt !== undefined && run.timeoutAt <= now);
+  const at = stopsAt(run);
+  return at !== undefined && at <= now;
 }
 
 export function isReady(run: Run, now: number): boolean {
@@ -126,7 +132,7 @@ export function fillSlots(run: Run, map: string, now: number): Row[] {
 }
 
 export function toRow(demand: NewDemand, now: number): Row {
-  const { path, occurrence, kind, demandedAfter, ordinal, signal, until, map } = demand;
+  const { path, occurrence, kind, demandedAfter, ordinal, signal, until, map, isShielded = false } = demand;
   const ofMap = kind === "branch" ? map?.path : undefined;
   return {
     path,
@@ -136,6 +142,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     ordinal,
     signal,
     until,
+    isShielded,
     map: ofMap,
     turn: 1,
     attempts: 0,
@@ -163,6 +170,7 @@ export function groupSizeOf({ losses, lease }: Run | Row): number | null {
 /** Counts a loss: it is claimed again, and its last lease was not finished. */
 export function lose(of: Run | Row, { token }: Lease): void {
   of.losses = { ...of.losses, count: of.losses.count + 1, token };
+  if ("startsAt" in of) of.startsAt = undefined;
 }
 
 /** Notes that its turn did not get on. Answers when it is tried again; undefined: it was tried often enough. */

@@ -222,7 +222,10 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   }
   row.lease.until = world.now + leaseMs;
   if (beginnings !== undefined) row.beginnings = beginnings;
-  return { outcome: "renewed", leasedUntil: row.lease.until };
+  const isTold =
+    run?.cancel !== undefined && run.cancelledPosition === undefined && !("isShielded" in row && row.isShielded);
+  const cancel = isTold ? { reason: run.cancel?.reason ?? null } : null;
+  return { outcome: "renewed", leasedUntil: row.lease.until, cancel };
 }
 
 /**
@@ -239,6 +242,7 @@ export function giveBack(world: World, namespace: string, turn: ReturnTurn): Ans
   of.lease = undefined;
   if (row === undefined) {
     run.status = "parked";
+    run.startsAt = undefined;
     run.readyAt = earliest(run.readyAt, world.now);
   }
   return { outcome: "returned" };

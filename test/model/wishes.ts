@@ -42,6 +42,7 @@ export interface ClaimWish {
 export type DemandWish =
   | { readonly what: "branch" }
   | { readonly what: "sleep"; readonly ms: number }
+  | { readonly what: "cleanup"; readonly ms: number | undefined }
   | { readonly what: "signal"; readonly name: string; readonly ms: number | undefined }
   | { readonly what: "callback"; readonly ms: number | undefined }
   | {
@@ -196,14 +197,10 @@ export interface AdvanceWish {
   readonly ms: number | undefined;
   readonly offset: number;
 }
-export interface HandWish {
-  readonly kind: "cancel";
-  readonly run: number;
-}
 /** What a person does to a run. */
 export interface OperateWish {
   readonly kind: "operate";
-  readonly verb: "pause" | "resume" | "terminate";
+  readonly verb: "pause" | "resume" | "cancel" | "terminate";
   readonly run: number;
   /** Whether a run is chosen to which the verb applies, if there is one. */
   readonly isFitting: boolean;
@@ -255,7 +252,6 @@ export type Wish =
   | ListWish
   | MoveWish
   | AdvanceWish
-  | HandWish
   | OperateWish
   | AlarmWish
   | NoteWish

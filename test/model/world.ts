@@ -48,6 +48,8 @@ export interface Row extends Place {
   readonly ordinal: number;
   readonly signal: string | undefined;
   readonly until: number | undefined;
+  /** Whether it cleans up, so that it outlives the cancel. */
+  readonly isShielded: boolean;
   /** Path of its map. Undefined: it has none, or has left it because it lost a race. */
   map: string | undefined;
   turn: number;
@@ -148,7 +150,10 @@ export interface Run {
   pausedAt: number | undefined;
   /** What each call of a person was told, by the call's id. */
   readonly operations: Map<string, Answer>;
-  isCancelAsked: boolean;
+  /** When its start was put off to, as long as nobody can have claimed it. */
+  startsAt: number | undefined;
+  /** Whether its cancel was asked for, and the reason. */
+  cancel: { readonly reason: string | undefined } | undefined;
   cancelledPosition: number | undefined;
   endedAt: number | undefined;
   result: string | null;

@@ -30,6 +30,7 @@ export interface Answers {
   send_signal: verbs.SignalAnswer;
   pause_run: verbs.OperationAnswer;
   resume_run: verbs.OperationAnswer;
+  cancel_run: verbs.OperationAnswer;
   terminate_run: verbs.OperationAnswer;
   answer_callback: verbs.CallbackAnswer;
   get_run: verbs.WireRunView | verbs.Unknown;

@@ -1,6 +1,7 @@
-/** `layover pause`, `layover resume`, `layover terminate`: what a person does to one run. */
+/** `layover pause`, `layover resume`, `layover cancel`, `layover terminate`: what a person does to one run. */
 import { userInfo } from "node:os";
 import { Command } from "commander";
+import type { OperationReceipt } from "../../client/operations.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { print, printJson } from "../screen.ts";
 import { findRun, withRun, withServer } from "./server.ts";
@@ -12,11 +13,11 @@ interface Options {
 }
 
 interface Words {
-  readonly verb: "pause" | "resume" | "terminate";
+  readonly verb: "pause" | "resume" | "cancel" | "terminate";
   readonly summary: string;
   readonly description: string;
   readonly example: string;
-  readonly done: string;
+  readonly done: Partial<Record<OperationReceipt["outcome"], string>>;
 }
 
 export const pause = operation({
@@ -25,7 +26,7 @@ export const pause = operation({
   description:
     "Pauses a run: nothing new begins until it is resumed. Steps under way are finished and recorded, and signals and answers are kept.",
   example: `layover pause order/o1 --reason "their API is down"`,
-  done: "Paused. Steps that are under way still end.",
+  done: { paused: "Paused. Steps that are under way still end." },
 });
 
 export const resume = operation({
@@ -34,7 +35,16 @@ export const resume = operation({
   description:
     "Lets a paused run go on. What came meanwhile counts. Its timeout moves on by as long as the pause took.",
   example: "layover resume order/o1",
-  done: "Resumed.",
+  done: { resumed: "Resumed." },
+});
+
+export const cancel = operation({
+  verb: "cancel",
+  summary: "asks a run to clean up and end",
+  description:
+    "Asks a run to end, as cancelled: nothing new begins, its handler is told by a CancelledError, and its cleanups run. A step under way is told to stop, and what it returns within a minute is recorded.",
+  example: `layover cancel order/o1 --reason "ordered twice"`,
+  done: { cancelling: "It cleans up, and is cancelled then.", cancelled: "Cancelled. It had done nothing yet." },
 });
 
 export const terminate = operation({
@@ -43,7 +53,7 @@ export const terminate = operation({
   description:
     "Ends a run at once, as cancelled. Nothing cleans up. A step under way is told to stop, and its result is not recorded.",
   example: `layover terminate order/o1 --reason "a test"`,
-  done: "Terminated. The run is cancelled.",
+  done: { terminated: "Terminated. The run is cancelled." },
 });
 
 function operation({ verb, summary, description, example, done }: Words): Command {
@@ -58,7 +68,7 @@ function operation({ verb, summary, description, example, done }: Words): Comman
     .action(async (run: string, { reason, by = userName(), json }: Options) => {
       const receipt = await withServer(({ client }) => operate(client, run, verb, { reason, by }));
       if (json) printJson(receipt);
-      else print(done);
+      else print(done[receipt.outcome] ?? receipt.outcome);
     });
 }
 

@@ -163,6 +163,10 @@ export class HttpClient implements ClientVerbs {
     return await this.#operate("resume", runId, options);
   }
 
+  async cancel(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await this.#operate("cancel", runId, options);
+  }
+
   async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
     return await this.#operate("terminate", runId, options);
   }

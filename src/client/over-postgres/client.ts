@@ -128,6 +128,10 @@ export class Client implements ClientVerbs {
     return await operate(this.#context, "resume", runId, options);
   }
 
+  async cancel(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await operate(this.#context, "cancel", runId, options);
+  }
+
   async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
     return await operate(this.#context, "terminate", runId, options);
   }

@@ -174,6 +174,13 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   /** A namespace: names of steps may be used again in it. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
   /**
+   * A namespace for steps that also run when the run is cancelled. All else that a handler asks for then is refused with
+   * a `CancelledError`, and so is what it waits for. All cleanups of a run have one hour.
+   *
+   * @example try { await use(step, lock); } finally { await step.cleanup("give back", ({ step }) => step.run("unlock", () => unlock(lock))); }
+   */
+  cleanup<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
+  /**
    * Carries out branches side by side, each with steps of its own: all results, or the first failure.
    *
    * @example const [a, b] = await step.all("both", [({ step }) => step.run("a", getA), ({ step }) => step.run("b", getB)]);
@@ -215,6 +222,11 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   random(): number;
   /** A uuid: the same in every replay. @example const invoice = step.uuid(); */
   uuid(): string;
+}
+
+/** What a cleanup does its work by. It waits for nobody. */
+export interface CleanupStep extends Pick<Step, "run" | "sleep" | "sleepUntil" | "now" | "random" | "uuid"> {
+  scope<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
 }
 
 export interface StepOptionsOfAnnouncement {

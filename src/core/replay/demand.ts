@@ -47,6 +47,8 @@ export interface Demand {
   /** The last position handed out when it was demanded. */
   readonly demandedAfter: number;
   readonly map: MapScope | undefined;
+  /** Whether it was asked for in `step.cleanup`. Then it outlives the run's cancel. */
+  readonly isShielded: boolean;
   readonly wanted: Wanted;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;

@@ -9,7 +9,7 @@
 
 import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
-import { type Demand, type MapScope, placeName, type Wanted } from "./demand.ts";
+import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { nested, unlike } from "./divergence.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
@@ -42,8 +42,11 @@ export class Execution {
    * succeed, so the turn ends with a setback.
    */
   isSetback = false;
-  /** Why the run is being ended before its time. */
-  cancellation: string | undefined;
+  /**
+   * That the run is being ended before its time, and why. `cancellation`: by its timeout. Then steps may still be asked
+   * for anywhere. `closing`: by a cancel. Then only cleanups go on.
+   */
+  closing: { readonly kind: "cancellation" | "closing"; readonly reason: string | undefined } | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
   /** Names of signals that the handler has closed. */
@@ -59,6 +62,8 @@ export class Execution {
   #called: string | undefined;
   #ordinal = 0;
   #refusals = 0;
+  /** The cleanups have taken too long. */
+  #isCleanupOver = false;
   #isOpen = false;
   #wake: () => void = () => {};
 
@@ -88,6 +93,7 @@ export class Execution {
 
   /** Whether the run waits for more than its history can record. Such a run is ended, so nothing more is made for it. */
   get isOverfull(): boolean {
+    if (this.isClosing) return false;
     return this.position + this.#pending.size > defaultLimits.historyRecords;
   }
 
@@ -116,7 +122,7 @@ export class Execution {
    * been about to await the loser of a `Promise.race`.
    */
   get unawaited(): readonly string[] {
-    if (this.outcome?.kind !== "returned" || this.cancellation !== undefined) return [];
+    if (this.outcome?.kind !== "returned" || this.closing !== undefined) return [];
     const unseen = this.handedOut.unseen.filter(({ place }) => !this.#isReleased(place));
     if (this.pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
     return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
@@ -144,6 +150,16 @@ export class Execution {
     await this.#untilRest(() => {});
   }
 
+  /** Whether the run is being ended by a cancel. Its history has room for all records of its cleanups. */
+  get isClosing(): boolean {
+    return this.closing?.kind === "closing";
+  }
+
+  /** Whether the handler has ended, and nothing that it asked for in a cleanup is left to do. */
+  get isOver(): boolean {
+    return this.outcome !== undefined && !(this.isClosing && this.#pending.size > 0);
+  }
+
   /** Notes why this code cannot have made this history. */
   diverge(reason: string): void {
     this.isSetback ||= this.isAwaitingForeign;
@@ -155,7 +171,8 @@ export class Execution {
     if (this.divergence !== undefined) return;
     const key = placeName(record);
     const demand = this.#pending.get(key);
-    if (record.kind !== "cancellation" && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+    const closes = record.kind === "cancellation" || record.kind === "closing";
+    if (!closes && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
       this.diverge(unlike(record, this));
       return;
     }
@@ -163,7 +180,7 @@ export class Execution {
     this.now = record.recordedAt;
     this.lastPlace = key;
     await this.#untilRest(() => {
-      if (record.kind === "cancellation") return this.#cancel(record.value ?? "cancelled");
+      if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record.value);
       this.#pending.delete(key);
       this.#losers.delete(key);
       if (demand !== undefined) this.#settle(demand, record);
@@ -179,10 +196,7 @@ export class Execution {
   }
 
   /** Asks for something at a place; the promise is settled by a record. */
-  demand(
-    place: { readonly path: string; readonly occurrence: number; readonly map: MapScope | undefined },
-    wanted: Wanted,
-  ): Promise<unknown> {
+  demand(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const isLate = !this.#isOpen;
     if (isLate && this.outcome !== undefined) return never;
     if (this.#isReleased(place.path) || this.isOverfull) return never;
@@ -196,8 +210,7 @@ export class Execution {
     if (isLate && this.#pending.size > 0) {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
     }
-    if (this.cancellation !== undefined && (wanted.kind === "signal" || wanted.kind === "callback"))
-      return this.#refuse(place, this.cancellation);
+    if (this.closing !== undefined && !this.#mayStillAsk(place, wanted)) return this.#refuse(place, this.closing);
     // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
     this.#isOpen = true;
     const key = placeName(place);
@@ -237,16 +250,24 @@ export class Execution {
     if (this.#called !== undefined) throw nested(path, this.#called);
   }
 
-  /**
-   * What is being cancelled may clean up, but waits for nobody outside any more: it might never be over. Code that takes
-   * no refusal would ask for ever.
-   */
-  #refuse(place: { readonly path: string; readonly occurrence: number }, reason: string): Promise<never> {
+  /** What is being ended may clean up, but waits for nobody outside any more: it might never be over. */
+  #mayStillAsk({ isShielded }: Pick<Demand, "isShielded">, { kind }: Wanted): boolean {
+    if (this.isClosing) return isShielded && !this.#isCleanupOver;
+    return kind !== "signal" && kind !== "callback";
+  }
+
+  /** Code that takes no refusal would ask for ever. Its run is over after a cancel, and blocked after a timeout. */
+  #refuse(
+    place: Pick<Demand, "path" | "occurrence">,
+    { reason }: { readonly reason: string | undefined },
+  ): Promise<never> {
+    const error = new CancelledError(reason);
     if (++this.#refusals > mostRefusals) {
-      this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
+      if (this.isClosing) this.#end({ kind: "threw", error });
+      else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
       return never;
     }
-    const refusal = Promise.reject(new CancelledError(reason));
+    const refusal = Promise.reject(error);
     refusal.catch(() => {}); // nobody may look
     return refusal;
   }
@@ -268,15 +289,17 @@ export class Execution {
     }
   }
 
-  #cancel(reason: string): void {
-    this.cancellation = reason;
-    const waiting = this.pending;
-    this.#pending.clear();
-    for (const demand of waiting) demand.reject(new CancelledError(reason));
+  /** Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. */
+  #close(kind: "cancellation" | "closing", value: string | null): void {
+    this.#isCleanupOver = this.isClosing;
+    this.closing = { kind, reason: value ?? undefined };
+    const waiting = this.pending.filter(({ isShielded }) => !isShielded || this.#isCleanupOver);
+    for (const demand of waiting) this.#pending.delete(placeName(demand));
+    for (const demand of waiting) demand.reject(new CancelledError(this.closing.reason));
   }
 
   #end(outcome: HandlerOutcome): void {
-    this.outcome = outcome;
+    this.outcome ??= outcome;
     this.#wake();
   }
 

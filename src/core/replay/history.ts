@@ -7,7 +7,7 @@ import { fromStored } from "../codec/stored-value.ts";
 import { CallbackRejectedError, StepError, TimeoutError } from "../contract/user-errors.ts";
 import { type Demand, placeName } from "./demand.ts";
 
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing";
 
 /** One entry of the history. What is recorded never changes. */
 export interface HistoryRecord {

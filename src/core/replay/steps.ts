@@ -6,6 +6,7 @@ import type { CallbackContext, Question, Step, StepOptionsOfAnnouncement, WaitOp
 import { toRandom, toUuid } from "./seeded.ts";
 import { all, inScope, race } from "./verbs/branches.ts";
 import { createCallback, waitForCallback } from "./verbs/callbacks.ts";
+import { cleanup } from "./verbs/cleanup.ts";
 import { map, mapSettled } from "./verbs/map.ts";
 import { run } from "./verbs/run.ts";
 import { close, waitForSignal } from "./verbs/signals.ts";
@@ -38,6 +39,7 @@ function stepOf(scope: StepScope): Step {
       options?: WaitOptions & StepOptionsOfAnnouncement & Question,
     ) => give("callback", name, waitForCallback(scope, name, announce, options)),
     scope: (name, inside) => give("scope", name, inScope(scope, name, inside)),
+    cleanup: (name, inside) => give("cleanup", name, cleanup(scope, name, inside)),
     all: (name, list) => give("all", name, all(scope, name, list)),
     race: (name, list) => give("race", name, race(scope, name, list)),
     map: (name, items, each, options) => give("map", name, map(scope, name, items, each, options)),

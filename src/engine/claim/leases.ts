@@ -16,7 +16,9 @@ export class Lease {
   #isFinishSent = false;
   #isGivenBack = false;
   #isLossTold = false;
+  #cancel: { readonly reason: string | undefined } | undefined;
   readonly #listeners = new Set<() => void>();
+  readonly #cancelListeners = new Set<(reason: string | undefined) => void>();
 
   constructor(turn: RenewTurn) {
     this.#turn = turn;
@@ -71,6 +73,7 @@ export class Lease {
     this.#turn = turn;
     this.#isFinishSent = false;
     this.#isLost = this.#isGivenBack;
+    this.#cancel = undefined;
   }
 
   /** Ends the turn here, so that another process may have it at once. */
@@ -84,6 +87,20 @@ export class Lease {
     if (this.#isLost) listener();
     else this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `listener` when its run is to be cancelled, unless the function that it answers is called before. */
+  whenCancelled(listener: (reason: string | undefined) => void): () => void {
+    if (this.#cancel !== undefined) listener(this.#cancel.reason);
+    else this.#cancelListeners.add(listener);
+    return () => this.#cancelListeners.delete(listener);
+  }
+
+  /** Notes that its run is to be cancelled. The turn goes on: what its body has done by now is recorded. */
+  noteCancel(reason: string | undefined): void {
+    if (this.#cancel !== undefined) return;
+    this.#cancel = { reason };
+    for (const listener of this.#cancelListeners) listener(reason);
   }
 
   lose(): void {
@@ -169,8 +186,10 @@ export class Leases {
     try {
       const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(({ turn }) => turn) });
       for (const [index, { lease, turn }] of held.entries()) {
-        const isSuperseded = turns[index]?.outcome === "superseded";
-        if (isSuperseded && lease.turn === turn) this.#lose(lease); // unless it goes on under a new token by now
+        const answer = turns[index];
+        if (lease.turn !== turn) continue; // it goes on under a new token by now
+        if (answer?.outcome === "superseded") this.#lose(lease);
+        else if (answer?.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
       }
       this.#succeed();
     } catch (error) {

@@ -3,7 +3,7 @@
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { retryDelay } from "../../core/contract/retry.ts";
-import { isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
+import { CancelledError, isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
 import { isLayoverError, LayoverError } from "../../core/errors.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
@@ -46,7 +46,7 @@ export type AttemptResult =
       readonly retryInMs: number | undefined;
     };
 
-/** How long a body may go on after its run's timeout, at most. */
+/** How long a body may go on after its run's timeout or cancel, at most. */
 const longestGraceMs = 60_000;
 
 export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
@@ -70,7 +70,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
       error: toStoredError(toErrorValue(thrown)),
       beganAt,
       endedAt,
-      // The handler is to see the run's timeout, and not how that ended the step. So the step stays open.
+      // The handler is to see the run's timeout or cancel, and not how that ended the step. So the step stays open.
       retryInMs: isRunOver ? 0 : retryIn(attempt, thrown, endedAt),
     };
   } finally {
@@ -100,6 +100,7 @@ async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown>
   let aborted: Error | undefined;
   let cancelTimer = () => {};
   let forgetLease = () => {};
+  let forgetCancel = () => {};
   const abort = (reason: Error) => {
     aborted = reason;
     controller?.abort(reason);
@@ -128,22 +129,29 @@ async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown>
         reject(error);
         abort(error);
       };
+      const endSoon = (reason: Error, leftMs: number) => {
+        onRunEnd();
+        abort(reason);
+        cancelTimer();
+        cancelTimer = host.after(Math.max(0, Math.min(leftMs, longestGraceMs)), () => end(unknown(demand)));
+      };
+      const beganAt = host.monotonic();
+      if (!demand.isShielded)
+        forgetCancel = lease.whenCancelled((reason) =>
+          endSoon(new CancelledError(reason), body.timeoutMs - (host.monotonic() - beganAt)),
+        );
       const leftMs = runEnd === undefined ? Number.POSITIVE_INFINITY : Math.max(0, runEnd.at - now());
       if (runEnd === undefined || leftMs >= body.timeoutMs) {
         cancelTimer = host.after(body.timeoutMs, () => end(timedOut(demand, body, longerHint)));
         return;
       }
-      cancelTimer = host.after(leftMs, () => {
-        onRunEnd();
-        abort(runEnd.reason());
-        const graceMs = Math.min(body.timeoutMs - leftMs, longestGraceMs);
-        cancelTimer = host.after(graceMs, () => end(unknown(demand)));
-      });
+      cancelTimer = host.after(leftMs, () => endSoon(runEnd.reason(), body.timeoutMs - leftMs));
     });
     return await Promise.race([result, timeout]);
   } finally {
     cancelTimer();
     forgetLease();
+    forgetCancel();
   }
 }
 
@@ -182,7 +190,7 @@ function timedOut(demand: Demand, { timeoutMs }: StepBody, hint: string): Timeou
 }
 
 function unknown(demand: Demand): LayoverError {
-  const message = `step "${placeName(demand)}" was begun and had not ended some time after the run's timeout: its result is unknown`;
+  const message = `step "${placeName(demand)}" was begun and had not ended some time after the run's timeout or cancel: its result is unknown`;
   return new LayoverError("result_unknown", message, {
     hint: "Let the body end when its abortSignal fires, and look up whether it had its effect.",
   });

@@ -3,6 +3,7 @@
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
+import { CancelledError } from "../../core/contract/user-errors.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
@@ -15,10 +16,10 @@ export interface Ending {
 }
 
 export async function describeEnd({ execution, workflow }: LoadedRun): Promise<Ending> {
-  const { cancellation, outcome } = execution;
+  const { closing, outcome } = execution;
   const { contract } = workflow;
-  if (cancellation === "timeout") return failed(timedOut(contract.name));
-  if (cancellation !== undefined) return { ...failed(new Error("the run was cancelled")), next: "cancelled" };
+  if (closing?.kind === "closing") return { ...failed(new CancelledError(closing.reason)), next: "cancelled" };
+  if (closing !== undefined) return failed(timedOut(contract.name));
   if (outcome?.kind !== "returned") return failed(outcome?.error);
   try {
     const { output } = contract;

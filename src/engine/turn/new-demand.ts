@@ -2,8 +2,8 @@
 import type { Demand } from "../../core/replay/demand.ts";
 import type { NewDemand } from "../../postgres/wire.ts";
 
-export function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, wanted }: Demand): NewDemand {
-  const place = { path, occurrence, demandedAfter, ordinal };
+export function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, isShielded, wanted }: Demand): NewDemand {
+  const place = { path, occurrence, demandedAfter, ordinal, ...(isShielded && { isShielded }) };
   switch (wanted.kind) {
     case "close":
       throw new Error(`${path} is decided before its run is parked`);

@@ -69,18 +69,18 @@ export class RunTurn {
         if (execution.isSetback) return this.#end("parked", { setback: execution.divergence });
         return this.#end("blocked", { value: execution.divergence });
       }
-      if (execution.outcome !== undefined) {
+      if (execution.isOver) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
+        const { next, value } = await describeEnd(this.#loaded);
+        return this.#end(next, { value });
+      }
+      if (execution.isAwaitingForeign && execution.isClosing) {
         const { next, value } = await describeEnd(this.#loaded);
         return this.#end(next, { value });
       }
       if (execution.isAwaitingForeign)
         return this.#end("parked", { setback: foreignAwaitTooLong(execution.lastPlace) });
-      const excess = tooLong(this.#claimed, {
-        records: this.#records.length,
-        bytes: this.#bytes,
-        demands: execution.pendingCount,
-      });
+      const excess = this.#excess();
       if (excess !== undefined) return this.#end("failed", { value: excess });
 
       const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
@@ -101,6 +101,13 @@ export class RunTurn {
       if (retryInMs !== undefined)
         return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });
     }
+  }
+
+  /** The error of a run whose history is full. What cleans up after a cancel has room. */
+  #excess(): string | undefined {
+    const { isClosing, pendingCount } = this.#loaded.execution;
+    if (isClosing) return undefined;
+    return tooLong(this.#claimed, { records: this.#records.length, bytes: this.#bytes, demands: pendingCount });
   }
 
   /** Waits for what the handler awaits of its own. A warning tells of it, since the next replay may find it too slow. */
@@ -188,12 +195,13 @@ export class RunTurn {
     }
     // The code around the body is wrong, and may be why it failed: the step is carried out again when that is corrected.
     if (this.#loaded.execution.divergence !== undefined) return undefined;
-    const { path, occurrence, demandedAfter } = step;
+    const { path, occurrence, demandedAfter, isShielded } = step;
     const { error, endedAt, retryInMs } = result;
     this.#attempt = {
       path,
       occurrence,
       demandedAfter,
+      ...(isShielded && { isShielded }),
       number,
       beganAt,
       endedAt,

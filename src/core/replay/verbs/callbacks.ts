@@ -9,6 +9,7 @@ import type {
   WaitOptions,
 } from "../../contract/step.ts";
 import { toMilliseconds } from "../../duration.ts";
+import { checkIsNoCleanup } from "./cleanup.ts";
 import { checkFunction, checkIsDeclared, checkOptions } from "./step-checks.ts";
 import type { DemandPlace, StepScope } from "./step-scope.ts";
 import { optionsOfWait, wait } from "./wait.ts";
@@ -33,7 +34,8 @@ export async function waitForCallback(
   const question = { ...(title !== undefined && { title }), ...(text !== undefined && { text }) };
   const at = scope.place(name);
   const callback = callbackAt(scope, name, at, question, timeoutMs);
-  const announcing = scope.inside(`${scope.region(name)}/`, { announces: at });
+  const { path, occurrence } = at;
+  const announcing = scope.inside(`${scope.region(name)}/`, { announces: { path, occurrence } });
   await announcing.run(
     "announce",
     async (context) => {
@@ -46,12 +48,14 @@ export async function waitForCallback(
 
 /** `timeoutMs`: the timeout of its wait, if it is known already. */
 function callbackAt(
-  { execution, options }: StepScope,
+  scope: StepScope,
   name: string,
   at: DemandPlace,
   question: Question = {},
   timeoutMs?: number,
 ): Callback<unknown> {
+  const { execution, options } = scope;
+  checkIsNoCleanup(scope, `callback ${JSON.stringify(name)}`);
   checkIsDeclared("callback", name, options.callbacks);
   const { path, occurrence } = at;
   const endsAt = endOfToken(execution.now, timeoutMs === undefined ? undefined : execution.now + timeoutMs);

@@ -2,6 +2,7 @@
 import type { MapOptions, Settled, Step } from "../../contract/step.ts";
 import { CancelledError } from "../../contract/user-errors.ts";
 import type { MapScope } from "../demand.ts";
+import { checkIsNoCleanup } from "./cleanup.ts";
 import { checkFunction, checkOptions, invalid } from "./step-checks.ts";
 import { keyPart } from "./step-key.ts";
 import { duplicateKey, type StepScope } from "./step-scope.ts";
@@ -29,10 +30,10 @@ export async function mapSettled<Item, Result>(
   options: MapOptions<Item> = {},
 ): Promise<Settled<Result>[]> {
   const { execution } = scope;
-  const { cancellation } = execution;
+  const { closing } = execution;
   const outcomes = await Promise.allSettled(begin(scope, { name, items, each, options, failsFast: false }));
   // It settles failures of items, and the end of the run is none.
-  if (execution.cancellation !== cancellation) throw new CancelledError(execution.cancellation);
+  if (execution.closing !== closing) throw new CancelledError(execution.closing?.reason);
   return outcomes;
 }
 
@@ -64,10 +65,11 @@ function begin<Item, Result>(scope: StepScope, mapped: Mapped<Item, Result>): Pr
 
 /** Checks the arguments. Answers for each item the part of its path that tells it from the others. */
 function check<Item, Result>(
-  { options: { digest } }: StepScope,
+  scope: StepScope,
   { name, items, each, options }: Mapped<Item, Result>,
 ): readonly string[] {
   const what = `map ${JSON.stringify(name)}`;
+  checkIsNoCleanup(scope, what);
   if (!Array.isArray(items)) throw invalid(`the items of ${what} are no array`, "Pass an array.");
   checkFunction(`what ${what} does with each item`, each, '(item, { step }) => step.run("name", …)');
   checkOptions(what, options, taken);
@@ -79,7 +81,11 @@ function check<Item, Result>(
   return items.map((item: Item, index) =>
     key === undefined
       ? `[${index}]`
-      : keyPart(`item ${index} of ${what}`, { key: key(item, index) ?? null, isSensitive, digest }),
+      : keyPart(`item ${index} of ${what}`, {
+          key: key(item, index) ?? null,
+          isSensitive,
+          digest: scope.options.digest,
+        }),
   );
 }
 

@@ -3,7 +3,7 @@
 import type { Question, Step } from "../../contract/step.ts";
 import { LayoverError } from "../../errors.ts";
 import { checkPath, checkStepName } from "../../names.ts";
-import type { MapScope, StepBody } from "../demand.ts";
+import type { Demand, MapScope, StepBody } from "../demand.ts";
 import type { Execution } from "../execution.ts";
 
 export interface StepsOptions {
@@ -31,16 +31,13 @@ export interface StepsOptions {
 }
 
 /** The place of a demand in its run. It is the same in each replay. */
-export interface DemandPlace {
-  readonly path: string;
-  readonly occurrence: number;
-  readonly map: MapScope | undefined;
-}
+export type DemandPlace = Pick<Demand, "path" | "occurrence" | "map" | "isShielded">;
 
 /** The parts of a scope that an inner scope has of its own. It takes all other parts from the outer scope. */
 interface Inner {
   readonly prefix: string;
-  readonly map?: MapScope;
+  readonly map?: MapScope | undefined;
+  readonly isShielded?: boolean;
   readonly announces?: StepBody["announces"];
 }
 
@@ -50,6 +47,8 @@ export class StepScope {
   /** Empty for the run itself. Otherwise its end is the sign before the name that follows. */
   readonly prefix: string;
   readonly map: MapScope | undefined;
+  /** Whether it is a cleanup, or lies in one. */
+  readonly isShielded: boolean;
   /** The callback that the steps of this scope announce. */
   readonly announces: StepBody["announces"];
   readonly #makeStep: (scope: StepScope) => Step;
@@ -60,6 +59,7 @@ export class StepScope {
     this.execution = options.execution;
     this.prefix = inner.prefix;
     this.map = inner.map;
+    this.isShielded = inner.isShielded ?? false;
     this.announces = inner.announces;
     this.#makeStep = makeStep;
   }
@@ -70,7 +70,8 @@ export class StepScope {
     const path = checkPath(this.prefix + checkStepName(name) + key);
     const occurrence = this.execution.nextOccurrence(path);
     if (key !== "" && occurrence > 1) throw duplicateKey(path);
-    return { path, occurrence, map: this.map };
+    const { map, isShielded } = this;
+    return { path, occurrence, map, isShielded };
   }
 
   /** Takes a path below which names may stand. A second one of the same name is another path. */
@@ -83,8 +84,8 @@ export class StepScope {
 
   /** Makes the `step` whose names stand below `prefix`. */
   inside(prefix: string, inner: Omit<Inner, "prefix"> = {}): Step {
-    const { map } = this;
-    const scope = { ...(map !== undefined && { map }), ...inner, prefix };
+    const { map, isShielded } = this;
+    const scope = { map, isShielded, ...inner, prefix };
     return this.#makeStep(new StepScope(this.options, this.#makeStep, scope));
   }
 

@@ -21,7 +21,7 @@ begin
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
   -- A recorded branch is not locked, so that the next turn of the run may delete those that it has seen in any order.
-  select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.claims, b.beginnings, b.attempts,
+  select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.is_shielded, b.claims, b.beginnings, b.attempts,
       b.demanded_after, b.dispatches, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
     into branch
     from layover.pending b
@@ -34,7 +34,7 @@ begin
   v_now := layover.now();
   select t.epoch, t.status, t.last_position, t.paused_at, t.blocked, t.refused_by, t.last_record_at, t.handed_position,
       t.timeout_at, t.history_bytes, t.due_at,
-      t.cancelled_position is null and (t.cancel_requested_at is not null or t.timeout_at <= v_now) as is_cancelling,
+      layover.stops_at(t) <= v_now as is_closing, t.cancelled_position,
       layover.is_carried_here(p, r.workflow, r.version) as is_here
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
@@ -52,7 +52,7 @@ begin
       return json_build_object('outcome', 'paused');
     elsif s.blocked is not null then
       return json_build_object('outcome', 'blocked');
-    elsif branch.is_released or s.is_cancelling then
+    elsif branch.is_released or (s.is_closing and (not branch.is_shielded or s.cancelled_position is not null)) then
       return json_build_object('outcome', 'superseded');
     elsif not s.is_here or (s.refused_by is not null
       and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))

@@ -1,7 +1,8 @@
 -- A branch: leased -> recorded, or ready again later when an attempt failed. Its run becomes ready when no other branch of the same
 -- map is at work. The next branch in the map's queue gets the slot in the same statement.
 --
--- Once the run's timeout has passed, the last branch at work has the run claimed, and that claim writes the cancellation.
+-- Once the run's timeout has passed or its cancel was asked for, the last branch at work has the run claimed, and that claim writes it into
+-- the history.
 create or replace function layover.finish_branch(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -21,8 +22,8 @@ declare
   s         record;
   branch    record;
 begin
-  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.paused_at, t.timeout_at,
-      t.cancelled_position, layover.may_be_due(t) as may_be_due
+  select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.paused_at,
+      layover.stops_at(t) as stops_at, layover.may_be_due(t) as may_be_due
     into s from layover.run_state t
    where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
   if not found then
@@ -95,7 +96,7 @@ begin
          due_at = case when layover.may_be_due(t) then least(t.due_at, layover.pick_due(f->'armed', v_now)) end
    where t.run_id = v_run;
 
-  v_is_last := s.timeout_at <= v_now and s.cancelled_position is null and not exists (
+  v_is_last := s.stops_at <= v_now and not exists (
     select from layover.pending b where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token);
   v_answer := json_build_object('outcome', 'finished',
     'continues', case when s.status = 'parked' and s.may_be_due

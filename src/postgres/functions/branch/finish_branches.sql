@@ -13,7 +13,7 @@ declare
 begin
   select t.epoch, t.turn, t.last_position, t.last_record_at,
       t.status = 'parked' and layover.may_be_due(t) as is_waiting, t.ready_at,
-      t.timeout_at, t.cancelled_position
+      layover.stops_at(t) as stops_at
     into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return;
@@ -69,10 +69,10 @@ begin
        where not i.is_released
          and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
     ), last_one as materialized (
-      -- The number of the item with which the wait of the run's timeout ends. Null: the timeout has not come, or waits for others.
+      -- The number of the item with which the wait of the run's timeout or cancel ends. Null: neither has come, or it waits for others.
       select case when count(*) > 0 then coalesce(max(i.number) filter (where i.leased_until > v_now), 1) end as number
         from item i
-       where s.timeout_at <= v_now and s.cancelled_position is null and not exists (
+       where s.stops_at <= v_now and not exists (
          select from layover.pending b where b.run_id = v_run and b.leased_until > v_now
             and not exists (select from item j where j.ctid = b.ctid))
     ), moved as (

@@ -1,5 +1,10 @@
--- Answers from when a run is to be cancelled: by its timeout, or since somebody asked for it. Null: neither, or it is in the history.
+-- Answers from when the next claim of a run writes into the history that the run closes: by its timeout, at once if its cancel was asked
+-- for, and once more when its cleanups have taken too long. Null: never, or it is in the history.
 create or replace function layover.stops_at(t layover.run_state) returns timestamptz
 language sql stable as $$
-  select case when t.cancelled_position is null then least(t.timeout_at, t.cancel_requested_at) end
+  select case
+    when t.cancel_requested_at is null then case when t.cancelled_position is null then t.timeout_at end
+    when t.cancelled_position is null then 'epoch'
+    else t.timeout_at -- of the cleanups: the claim that wrote of the cancel has set it
+  end
 $$;

@@ -1,10 +1,12 @@
 -- running -> running until later, or -> parked when the holder gives its lease back (`gives_back`): what renew_leases and
--- return_leases share. Only the holder of a lease moves it.
+-- return_leases share. Only the holder of a lease moves it. A renewal also tells that the run's cancel was asked for (`cancel`), unless the
+-- branch cleans up, or the handler knows already.
 create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
 language plpgsql volatile as $$
 declare
   v_answers json[] := '{}';
   v_until   timestamptz;
+  v_cancel  json;
   i         record;
 begin
   perform layover.check_isolation();
@@ -18,9 +20,10 @@ begin
          set token = case when not gives_back then b.token end,
              leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
              beginnings = coalesce((i.turn->>'beginnings')::integer, b.beginnings)
+        from layover.run_state t
        where b.run_id = i.run_id and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
-         and exists (select from layover.run_state t where t.run_id = b.run_id and t.namespace = p->>'namespace')
-       returning b.leased_until into v_until;
+         and t.run_id = b.run_id and t.namespace = p->>'namespace'
+       returning b.leased_until, case when not b.is_shielded then layover.describe_cancel(t) end into v_until, v_cancel;
     else
       update layover.run_state t
          set status = case when gives_back then 'parked' else 'running' end,
@@ -29,11 +32,11 @@ begin
              ready_at = case when gives_back then 'epoch' else t.ready_at end,
              beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings)
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
-       returning t.leased_until into v_until;
+       returning t.leased_until, layover.describe_cancel(t) into v_until, v_cancel;
     end if;
     v_answers[i.place] := case when not found then json_build_object('outcome', 'superseded')
       when gives_back then json_build_object('outcome', 'returned')
-      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until)) end;
+      else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until), 'cancel', v_cancel) end;
     if not found and not gives_back
       and exists (select from layover.run_state t where t.run_id = i.run_id and t.namespace = p->>'namespace')
     then

@@ -2,8 +2,8 @@
 -- running -> running, when a lease has expired.
 -- running -> parked until it is tried again, or blocked, when that happened too often in a row.
 -- blocked -> running, when new code may know better.
--- parked -> running, when the run's timeout has passed or its cancel was asked for, and no branch is at work: that is written into the
--- history.
+-- parked -> running, when the run's timeout has passed or its cancel was asked for, and no branch is at work but those that clean up: that
+-- is written into the history. So is the end of the hour that all cleanups of a cancelled run have.
 -- parked -> running, when nobody has claimed in this namespace before, when the turn has lost two leases, or when another deployment has
 -- refused the run.
 --
@@ -15,6 +15,7 @@ declare
   v_token  constant uuid := (c->>'token')::uuid;
   v_now    timestamptz;
   v_busy   timestamptz;
+  v_is_late boolean;
   v_carried boolean;
   v_wear   text;
   v_until  timestamptz;
@@ -28,7 +29,7 @@ begin
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.refused_by, t.last_record_at, t.dispatches, t.due_at,
-      t.cancelled_position is null and t.cancel_requested_at is not null as is_cancelling, layover.stops_at(t) as stops_at
+      t.cancelled_position, t.cancel_requested_at is not null as is_cancel, layover.stops_at(t) as stops_at
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -77,20 +78,24 @@ begin
       else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
   end if;
 
-  if s.is_cancelling or s.stops_at <= v_now then
+  if s.stops_at <= v_now then
+    v_is_late := s.cancelled_position is not null;
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
-    select max(b.leased_until) into v_busy from layover.pending b where b.run_id = v_run and b.leased_until > v_now;
+    select max(b.leased_until) into v_busy from layover.pending b
+     where b.run_id = v_run and b.leased_until > v_now and (v_is_late or not b.is_shielded);
     if v_busy is not null then -- nobody else asks for this turn when the last branch's lease is over
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_busy));
     end if;
     insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
-      values (v_run, s.epoch, s.last_position + 1, 'cancellation', '', 1, true, greatest(v_now, s.last_record_at),
-        case when s.is_cancelling then 'cancelled' else 'timeout' end);
-    delete from layover.pending b where b.run_id = v_run;
+      select v_run, s.epoch, s.last_position + 1, case when s.is_cancel then 'closing' else 'cancellation' end, '', 1, true,
+          greatest(v_now, s.last_record_at), case when s.is_cancel then t.cancel_reason else 'timeout' end
+        from layover.run_state t where t.run_id = v_run;
+    delete from layover.pending b where b.run_id = v_run and (v_is_late or not b.is_shielded);
     delete from layover.map m where m.run_id = v_run;
     update layover.run_state t
-       set last_position = t.last_position + 1, cancelled_position = t.last_position + 1,
-           last_record_at = greatest(v_now, t.last_record_at)
+       set last_position = t.last_position + 1, cancelled_position = coalesce(t.cancelled_position, t.last_position + 1),
+           last_record_at = greatest(v_now, t.last_record_at),
+           timeout_at = case when v_is_late then null when s.is_cancel then v_now + interval '1 hour' else t.timeout_at end
      where t.run_id = v_run;
   elsif s.status = 'parked' and s.blocked is null and (s.ready_at is null or s.ready_at > v_now) then
     return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(s.ready_at));

@@ -7,9 +7,10 @@ begin
       layover.from_ms((a->>'beganAt')::bigint), layover.from_ms((a->>'endedAt')::bigint), a->>'error', a->>'requestId')
     on conflict do nothing;
   if a ? 'retryInMs' then
-    insert into layover.pending as b (run_id, path, occurrence, kind, demanded_after, ordinal, attempts, ready_at)
+    insert into layover.pending as b (run_id, path, occurrence, kind, demanded_after, ordinal, attempts, is_shielded,
+        ready_at)
       values (run, a->>'path', (a->>'occurrence')::integer, 'retry', (a->>'demandedAfter')::integer, 0,
-        (a->>'number')::integer, layover.ready_after((a->>'retryInMs')::bigint, layover.now()))
+        (a->>'number')::integer, coalesce((a->>'isShielded')::boolean, false), layover.ready_after((a->>'retryInMs')::bigint, layover.now()))
       on conflict (run_id, path, occurrence) do update set attempts = excluded.attempts, ready_at = excluded.ready_at;
   end if;
 end $$;

@@ -2,7 +2,7 @@
 -- and mail is kept.
 --
 -- It locks the run, sets `paused_at`, and then locks the pending rows: a claim of a branch that has read the run before is over then,
--- and each later claim sees the pause. A run that is already closing after its timeout is not paused.
+-- and each later claim sees the pause. A run that is closing, after its cancel or its timeout, is not paused.
 --
 -- From psql: select layover.pause_run('{"runId": "…", "reason": "their API is down", "by": "ada"}').
 create or replace function layover.pause_run(p jsonb) returns json
@@ -17,13 +17,14 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.ended_at, t.cancelled_position, t.paused_at into s from layover.run_state t where t.run_id = v_run for update;
+  select t.ended_at, t.cancelled_position is not null or t.cancel_requested_at is not null as is_closing into s
+    from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
   v_verdict := layover.find_verdict(v_run, p);
   if v_verdict is null then
-    if s.ended_at is not null or s.cancelled_position is not null then
+    if s.ended_at is not null or s.is_closing then
       v_verdict := json_build_object('outcome', 'not_applicable', 'runId', v_run, 'status',
         (select layover.run_status(t) from layover.run_state t where t.run_id = v_run));
     else
