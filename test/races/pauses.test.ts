@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type * as verbs from "../../src/postgres/wire-verbs.ts";
+import type { OperationVerb } from "../../src/postgres/wire-verbs.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {
   aParkedRun,
@@ -18,23 +18,13 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-interface Operation extends Partial<verbs.OperationCall> {
-  readonly namespace?: string;
-  readonly notAfter?: number;
-  readonly armed?: readonly number[];
-}
-
-function operate(by: Session, verb: verbs.OperationVerb, run: Run, more: Operation = {}) {
-  const call = { runId: run.id, callId: randomUUID(), by: "ada", reason: "to see", armed: [soon], ...more };
-  return by.call(`${verb}_run`, call);
-}
-
 describeEachPostgres(
   "a pause",
   (database) => {
     const stage = stageOn(database);
-    const pause = (run: Run, more?: Operation) => operate(stage.onlooker, "pause", run, more);
-    const resume = (run: Run, more?: Operation) => operate(stage.onlooker, "resume", run, more);
+    const operate = (verb: OperationVerb) => (run: Run, more?: Parameters<Run["operate"]>[2]) =>
+      run.operate(stage.onlooker, verb, more);
+    const [pause, resume] = [operate("pause"), operate("resume")];
     const timeoutOf = async (run: Run) => {
       const [row] = await stage.look(
         "select layover.to_ms(timeout_at)::float8 as at from layover.run_state where run_id = $1",
@@ -171,7 +161,7 @@ describeEachPostgres(
       test("refuses the claim that waits for its lock", async () => {
         const run = await aRunWithBranches();
         const [, claimed] = await stage.collide({
-          first: (session) => operate(session, "pause", run),
+          first: (session) => run.operate(session, "pause"),
           second: claim(run),
         });
         expect(claimed).toEqual({ outcome: "paused" });
@@ -181,7 +171,7 @@ describeEachPostgres(
         const run = await aRunWithBranches();
         const [claimed, paused] = await stage.collide({
           first: claim(run),
-          second: (session) => operate(session, "pause", run),
+          second: (session) => run.operate(session, "pause"),
         });
         expect([claimed, paused]).toMatchObject([{ outcome: "claimed" }, { outcome: "paused" }]);
         expect((await run.pending())["b"]).toMatchObject({ leasedUntil: noon + minute });

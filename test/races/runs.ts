@@ -44,6 +44,10 @@ interface Armed {
   readonly armed?: readonly number[];
 }
 
+interface OperateOptions extends Partial<verbs.OperationCall>, Late, Armed {
+  readonly namespace?: string;
+}
+
 interface FinishOptions extends Partial<Omit<wire.FinishRun, "runId" | "token" | "claim">> {
   readonly token: string;
   readonly claim?: ClaimOptions;
@@ -121,6 +125,12 @@ export class Run {
     return by.call("answer_callback", call);
   }
 
+  /** What a person does to it. */
+  operate(by: Session, verb: verbs.OperationVerb, more: OperateOptions = {}): Promise<verbs.OperationAnswer> {
+    const call = { runId: this.id, callId: randomUUID(), by: "ada", reason: "to see", armed: [soon], ...more };
+    return by.call(`${verb}_run`, call);
+  }
+
   toClaim({ turn = 1, token, alone = false, ...more }: ClaimOptions): wire.ClaimTurn {
     return { runId: this.id, turn, token: tokenOf(token), alone, ...more };
   }
@@ -167,12 +177,20 @@ export class Run {
   /** What it waits for, by path. */
   async pending(): Promise<Readonly<Record<string, Row>>> {
     const rows = await this.#stage.look(
-      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.lost, b.spared, b.dispatches, b.is_queued as "isQueued",
-          b.is_released as "isReleased", layover.to_ms(b.leased_until)::float8 as "leasedUntil"
+      `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.lost, b.spared, b.dispatches, b.attempts, b.is_queued as "isQueued",
+          b.is_released as "isReleased", b.is_shielded as "isShielded", layover.to_ms(b.leased_until)::float8 as "leasedUntil"
          from layover.pending b where b.run_id = $1`,
       [this.id],
     );
     return Object.fromEntries(rows.map(({ path, ...row }) => [String(path), row]));
+  }
+
+  /** Its history: the kinds and paths of its records, in order. */
+  async kinds(): Promise<readonly string[]> {
+    const rows = await this.#stage.look("select kind, path from layover.record where run_id = $1 order by position", [
+      this.id,
+    ]);
+    return rows.map(({ kind, path }) => `${kind} ${path}`.trim());
   }
 
   /** Its history: the paths of its records, in order. */
@@ -236,6 +254,11 @@ export async function aMap(
 
 export function branches(paths: readonly string[], map?: wire.NewDemand["map"]): wire.NewDemand[] {
   return paths.map((path, index) => aDemand("branch", path, { ordinal: index + 1, ...(map !== undefined && { map }) }));
+}
+
+/** What was demanded in a cleanup. */
+export function shielded(demands: readonly wire.NewDemand[]): wire.NewDemand[] {
+  return demands.map((demand) => ({ ...demand, isShielded: true }));
 }
 
 export function aWaitFor(signal: string, more: Partial<wire.NewDemand> = {}): wire.NewDemand {
