@@ -1,0 +1,81 @@
+/** A cancel of a run that may not have begun. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aParkedRun, aRun, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
+import { type Session, stageOn } from "./stage.ts";
+
+describeEachPostgres(
+  "a cancel",
+  (database) => {
+    const stage = stageOn(database);
+    const cancel = (run: Run, more?: Parameters<Run["operate"]>[2]) => run.operate(stage.onlooker, "cancel", more);
+    const cancelBy = (run: Run) => (session: Session) => run.operate(session, "cancel");
+    const cancelling = (run: Run) => ({ outcome: "cancelling", runId: run.id });
+
+    describe("of a delayed start", () => {
+      const delayMs = 10 * minute;
+
+      test("that nobody has claimed ends it at once, also once it may begin", async () => {
+        const run = await aRun(stage, { delayMs });
+        const late = await aRun(stage, { delayMs: second });
+        await stage.clock.set(noon + 2 * second);
+        for (const each of [run, late]) {
+          const callId = randomUUID();
+          const told = { outcome: "cancelled", runId: each.id };
+          expect(await cancel(each, { callId, reason: "ordered twice" })).toEqual(told);
+          expect(await cancel(each, { callId })).toEqual(told);
+          expect(await cancel(each)).toEqual({ outcome: "not_applicable", runId: each.id, status: "cancelled" });
+          expect(await each.state()).toMatchObject({ status: "cancelled", dueAt: null, readyAt: null });
+          expect(await stage.onlooker.call("get_run", { runId: each.id })).toMatchObject({
+            endedAt: noon + 2 * second,
+            error: '0{"name": "CancelledError", "message": "the run was cancelled: ordered twice"}',
+          });
+        }
+      });
+
+      test("without a reason says no reason", async () => {
+        const run = await aRun(stage, { delayMs });
+        await stage.onlooker.call("cancel_run", { runId: run.id });
+        expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({
+          error: '0{"name": "CancelledError", "message": "the run was cancelled"}',
+        });
+      });
+
+      test("and its claim: whoever comes first is heard", async () => {
+        const [run, other] = [await aRun(stage, { delayMs: 1 }), await aRun(stage, { delayMs: 1 })];
+        await stage.clock.set(noon + second);
+        const claim = (of: Run) => (session: Session) => of.claim(session, { token: "first" });
+        const [, refused] = await stage.collide({ first: cancelBy(run), second: claim(run) });
+        expect(refused).toEqual({ outcome: "over", status: "cancelled" });
+        const [claimed, told] = await stage.collide({ first: claim(other), second: cancelBy(other) });
+        expect([claimed, told]).toMatchObject([{ outcome: "claimed", position: 0 }, cancelling(other)]);
+      });
+
+      test("that was claimed, and given back, tells its handler", async () => {
+        const run = await aRun(stage, { delayMs: 1 });
+        await stage.clock.set(noon + second);
+        await run.claim(stage.onlooker, { token: "first" });
+        const turns = [{ runId: run.id, token: tokenOf("first") }];
+        await stage.onlooker.call("return_leases", { turns });
+        expect(await cancel(run)).toEqual({ ...cancelling(run), turn: 1 });
+        await run.claim(stage.onlooker, { token: "again" });
+        expect(await run.kinds()).toEqual(["closing"]);
+      });
+
+      test("that was claimed by a process that is lost tells its handler", async () => {
+        const run = await aRun(stage, { delayMs: 1 });
+        await stage.clock.set(noon + second);
+        await run.claim(stage.onlooker, { token: "first" });
+        await stage.clock.advance(2 * minute);
+        expect(await cancel(run)).toEqual({ ...cancelling(run), turn: 1 });
+      });
+
+      test("that now sleeps in a later turn tells its handler", async () => {
+        const run = await aParkedRun(stage, [aWaitFor("address", { until: noon + 60 * minute })]);
+        expect(await cancel(run)).toEqual({ ...cancelling(run), turn: 2 });
+      });
+    });
+  },
+  { perTest: true },
+);
