@@ -280,9 +280,13 @@ export function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
   return { ...others, record: { value: '1{"$":"undefined"}', isFailure: false, at, beganAt, attempts } };
 }
 
-/** The run's timeout or cancel waited for nobody but this branch. */
+/** The run's timeout or cancel waits for nobody any more. It waits for what cleans up only when the hour of that is over. */
 function isLastAtWork(run: Run, now: number): boolean {
-  return isToBeCancelled(run, now) && !run.rows.some(({ lease }) => isLive(lease, now));
+  const isLate = run.cancelledPosition !== undefined;
+  return (
+    isToBeCancelled(run, now) &&
+    !run.rows.some(({ lease, isShielded }) => (isLate || !isShielded) && isLive(lease, now))
+  );
 }
 
 function branchEntry(run: Run, { path, occurrence }: Place, record: NonNullable<FinishBranch["record"]>): Entry {

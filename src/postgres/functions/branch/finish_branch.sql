@@ -2,7 +2,7 @@
 -- map is at work. The next branch in the map's queue gets the slot in the same statement.
 --
 -- Once the run's timeout has passed or its cancel was asked for, the last branch at work has the run claimed, and that claim writes it into
--- the history.
+-- the history. It does not wait for branches that clean up, until their hour is over.
 create or replace function layover.finish_branch(namespace text, f jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -23,7 +23,7 @@ declare
   branch    record;
 begin
   select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.paused_at,
-      layover.stops_at(t) as stops_at, layover.may_be_due(t) as may_be_due
+      layover.stops_at(t) as stops_at, t.cancelled_position is not null as is_late, layover.may_be_due(t) as may_be_due
     into s from layover.run_state t
    where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
   if not found then
@@ -97,7 +97,8 @@ begin
    where t.run_id = v_run;
 
   v_is_last := s.stops_at <= v_now and not exists (
-    select from layover.pending b where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token);
+    select from layover.pending b
+     where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token and (s.is_late or not b.is_shielded));
   v_answer := json_build_object('outcome', 'finished',
     'continues', case when s.status = 'parked' and s.may_be_due
       and (v_is_last or (v_continues and (s.ready_at is null or s.ready_at > v_now))) then s.turn end,

@@ -13,7 +13,7 @@ declare
 begin
   select t.epoch, t.turn, t.last_position, t.last_record_at,
       t.status = 'parked' and layover.may_be_due(t) as is_waiting, t.ready_at,
-      layover.stops_at(t) as stops_at
+      layover.stops_at(t) as stops_at, t.cancelled_position is not null as is_late
     into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return;
@@ -26,6 +26,7 @@ begin
   return query
     with item as materialized (
       select q.ctid, i.number, i.token, i.armed, i.bytes, i.record, q.path, q.occurrence, q.map, q.is_released, q.leased_until,
+          s.is_late or not q.is_shielded as is_waited_for,
           (s.last_position + row_number() over (order by i.number))::integer as position,
           row_number() over (partition by q.map order by i.number) as place_in_map,
           count(*) filter (where q.is_counted) over (partition by q.map order by i.number) as counted,
@@ -37,7 +38,8 @@ begin
             from unnest(turns) with ordinality as u (turn, number)
         ) as i
         cross join lateral (
-          select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released, b.leased_until from layover.pending b
+          select b.ctid, b.path, b.occurrence, b.map, b.is_counted, b.is_released, b.is_shielded, b.leased_until
+            from layover.pending b
            where b.run_id = v_run and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
            limit 1) as q
     ), recorded as (
@@ -70,10 +72,12 @@ begin
          and (i.map is null or l.counted = i.counted or (l.fails_fast and (i.record->>'isFailure')::boolean))
     ), last_one as materialized (
       -- The number of the item with which the wait of the run's timeout or cancel ends. Null: neither has come, or it waits for others.
-      select case when count(*) > 0 then coalesce(max(i.number) filter (where i.leased_until > v_now), 1) end as number
+      select case when count(*) > 0
+          then coalesce(max(i.number) filter (where i.leased_until > v_now and i.is_waited_for), 1) end as number
         from item i
        where s.stops_at <= v_now and not exists (
-         select from layover.pending b where b.run_id = v_run and b.leased_until > v_now
+         select from layover.pending b
+          where b.run_id = v_run and b.leased_until > v_now and (s.is_late or not b.is_shielded)
             and not exists (select from item j where j.ctid = b.ctid))
     ), moved as (
       update layover.run_state t
