@@ -6,7 +6,7 @@ import { type Session, stageOn } from "./stage.ts";
 /**
  * Whoever stops a run locks it, sets a flag, locks every pending row, then looks whether a branch is at work; the claim
  * of a branch locks its row, then reads the run. The part of whoever stops the run is done by hand here, so that each step
- * of it can be met. (For the verbs themselves: pauses.test.ts, cancels-at-work.test.ts.)
+ * of it can be met. (For the verbs themselves: pauses.test.ts, cancels-of-branches.test.ts.)
  */
 const flags = [
   ["paused", "paused_at = layover.now(), due_at = null", "paused"],
