@@ -23,10 +23,6 @@ export const ofOthers: readonly Explanation[] = [
   {
     why: "Costs time only: what the fast paths leave alone is done by the slow ones, which ask for the same under the lock.",
     mutants: [
-      "may_run: t.cancelled_position is not null → false",
-      "may_run: (t.cancel_requested_at is null and (t.timeout_at is null or t.timeout_at > at)) → false",
-      "may_run: t.timeout_at is null → false",
-      "may_run: t.timeout_at > at → false",
       "in_stretches: not are_sets → true",
       "in_stretches: t.ready_at <= v_now and t → t.ready_at < v_now and t",
       "in_stretches: set := case when v_last > v_first then v_sets[v_first] end; → null;",

@@ -9,8 +9,13 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
   [
+    /^(cancel_run|describe_cancel)$/,
+    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cleanups",
+  ],
+  [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
+  [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation)$/,
-    "races/pauses races/terminations client/operations http/revocation engine/pauses",
+    "races/pauses races/terminations races/cancels client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
@@ -47,7 +52,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim|finish)_(runs|branches)$/,
-    "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets",
+    "races/beginnings races/stillness races/claim-sets races/branch-claims races/branch-finishes races/sets-and-singles races/namespaces races/losers races/looks races/sets races/cleanups races/cancels-of-branches races/cancels-at-work",
   ],
   [
     /^((claim|finish)_turns|claim_or_finish(_set)?)$/,
@@ -55,23 +60,23 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(claim_branch|group_size|is_group_too_large)/,
-    "races/groups races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
+    "races/groups races/cleanups races/cancels-of-branches races/branch-claims races/beginnings races/losers races/branches races/lock-order races/stops races/namespaces races/sets-and-singles",
   ],
   [
     /^(finish_branch|defer_run)/,
-    "races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
+    "races/cancels-of-branches races/cleanups races/deferred races/map-slots races/stillness races/losers races/namespaces races/branch-finishes races/branches races/sets-and-singles races/finishes-apart races/finishes",
   ],
   [
     /^(claim|reclaim|describe)_/,
-    "races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
+    "races/cleanups races/cancels races/groups races/dues races/beginnings races/claim-sets races/namespaces races/claims races/stops races/lock-order races/strangers races/stillness",
   ],
   [
     /^(finish|park)_/,
-    "races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
+    "races/cancels-at-work races/dues races/places races/stillness races/finishes races/sets races/map-slots races/finishes-apart races/lock-order engine/ending",
   ],
   [
     /queued|freed|losers|demands|pending|end_waits/,
-    "races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart",
+    "races/cleanups races/decisions races/places races/strangers races/map-slots races/losers races/branches races/lock-order races/finishes-apart",
   ],
   [
     /^in_stretches$/,
@@ -79,17 +84,20 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
-  [/^(pick_due|may_run|goes_on)/, "races/dues races/claims"],
+  [/^(pick_due|may_run|goes_on)/, "races/dues races/claims races/cancels-at-work races/cancels-of-branches"],
   [
     /^(may_be_due|stops_at|is_over|is_open_branch)$/,
-    "races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals",
+    "races/losers races/branch-claims races/dues races/stops races/stillness races/run-timeouts races/signals races/cleanups races/cancels-at-work",
   ],
-  [/^(return|move)_leases$/, "races/beginnings races/refusals races/returns races/late-calls engine/giving-back"],
+  [
+    /^(return|move)_leases$/,
+    "races/cleanups races/beginnings races/refusals races/returns races/late-calls engine/giving-back",
+  ],
   [/setback|^set_back/, "races/setbacks engine/setbacks races/finishes-apart postgres/diagnosis"],
   [/^accept_announcement$/, "engine/announcements races/closing races/callbacks"],
   [
     /^(has_come|record_attempt|ends_in_time)$/,
-    "races/closing races/run-timeouts engine/run-timeouts engine/announcements",
+    "races/closing races/run-timeouts races/cancels-at-work races/cleanups engine/run-timeouts engine/announcements",
   ],
   [/^(count_fitting|page_budget|read_page|read_records)$/, "races/budget platform/large-histories races/late-calls"],
   [/^(check_time|check_isolation)$/, "races/late-calls races/refusals"],
