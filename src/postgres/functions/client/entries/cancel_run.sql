@@ -24,7 +24,7 @@ begin
   perform layover.check_environment(p);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
       t.cancelled_position is not null and t.cancel_requested_at is null as is_timed_out,
-      t.turn = 1 and t.token is null and t.lost_token is null and t.ready_at > 'epoch' as is_untouched
+      t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched
     into s from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
