@@ -78,6 +78,7 @@ export const ofOthers: readonly Explanation[] = [
     why: "Costs time only: no key is asked for, and none was revoked that has no id.",
     mutants: [
       "send_signal: p ? 'keyId' → true",
+      "cancel_run: p ? 'keyId' → true",
       "start_run: p ? 'keyId' → true",
       "list_runs: p ? 'keyId' → true",
       "get_run: p ? 'keyId' → true",

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aParkedRun, aRun, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
+import { aMap, aParkedRun, aRun, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -40,6 +40,24 @@ describeEachPostgres(
         expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({
           error: '0{"name": "CancelledError", "message": "the run was cancelled"}',
         });
+      });
+
+      test("ends no other run, and waits for the lock of none", async () => {
+        const [run, other] = [await aRun(stage, { delayMs }), await aMap(stage, ["a", "b", "c"], { slots: 2 })];
+        const before = [await other.state(), await other.pending(), await stage.look("select * from layover.map")];
+        const holder = await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
+        expect(await cancel(run)).toMatchObject({ outcome: "cancelled" });
+        await holder.commit();
+        const after = [await other.state(), await other.pending(), await stage.look("select * from layover.map")];
+        expect(after).toEqual(before);
+      });
+
+      test("with the id of a call that came before is told what that one was told, and ends nothing", async () => {
+        const run = await aRun(stage, { delayMs });
+        const callId = randomUUID();
+        const told = await run.operate(stage.onlooker, "pause", { callId });
+        expect(await cancel(run, { callId })).toEqual(told);
+        expect(await run.state()).toMatchObject({ status: "parked" });
       });
 
       test("and its claim: whoever comes first is heard", async () => {

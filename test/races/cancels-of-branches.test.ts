@@ -66,6 +66,33 @@ describeEachPostgres(
       });
     });
 
+    describe("and the rows of branches", () => {
+      test("of another run: it neither waits for their locks nor for their leases", async () => {
+        const [run, other] = [await aParkedRun(stage, branches(["a"])), await aFanOut(stage, ["a", "b"])];
+        const holder = await stage.hold("select from layover.pending where run_id = $1 for update", [other.id]);
+        expect(await cancel(run)).toEqual(free(run, 2));
+        await holder.commit();
+        expect(await other.state()).toMatchObject({ isReady: false });
+      });
+
+      test("of its own: it locks them by path, whatever their order", async () => {
+        const run = await aParkedRun(stage, branches(["b", "a"]));
+        await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
+        let unlocked: readonly unknown[] = [];
+        await stage.collide({
+          first: (session) => session.query("select from layover.pending where path = 'a' for update"),
+          second: async (session) => {
+            for (const scan of ["indexscan", "bitmapscan"]) await session.query(`set enable_${scan} = off`);
+            return await cancelBy(run)(session);
+          },
+          meanwhile: async () => {
+            unlocked = await stage.look("select from layover.pending where path = 'b' for update skip locked");
+          },
+        });
+        expect(unlocked).toHaveLength(1);
+      });
+    });
+
     describe("and the result of a branch", () => {
       const finish = (run: Run, path: string) => (session: Session) => run.finishBranch(session, path, { token: path });
 

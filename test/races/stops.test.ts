@@ -17,7 +17,9 @@ const flags = [
 describeEachPostgres(
   "the stop of a run",
   (database) => {
-    const stage = stageOn(database, { breaks: ["a parked run is ready at its timeout"] });
+    const stage = stageOn(database, {
+      breaks: ["a parked run is ready from its cancel, its timeout or the end of its cleanups' hour on"],
+    });
 
     describe.each(flags)("that is %s, against the claim of a branch", (_, change, refusal) => {
       const aRunWithBranches = () => aParkedRun(stage, branches(["a", "b"]));
