@@ -25,7 +25,10 @@ declare
 begin
   return (with state as (
     select s.run_id, s.status, s.last_position, s.handed_position, s.token, s.leased_until, s.ready_at, s.due_at,
-        s.ended_at is not null as is_over, s.cancelled_position is null as may_be_cancelled, s.timeout_at, s.dispatches,
+        s.ended_at is not null as is_over, s.dispatches,
+        -- When a claim is to write into its history that it closes, or that its cleanups have taken too long.
+        case when s.cancel_requested_at is not null and s.cancelled_position is null then timestamptz 'epoch'
+          when s.cancel_requested_at is not null or s.cancelled_position is null then s.timeout_at end as stops_at,
         s.ended_at is null and s.paused_at is null and s.blocked is null as is_live,
         layover_test.setback(s.run_id, '', 1, s.turn) is null as is_even
       from layover.run_state s where s.run_id = any(runs)
@@ -43,7 +46,7 @@ begin
      group by s.run_id
   ), need as (
     select s.run_id, least(layover_test.patience(v_now, case when s.status = 'running' then s.leased_until
-          else least(s.ready_at, case when s.may_be_cancelled then s.timeout_at end) end, s.dispatches), (
+          else least(s.ready_at, s.stops_at) end, s.dispatches), (
           select min(layover_test.patience(v_now, coalesce(b.leased_until, b.ready_at), b.dispatches)) from row b
            where b.run_id = s.run_id and b.kind = 'branch' and b.position is null and not b.is_queued
              and not b.is_released)) as at
@@ -108,8 +111,8 @@ begin
         where b.run_id = s.run_id and b.position > s.handed_position and not b.is_released
           and (b.map is null or m.counted = 0))
     union all
-    select s.run_id, 'a parked run is ready at its timeout' from state s
-     where s.status = 'parked' and s.may_be_cancelled and s.timeout_at <= v_now
+    select s.run_id, 'a parked run is ready from its cancel, its timeout or the end of its cleanups'' hour on' from state s
+     where s.status = 'parked' and s.stops_at <= v_now
        and coalesce(s.ready_at > v_now, true)
     union all
     select x.run_id, 'nothing is left of a run that is gone' from (
