@@ -86,6 +86,5 @@ export function make(script: Script, wish: Wish): void {
     case "operate":
       makeOperation(script, wish);
       break;
-      break;
   }
 }
