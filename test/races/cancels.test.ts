@@ -202,7 +202,8 @@ describeEachPostgres(
       });
 
       test("is refused once the run has a thousand operations, but the first cancel never is", async () => {
-        const run = await aRun(stage);
+        const [run, other] = [await aRun(stage), await aRun(stage)];
+        await cancel(other);
         await stage.onlooker.query(
           `insert into layover.operation (run_id, call_id, verb, asked_at, verdict)
              select $1, gen_random_uuid(), 'pause', layover.now(), '{}' from generate_series(1, 1000)`,
@@ -212,7 +213,9 @@ describeEachPostgres(
         const before = await rows();
         await expect(cancel(run)).rejects.toMatchObject({ code: "LO012" });
         expect(await rows()).toEqual(before);
+        expect(await cancel(other)).toEqual(cancelling(other));
         expect(await run.claim(stage.onlooker, { token: "first" })).toMatchObject({ outcome: "claimed", position: 1 });
+        expect(await run.operate(stage.onlooker, "terminate")).toMatchObject({ outcome: "terminated" });
       });
     });
 
