@@ -66,6 +66,35 @@ describeEachPostgres(
         expect(await run.history()).toEqual([]);
       });
 
+      test.each([
+        ["went on", { next: "ready" }],
+        ["waits", { next: "parked", demands: [aWaitFor("address")] }],
+      ] as const)("leaves its last finish, that comes again, what it was told: the run %s", async (_, more) => {
+        const run = await aRunAtWork(stage);
+        const last = () => run.finish(stage.onlooker, { token: "first", ...more });
+        const told = await last();
+        expect(told).toMatchObject({ outcome: "finished", status: "parked" });
+        await terminate(run);
+        expect(await last()).toEqual(told);
+      });
+
+      test("locks its branches by path, whatever their order", async () => {
+        const run = await aParkedRun(stage, branches(["b", "a"]));
+        await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
+        let unlocked: readonly unknown[] = [];
+        await stage.collide({
+          first: (session) => session.query("select from layover.pending where path = 'a' for update"),
+          second: async (session) => {
+            for (const scan of ["indexscan", "bitmapscan"]) await session.query(`set enable_${scan} = off`);
+            return await by(session, run);
+          },
+          meanwhile: async () => {
+            unlocked = await stage.look("select from layover.pending where path = 'b' for update skip locked");
+          },
+        });
+        expect(unlocked).toHaveLength(1);
+      });
+
       test("takes no signal any more", async () => {
         const run = await aParkedRun(stage, [aWaitFor("address")]);
         await terminate(run);
