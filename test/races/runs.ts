@@ -252,6 +252,27 @@ export async function aMap(
   return run;
 }
 
+/** Tells whether the call locks the branches of a run by their paths, and not as their rows lie in the table. */
+export async function locksByPath(
+  stage: Stage,
+  call: (run: Run, session: Session) => Promise<unknown>,
+): Promise<boolean> {
+  const run = await aParkedRun(stage, branches(["b", "a"]));
+  await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
+  let unlocked: readonly unknown[] = [];
+  await stage.collide({
+    first: (session) => session.query("select from layover.pending where path = 'a' for update"),
+    second: async (session) => {
+      for (const scan of ["indexscan", "bitmapscan"]) await session.query(`set enable_${scan} = off`);
+      return await call(run, session);
+    },
+    meanwhile: async () => {
+      unlocked = await stage.look("select from layover.pending where path = 'b' for update skip locked");
+    },
+  });
+  return unlocked.length === 1;
+}
+
 export function branches(paths: readonly string[], map?: wire.NewDemand["map"]): wire.NewDemand[] {
   return paths.map((path, index) => aDemand("branch", path, { ordinal: index + 1, ...(map !== undefined && { map }) }));
 }
