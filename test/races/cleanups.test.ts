@@ -130,6 +130,19 @@ describeEachPostgres(
         expect(await claimNow(run, 2)).toEqual({ outcome: "not_ready", readyAt: noon + minute });
       });
 
+      test.each([
+        ["in one call", true],
+        ["one by one", false],
+      ])("sends for the run each time while nobody else is at work: %s", async (_, isSet) => {
+        const run = await aRunOf("a", "k/a", "k/b");
+        await claimsOf(run, ["k/a", "k/b"])(stage.onlooker);
+        await cancel(run);
+        const turns = ["k/a", "k/b"].map((path) => run.toFinishBranch(path, { token: path }));
+        for (const some of isSet ? [turns] : turns.map((turn) => [turn]))
+          for (const answer of await callOf("finish_turns", ...some)(stage.onlooker))
+            expect(answer).toMatchObject({ outcome: "finished", continues: 2 });
+      });
+
       test("in one call with the flow's last branch at work sends for the run from that one on", async () => {
         const some = ["k/a", "m", "z/k/a"];
         const run = await aRunOf(...some, "k/b");
@@ -217,19 +230,20 @@ describeEachPostgres(
       ])(
         "is waited for after its hour while it is at work, and its last branch sends for the run: %s",
         async (_, isSet) => {
-          const run = await aClosingRun();
+          const some = ["k/a", "k/b", "k/c", "k/d"];
+          const run = await aClosingRun(...branches(some));
           await toTheHour(-second);
-          await claimsOf(run, ["k/a", "k/b"])(stage.onlooker);
+          await claimsOf(run, some)(stage.onlooker);
           await toTheHour();
           const readyAt = noon + hour - second + minute;
           expect(await claimNow(run, 3)).toEqual({ outcome: "not_ready", readyAt });
-          const turns = ["k/a", "k/b"].map((path) => run.toFinishBranch(path, { token: path }));
+          const turns = some.map((path) => run.toFinishBranch(path, { token: path }));
           const answers = [];
-          for (const some of isSet ? [turns] : turns.map((turn) => [turn]))
-            answers.push(...(await callOf("finish_turns", ...some)(stage.onlooker)));
-          expect(answers.at(-1)).toMatchObject({ continues: 3 });
-          expect(await claimNow(run, 3)).toMatchObject({ ...claimed, position: 4 });
-          expect(await run.kinds()).toEqual(["closing", "step k/a", "step k/b", "closing"]);
+          for (const part of isSet ? [turns.slice(0, 2), turns.slice(2)] : turns.map((turn) => [turn]))
+            answers.push(...(await callOf("finish_turns", ...part)(stage.onlooker)));
+          expect(answers).toMatchObject([null, null, null, 3].map((continues) => ({ continues })));
+          expect(await claimNow(run, 3)).toMatchObject({ ...claimed, position: 6 });
+          expect(await run.kinds()).toEqual(["closing", ...some.map((path) => `step ${path}`), "closing"]);
         },
       );
 
