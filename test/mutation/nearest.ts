@@ -10,7 +10,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(cancel_run|describe_cancel)$/,
-    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cleanups",
+    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups",
   ],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [

@@ -262,56 +262,6 @@ describeEachPostgres(
         expect(await run.state()).toMatchObject({ readyAt: noon + 5 * minute });
       });
     });
-
-    describe("a renewal", () => {
-      test("tells the turn of a run that it is to be cancelled, until that is written", async () => {
-        const run = await aRunAtWork(stage);
-        expect(await run.renew(stage.onlooker, "first")).toMatchObject({ outcome: "renewed", cancel: null });
-        await cancel(run);
-        const told = { outcome: "renewed", cancel: { reason: "ordered twice" } };
-        for (const _ of [1, 2]) expect(await run.renew(stage.onlooker, "first")).toMatchObject(told);
-        await run.finish(stage.onlooker, { token: "first", next: "ready" });
-        await claimNow(run, 2);
-        expect(await run.renew(stage.onlooker, "turn 2")).toMatchObject({ outcome: "renewed", cancel: null });
-      });
-
-      test("tells of a cancel without a reason", async () => {
-        const run = await aRunAtWork(stage);
-        await stage.onlooker.call("cancel_run", { runId: run.id });
-        expect(await run.renew(stage.onlooker, "first")).toMatchObject({ cancel: { reason: null } });
-      });
-
-      test("tells a turn at work whose renewal waits for the cancel's lock", async () => {
-        const run = await aRunAtWork(stage);
-        const [, told] = await stage.collide({
-          first: (session) => run.operate(session, "cancel"),
-          second: (session) => run.renew(session, "first"),
-        });
-        expect(told).toMatchObject({ outcome: "renewed", cancel: { reason: "to see" } });
-      });
-
-      test("tells a branch of the flow, and none of a cleanup", async () => {
-        const run = await aRunOf("a", "k/a");
-        for (const path of ["a", "k/a"]) await begin(run, path);
-        const renew = (path: string) => run.renew(stage.onlooker, path, { path });
-        expect(await renew("a")).toMatchObject({ outcome: "renewed", cancel: null });
-        await cancel(run);
-        expect(await renew("a")).toMatchObject({ outcome: "renewed", cancel: { reason: "ordered twice" } });
-        expect(await renew("k/a")).toMatchObject({ outcome: "renewed", cancel: null });
-      });
-
-      test("tells a branch at the latest by the renewal after the one that waited for the cancel's lock", async () => {
-        const run = await aRunOf("a");
-        await begin(run, "a");
-        const renew = (session: Session) => run.renew(session, "a", { path: "a" });
-        const [, renewed] = await stage.collide({
-          first: (session) => run.operate(session, "cancel"),
-          second: renew,
-        });
-        expect(renewed).toMatchObject({ outcome: "renewed" });
-        expect(await renew(stage.onlooker)).toMatchObject({ cancel: { reason: "to see" } });
-      });
-    });
   },
   { perTest: true },
 );
