@@ -279,8 +279,12 @@ export class Execution {
     return occurrence;
   }
 
-  /** A race is decided: what is asked for below this prefix is dropped, though a record of it may still come. */
+  /**
+   * A race is decided: what is asked for below this prefix is dropped, though a record of it may still come. Once the run
+   * closes, nothing is left there but cleanups, and each of them goes on.
+   */
   release(prefix: string): void {
+    if (this.isClosing) return;
     this.releases.push({ prefix, position: this.position });
     for (const [key, demand] of this.#pending) {
       if (!demand.path.startsWith(prefix)) continue;
