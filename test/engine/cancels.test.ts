@@ -1,26 +1,23 @@
-/** Cancel, in the course of a run: what is told, what cleans up, and how it ends. */
+/** Cancel, in the course of a run: what is told, what is recorded, and how it ends. */
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { type TestedHandler, tested, worldOf } from "./playing.ts";
+import { cancel, cancelled, reason, recordsOf } from "./cancelling.ts";
+import { type TestedContext, tested, worldOf } from "./playing.ts";
 import type { World } from "./world.ts";
 
 const database = testDatabase();
-const cancel = (world: World, run: { readonly runId: string }, reason?: string) =>
-  world.ask((client) => client.cancel(run.runId, reason === undefined ? {} : { reason }));
+const minute = 60_000;
+const error = { name: "CancelledError", message: `the run was cancelled: ${reason}` };
 
-/** Begins a run, and cancels it after `after`. */
-async function cancelled(handle: TestedHandler, { after = "1 minute" } = {}) {
-  const world = await worldOf(database, handle);
-  const run = await world.start(tested);
-  await world.pass(after);
-  await cancel(world, run, "ordered twice");
-  return { world, run };
-}
+type Handle = (context: TestedContext, world: World) => Promise<unknown>;
+const fail = () => {
+  throw new Error("busy");
+};
 
 describe("a run that is cancelled", () => {
   test("is told where it waits, and ends as cancelled with the reason", async () => {
     const seen: unknown[] = [];
-    const { world, run } = await cancelled(async ({ step }) => {
+    const { world, run } = await cancelled(database, async ({ step }) => {
       try {
         await step.sleep("nap", "1 day");
       } catch (error) {
@@ -29,40 +26,192 @@ describe("a run that is cancelled", () => {
       }
     });
     await world.pass("10 seconds");
-    expect(await world.get(run.runId)).toMatchObject({
-      status: "cancelled",
-      error: { name: "CancelledError", message: "the run was cancelled: ordered twice" },
-    });
-    expect(seen).toMatchObject([{ name: "CancelledError", reason: "ordered twice" }]);
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", error, dueAt: undefined });
+    expect(seen).toMatchObject([{ name: "CancelledError", reason }]);
+    expect(world.events.at(-1)).toMatchObject({ kind: "run_cancelled", runId: run.runId });
   });
 
-  test("cleans up by its cleanups, with their retries and sleeps, and refuses all else", async () => {
-    const done: string[] = [];
-    const { world, run } = await cancelled(async ({ step }) => {
+  test.each<[string, Handle]>([
+    ["it catches the error and returns", async ({ step }) => step.sleep("nap", "1 day").catch(() => "fine")],
+    [
+      "it throws an error of its own",
+      async ({ step }) =>
+        step.sleep("nap", "1 day").catch(() => {
+          throw new Error("no");
+        }),
+    ],
+    ["it never ends", async ({ step }, world) => step.sleep("nap", "1 day").catch(() => world.foreign())],
+    [
+      "it asks for ever",
+      async ({ step }) => {
+        for (;;) await step.sleep("nap", "1 day").catch(() => {});
+      },
+    ],
+  ])("is cancelled within seconds, and not blocked, though %s", async (_, handle) => {
+    const { world, run } = await cancelled(database, handle);
+    await world.pass("10 seconds");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", result: undefined, error });
+  });
+
+  test.each<[string, Handle]>([
+    ["is asleep", async ({ step }) => step.sleep("nap", "1 day")],
+    ["waits for a signal", async ({ step }) => step.waitForSignal("go")],
+    ["waits for a callback", async ({ step }) => step.waitForCallback("approval", () => {})],
+    ["is to try a step again", async ({ step }) => step.run("it", fail, { retry: { delay: "1 hour" } })],
+    [
+      "has fifty branches asleep",
+      async ({ step }) => Promise.all(Array.from({ length: 50 }, (_, n) => step.sleep(`nap ${n}`, "1 day"))),
+    ],
+    [
+      "has fifty branches to try again",
+      async ({ step }) =>
+        step.mapSettled(
+          "it",
+          Array.from({ length: 50 }, (_, n) => n),
+          (_, { step }) => step.run("it", fail, { retry: { delay: "1 hour" } }),
+        ),
+    ],
+    [
+      "has a map with branches that queue",
+      async ({ step }) =>
+        step.map("it", [1, 2, 3, 4], (_, { step }) => step.run("it", fail, { retry: { delay: "1 hour" } }), {
+          maxConcurrency: 2,
+        }),
+    ],
+  ])("ends at once where it %s", async (_, handle) => {
+    const { world, run } = await cancelled(database, handle);
+    await world.pass("10 seconds");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", error });
+    expect((await world.history(run)).pending).toEqual([]);
+    await world.pass("2 days"); // alarms that were armed before ring once more
+    const before = world.statements();
+    await world.pass("2 days");
+    expect(world.statements()).toBe(before);
+  });
+
+  test("takes no signal that came before it was told", async () => {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.sleep("nap", "1 hour");
+      await step.waitForSignal("go");
+    });
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await world.signal(run, tested, "go", 1);
+    await cancel(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", untaken: { go: 1 } });
+    expect(await recordsOf({ world, run })).toEqual(["closing "]);
+  });
+
+  test("ends though it is paused", async () => {
+    const world = await worldOf(database, async ({ step }) => step.sleep("nap", "1 hour"));
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await world.ask((client) => client.pause(run.runId));
+    expect(await cancel(world, run)).toMatchObject({ outcome: "cancelling" });
+    await world.pass("10 seconds");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", pausedAt: undefined, error });
+  });
+
+  test("ends at once where its start was put off, and its handler is never called", async () => {
+    const calls: number[] = [];
+    const world = await worldOf(database, async () => calls.push(1));
+    const run = await world.start(tested, undefined, { delay: "1 hour" });
+    await world.pass("1 minute");
+    expect(await cancel(world, run)).toMatchObject({ outcome: "cancelled" });
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", error, records: 0 });
+    await world.pass("2 hours");
+    expect(calls).toEqual([]);
+  });
+
+  test("may be cancelled again while it cleans up, and the first reason stands; when it is over, that does not apply", async () => {
+    const { world, run } = await cancelled(database, async ({ step }) => {
       try {
         await step.sleep("nap", "1 day");
       } finally {
-        await expect(step.run("other", () => done.push("other"))).rejects.toMatchObject({ name: "CancelledError" });
-        await step.cleanup("release", async (room) => {
-          await room.step.run("unlock", ({ attempt }) => {
-            if (attempt < 3) throw new Error("later");
-            done.push("unlock");
-          });
-          await room.step.sleep("settle", "5 minutes");
-          await room.step.run("tell", () => done.push("tell"));
-        });
+        await step.cleanup("settle", ({ step }) => step.sleep("it", "5 minutes"));
       }
     });
     await world.pass("1 minute");
-    expect(await world.get(run.runId)).toMatchObject({ status: "cancelling" });
-    await world.pass("10 minutes");
-    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
-    expect(done).toEqual(["unlock", "tell"]);
-    expect((await world.history(run)).records.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
-      "closing ",
-      "step release/unlock",
-      "sleep release/settle",
-      "step release/tell",
+    const again = await world.ask((client) => client.cancel(run.runId, { reason: "another" }));
+    expect(again).toMatchObject({ outcome: "cancelling" });
+    await expect(world.ask((client) => client.pause(run.runId))).rejects.toMatchObject({ code: "not_applicable" });
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
+    await expect(cancel(world, run)).rejects.toMatchObject({ code: "not_applicable" });
+    const { operations } = await world.history(run);
+    expect(operations.map(({ verb, verdict }) => `${verb} ${verdict}`)).toEqual([
+      "cancel cancelling",
+      "cancel cancelling",
+      "pause not_applicable",
+      "cancel not_applicable",
     ]);
   });
+});
+
+describe("a blocked run that is cancelled", () => {
+  async function blocked() {
+    const world = await worldOf(database, async ({ step }) => {
+      await step.run("charge", () => 1);
+      await step.sleep("nap", "1 hour");
+    });
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await world.deploy({ workflows: [tested.handler(async ({ step }) => step.run("pay", () => 1))] });
+    expect(await world.run(run)).toMatchObject({ status: "blocked" });
+    return { world, run };
+  }
+
+  test("is blocked again where the code still does not fit, and ends when it does", async () => {
+    const { world, run } = await blocked();
+    expect(await cancel(world, run)).toMatchObject({ outcome: "cancelling" });
+    await world.pass("1 minute");
+    expect(await world.get(run.runId)).toMatchObject({ status: "blocked" });
+    await world.deploy({
+      workflows: [
+        tested.handler(async ({ step }) => {
+          await step.run("charge", () => 1);
+          await step.sleep("nap", "1 hour");
+        }),
+      ],
+    });
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
+  });
+
+  test("may be terminated where the code does not fit", async () => {
+    const { world, run } = await blocked();
+    await cancel(world, run);
+    await world.pass("1 minute");
+    await world.ask((client) => client.terminate(run.runId));
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
+  });
+});
+
+test("a cancel whose dispatch is lost is carried out within two minutes", async () => {
+  const world = await worldOf(database, async ({ step }) => step.sleep("nap", "1 day"));
+  const run = await world.start(tested);
+  await world.pass("1 minute");
+  let isLost = false;
+  world.fate = ({ port }) => {
+    if (port !== "dispatch" || isLost) return "passes";
+    isLost = true;
+    return "fails before";
+  };
+  const at = world.time;
+  await cancel(world, run).catch(() => {});
+  expect(isLost).toBe(true);
+  expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
+  expect(world.time - at).toBeLessThanOrEqual(2 * minute);
+});
+
+test("a cancel whose answer is lost is done once, however often it is asked for", async () => {
+  const world = await worldOf(database, async ({ step }) => step.sleep("nap", "1 day"));
+  const run = await world.start(tested);
+  await world.pass("1 minute");
+  let deaths = 0;
+  world.fate = ({ what }) => (what === "cancel_run" && deaths++ === 0 ? "dies after" : "passes");
+  const callId = world.chance.uuid();
+  expect(await world.ask((client) => client.cancel(run.runId, { reason, callId }))).toMatchObject({
+    outcome: "cancelling",
+  });
+  expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
+  expect((await world.history(run)).operations).toHaveLength(1);
 });
