@@ -45,7 +45,8 @@ export async function tellWithDeaths(
 /** Whatever died: the same end, each result once, each body at least once, each effect once, and soon. */
 export async function expectSameStory(told: Told, undisturbed: Told): Promise<void> {
   const { world, view, effects, workflow } = told;
-  expect(view).toMatchObject({ status: "completed", result: undisturbed.view.result });
+  const { status, result, error } = undisturbed.view;
+  expect(view).toMatchObject({ status, result, error });
   expect(recordsOf(told)).toEqual(recordsOf(undisturbed));
   expect(effects.names).toEqual(undisturbed.effects.names);
   const mostAttempts = Math.max(...undisturbed.effects.bodies.values());

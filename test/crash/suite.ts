@@ -4,6 +4,7 @@
  * process at a time, so that the next one also voids its leases. What was dispatched is lost in any case.
  */
 import { beforeAll, describe, expect, test } from "vitest";
+import type { RunView } from "../../src/client/run-view.ts";
 import { Chance } from "../engine/chance.ts";
 import type { Port } from "../engine/mortal.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -24,13 +25,14 @@ const hosts: readonly [name: string, options: TellOptions][] = [
   ["a cloud, several steps an invocation", { platform: "cloud", batch: 1, invocation: { maxSteps: 10 } }],
 ];
 
-export function describeCrashes(name: string, tell: Tell): void {
+/** `ending`: how the story ends when nothing dies. */
+export function describeCrashes(name: string, tell: Tell, ending: RunView["status"] = "completed"): void {
   describe.each(hosts)(`${name} on %s`, (_, options) => {
     const database = testDatabase();
     let undisturbed: Told;
     beforeAll(async () => {
       undisturbed = await tell(database, options, () => {});
-      expect(undisturbed.view.status).toBe("completed");
+      expect(undisturbed.view.status).toBe(ending);
     });
 
     for (const port of ports) {
