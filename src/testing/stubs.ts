@@ -1,6 +1,6 @@
 /**
  * Stubs stand for the bodies of steps. The engine knows nothing of them: each handler is given a `step` that hands the
- * stub on where it was given a body, also inside `scope`, `all`, `race` and `map`.
+ * stub on where it was given a body, also inside `scope`, `cleanup`, `all`, `race` and `map`.
  */
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Schemas } from "../core/contract/schema.ts";
@@ -8,10 +8,10 @@ import type {
   Branch,
   Branches,
   CallbackContext,
+  CleanupStep,
   MapOptions,
   Step,
   StepContext,
-  StepOptions,
   StepOptionsOfAnnouncement,
   WaitOptions,
 } from "../core/contract/step.ts";
@@ -130,12 +130,7 @@ class Room {
   stubbed(step: Step): Step {
     return {
       ...step,
-      run: <Result>(
-        name: string,
-        body: (context: StepContext) => Result | Promise<Result>,
-        options?: StepOptions,
-      ): Promise<Result> =>
-        step.run(name, this.#standIn(this.#prefix + name + partOf(name, options?.key, options), body), options),
+      run: this.#run(step),
       waitForCallback: (
         name: string,
         announce: (context: CallbackContext) => unknown,
@@ -145,6 +140,10 @@ class Room {
       scope: (name, inside) => {
         const room = this.#inner(this.#pathOf(name));
         return step.scope(name, ({ step: inner }) => inside({ step: room.stubbed(inner) }));
+      },
+      cleanup: (name, inside) => {
+        const room = this.#inner(this.#pathOf(name));
+        return step.cleanup(name, ({ step: inner }) => inside({ step: room.#stubbedCleanup(inner) }));
       },
       all: <const Results extends readonly unknown[]>(name: string, list: Branches<Schemas, Schemas, Results>) =>
         step.all<Results>(name, this.#branches(name, list)),
@@ -181,6 +180,22 @@ class Room {
       const part = options?.key === undefined ? `[${index}]` : partOf(name, options.key(item, index), options);
       return each(item, { step: this.#inner(path + part).stubbed(step), index });
     };
+  }
+
+  #stubbedCleanup(step: CleanupStep): CleanupStep {
+    return {
+      ...step,
+      run: this.#run(step),
+      scope: (name, inside) => {
+        const room = this.#inner(this.#pathOf(name));
+        return step.scope(name, ({ step: inner }) => inside({ step: room.#stubbedCleanup(inner) }));
+      },
+    };
+  }
+
+  #run(step: Pick<Step, "run">): Step["run"] {
+    return (name, body, options) =>
+      step.run(name, this.#standIn(this.#prefix + name + partOf(name, options?.key, options), body), options);
   }
 
   #standIn<Context extends StepContext, Result>(

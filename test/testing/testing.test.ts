@@ -477,6 +477,44 @@ describe("a pause", () => {
   });
 });
 
+describe("a cancel", () => {
+  it("has the run clean up, and then it is cancelled", async () => {
+    const { t, run } = await aRunOf(
+      async (step) => {
+        try {
+          await step.sleep("nap", "1 day");
+        } finally {
+          await step.cleanup("release", async ({ step }) => {
+            await step.sleep("settle", "10 minutes");
+            await step.run("unlock", real);
+          });
+        }
+      },
+      { "release/unlock": () => "unlocked" },
+    );
+    await t.advance("1 minute");
+    expect(await run.cancel({ by: "ada", reason: "ordered twice" })).toMatchObject({ outcome: "cancelling" });
+    await t.advance("20 minutes");
+    await expect(run.result()).rejects.toMatchObject({
+      status: "cancelled",
+      cause: { name: "CancelledError", message: "the run was cancelled: ordered twice" },
+    });
+    const { records, operations } = await run.history();
+    expect(records.map(({ kind, value }) => [kind, value])).toMatchObject([
+      ["closing", { name: "CancelledError", message: "the run was cancelled: ordered twice" }],
+      ["sleep", undefined],
+      ["step", "unlocked"],
+    ]);
+    expect(operations).toMatchObject([{ verb: "cancel", by: "ada" }]);
+  });
+
+  it("is refused once the run is over", async () => {
+    const { run } = await aRunOf(async () => "done");
+    await run.result();
+    await expect(run.cancel()).rejects.toMatchObject({ code: "not_applicable" });
+  });
+});
+
 describe("callbacks", () => {
   it("may be rejected", async () => {
     const { run } = await aRunOf(async (step) => step.waitForCallback("approval", () => {}));
