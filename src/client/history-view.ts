@@ -1,5 +1,6 @@
 /** A run's timeline as `history` shows it: what is recorded, what failed on the way, what it waits for. */
 import type { ErrorValue } from "../core/codec/error-value.ts";
+import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
 import type { WireHistory } from "../postgres/wire-verbs.ts";
@@ -117,6 +118,15 @@ export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions)
   });
 }
 
+/** The end of a run is recorded with the bare reason. It is shown as the error that the handler gets. */
+function recordedValue({ kind, isFailure, value }: WireHistory["records"][number]): unknown {
+  if (kind === "closing" || kind === "cancellation") {
+    const { name, message } = new CancelledError(value ?? undefined);
+    return { name, message };
+  }
+  return isFailure ? readableError(value) : readable(value);
+}
+
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
   const { runId, records, attempts, attemptCount, pending, operations = [] } = wire;
   const page = records.slice(0, limit - 1);
@@ -127,7 +137,7 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
     records: page.map((record) => ({
       ...record,
       hasTimedOut: record.value === null && (record.kind === "signal" || record.kind === "callback"),
-      value: record.isFailure ? readableError(record.value) : readable(record.value),
+      value: recordedValue(record),
       beganAt: dateOf(record.beganAt),
       recordedAt: new Date(record.recordedAt),
     })),

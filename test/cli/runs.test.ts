@@ -68,6 +68,30 @@ describe("the commands for runs", () => {
     expect(ended).toMatch(/^error +CancelledError: terminated by ada: a test$/m);
   });
 
+  test("cancel a run, and show who did so and why", { timeout: 60_000 }, async () => {
+    await deploy(napWorkflow);
+    const runId = (await ask(["start", "nap", "--id", "n1"])).stdout.trim();
+    await expect.poll(() => statusOf(runId), patience).toBe("sleeping");
+    expect(await ask(["cancel", "nap/n1", "--reason", "ordered twice", "--by", "ada"])).toEqual({
+      status: 0,
+      stdout: "It cleans up, and is cancelled then.\n",
+      stderr: "",
+    });
+    await expect.poll(() => statusOf(runId), patience).toBe("cancelled");
+    const shown = (await ask(["show", runId])).stdout;
+    expect(shown).toMatch(/^nap@1 cancelled$/m);
+    expect(shown).toMatch(/ ● +cancel by ada +ordered twice$/m);
+    expect(shown).toMatch(/ – +closing +CancelledError: the run was cancelled: ordered twice$/m);
+    expect(shown).toMatch(/^error +CancelledError: the run was cancelled: ordered twice$/m);
+    expect(await ask(["cancel", runId])).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: `The run ${runId} is cancelled, so it cannot be cancelled.\nIt has ended, or its timeout has passed and it cleans up. Terminate it if it does not end.\n`,
+    });
+    const delayed = (await ask(["start", "nap", "--delay", "1h"])).stdout.trim();
+    expect((await ask(["cancel", delayed])).stdout).toBe("Cancelled. It had done nothing yet.\n");
+  });
+
   test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {
     await deploy(orderWorkflow, napWorkflow);
     const started = await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--tag", "customer:c1"]);

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { timeline } from "../../src/cli/runs/timeline.ts";
+import { cancelled } from "../engine/cancelling.ts";
 import { play, type TestedHandler } from "../engine/playing.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -20,6 +21,22 @@ test("a wait that nothing came for has timed out, and a name is closed", async (
     await step.close("go");
   });
   expect(lines).toMatch(/ {2}– {2}signal go +timed out\n.* ✓ {2}close go\S* +closed: no more is taken$/);
+});
+
+test("a run that was cancelled tells who asked, why, and what cleaned up", async () => {
+  const { world, run } = await cancelled(database, async ({ step }) => {
+    try {
+      await step.sleep("nap", "1 day");
+    } finally {
+      await step.cleanup("release", ({ step }) => step.run("unlock", () => 1));
+    }
+  });
+  const view = await world.run(run);
+  const terms = { now: new Date(world.now), width: 200 };
+  const lines = stripVTControlCharacters(timeline(view, await world.history(run), terms));
+  expect(lines).toMatch(
+    / ● {2}cancel +ordered twice\n.* – {2}closing +CancelledError: the run was cancelled: ordered twice\n.* ✓ {2}step release\/unlock .*1$/,
+  );
 });
 
 test("a turn under way tells that earlier ones died over it", async () => {

@@ -42,10 +42,11 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   const isLaterThan = (at: Date) => skipped === 0 || (first !== undefined && at >= first.recordedAt);
   const isShown = ({ endedAt }: AttemptView) => isLaterThan(endedAt);
   const isLater = ({ at }: OperationView) => isLaterThan(at);
+  // What happened in the same millisecond stays in this order: a cancel comes before what it leads to.
   const past = [
+    ...operationsOf(history).filter(isLater).map(operationLine),
     ...attempts.filter(isShown).map(attemptLine),
     ...records.map((record) => recordLine(record, width)),
-    ...operationsOf(history).filter(isLater).map(operationLine),
   ];
   past.sort((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
   const next = isOver(run.status) ? [] : [...pending.map((row) => pendingLine(row, now)), ...turnLines(run, now)];
@@ -82,12 +83,14 @@ function recordLine(record: RecordView, width: number): Line {
     const is = value === true ? "closed: no more is taken" : "not closed: there was mail";
     return { at: recordedAt, mark: done, what: `close ${placeOf(record)}`, value: is };
   }
+  if (kind === "closing") return { at: recordedAt, mark: ended, what: "closing", value: shown };
+  if (kind === "cancellation") return { at: recordedAt, mark: failed, what: "cancelled", value: "" };
   return {
     at: recordedAt,
     mark: isFailure ? failed : done,
-    what: kind === "cancellation" ? "cancelled" : `${kind} ${placeOf(record)}`,
+    what: `${kind} ${placeOf(record)}`,
     took: beganAt === undefined ? "" : lasting(recordedAt.getTime() - beganAt.getTime()),
-    value: kind === "cancellation" ? "" : `${after}${shown}`,
+    value: `${after}${shown}`,
   };
 }
 
