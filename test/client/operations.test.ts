@@ -6,7 +6,7 @@ import { faces } from "./faces.ts";
 
 const nap = workflow({ name: "nap", version: 1 });
 
-describe.each(faces)("pause, resume and terminate, $face", ({ open }) => {
+describe.each(faces)("pause, resume, cancel and terminate, $face", ({ open }) => {
   const database = testDatabase();
 
   it("stop a run and let it go on, and tell each time what became of it", async () => {
@@ -58,6 +58,49 @@ describe.each(faces)("pause, resume and terminate, $face", ({ open }) => {
     await expect(run.terminate()).rejects.toMatchObject({
       code: "not_applicable",
       message: `the run ${run.runId} is cancelled, so it cannot be terminated`,
+    });
+  });
+
+  it("ask a run to clean up and end, by cancel, and the same call again does nothing", async () => {
+    const { client } = open(database.query, [nap]);
+    const run = await client.start(nap);
+    const callId = randomUUID();
+    const asked = { by: "ada", reason: "ordered twice", callId };
+    expect(await run.cancel(asked)).toEqual({ runId: run.runId, outcome: "cancelling" });
+    expect(await run.cancel(asked)).toEqual({ runId: run.runId, outcome: "cancelling" });
+    expect(await run.get()).toMatchObject({ status: "cancelling" });
+    await expect(run.pause()).rejects.toMatchObject({
+      code: "not_applicable",
+      message: `the run ${run.runId} is cancelling, so it cannot be paused`,
+    });
+    const { operations } = await run.history();
+    expect(operations).toMatchObject([
+      { verb: "cancel", by: "ada", reason: "ordered twice", verdict: "cancelling" },
+      { verb: "pause", verdict: "not_applicable" },
+    ]);
+    expect(await run.terminate()).toMatchObject({ outcome: "terminated" });
+  });
+
+  it("cancel a paused run, too", async () => {
+    const { client } = open(database.query, [nap]);
+    const run = await client.start(nap);
+    await run.pause();
+    expect(await client.cancel(run.runId)).toMatchObject({ outcome: "cancelling" });
+    expect(await run.get()).toMatchObject({ status: "cancelling", pausedAt: undefined });
+  });
+
+  it("cancel a run at once whose start was put off", async () => {
+    const { client } = open(database.query, [nap]);
+    const run = await client.start(nap, undefined, { delay: "1 hour" });
+    expect(await run.cancel({ reason: "ordered twice" })).toEqual({ runId: run.runId, outcome: "cancelled" });
+    expect(await run.get()).toMatchObject({
+      status: "cancelled",
+      error: { name: "CancelledError", message: "the run was cancelled: ordered twice" },
+    });
+    await expect(run.cancel()).rejects.toMatchObject({
+      code: "not_applicable",
+      message: `the run ${run.runId} is cancelled, so it cannot be cancelled`,
+      details: { runStatus: "cancelled" },
     });
   });
 

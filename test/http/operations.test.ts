@@ -3,7 +3,7 @@ import { scopes } from "../../src/http/api-key.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aKey, anApp, authorized, json, order } from "./an-app.ts";
 
-describe("pause, resume and terminate over HTTP", () => {
+describe("pause, resume, cancel and terminate over HTTP", () => {
   const database = testDatabase();
 
   it("answer what became of the run, and 409 where they do not apply", async () => {
@@ -15,6 +15,22 @@ describe("pause, resume and terminate over HTTP", () => {
     expect([resumed.status, await resumed.json()]).toEqual([200, { runId, outcome: "resumed" }]);
     const again = await app.request(`/v1/runs/${runId}/resume`, json({}));
     expect([again.status, await again.json()]).toMatchObject([409, { code: "not_applicable", runStatus: "queued" }]);
+  });
+
+  it("cancel a run whose start was put off at once, and ask another one to clean up", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    const delayed = await client.start(order, { id: "2" }, { delay: "1 hour", id: "later" });
+    const body = json({ by: "ada", reason: "ordered twice" });
+    const cancelling = await app.request(`/v1/runs/${runId}/cancel`, body);
+    expect([cancelling.status, await cancelling.json()]).toEqual([200, { runId, outcome: "cancelling" }]);
+    const cancelled = await app.request("/v1/workflows/order/ids/later/cancel", body);
+    expect([cancelled.status, await cancelled.json()]).toEqual([200, { runId: delayed.runId, outcome: "cancelled" }]);
+    const again = await app.request(`/v1/runs/${delayed.runId}/cancel`, body);
+    expect([again.status, await again.json()]).toMatchObject([
+      409,
+      { code: "not_applicable", runStatus: "cancelled", detail: expect.stringContaining("cannot be cancelled") },
+    ]);
   });
 
   it("reach a run by the user's own id", async () => {
@@ -37,7 +53,7 @@ describe("pause, resume and terminate over HTTP", () => {
     const { runId } = await client.start(order, { id: "1" });
     const key = aKey(...scopes.filter((scope) => scope !== "admin"));
     const before = statements.length;
-    for (const verb of ["pause", "resume", "terminate"]) {
+    for (const verb of ["pause", "resume", "cancel", "terminate"]) {
       const init = { method: "POST", headers: { authorization: `Bearer ${key}` } };
       const response = await app.request(`/v1/runs/${runId}/${verb}`, init);
       expect([response.status, await response.json()]).toMatchObject([403, { code: "forbidden", scope: "admin" }]);

@@ -38,6 +38,7 @@ describe("a revoked API key", () => {
       signalById: (client) => client.signal({ id: "before" }, "address", { city: "Bonn" }, { contract: order }),
       pause: (client) => client.pause(runId),
       resume: (client) => client.resume(runId),
+      cancel: (client) => client.cancel(runId),
       terminate: (client) => client.terminate(runId),
       wake: (client) => client.wake(),
     };

@@ -341,7 +341,7 @@ describe("the app", () => {
     expect(await wrong("PUT", "/callbacks/token")).toEqual([405, "GET, HEAD, POST", "method_not_allowed"]);
     expect(await wrong("OPTIONS", "/v1/wake")).toEqual([405, "POST", "method_not_allowed"]);
     expect(await wrong("GET", "/v1")).toEqual([404, null, "not_found"]);
-    expect(await wrong("POST", "/v1/runs/x/cancel")).toEqual([404, null, "not_found"]);
+    expect(await wrong("POST", "/v1/runs/x/undo")).toEqual([404, null, "not_found"]);
     expect(statements).toEqual([]);
   });
 

@@ -256,6 +256,27 @@ describe("what runs side by side", () => {
     });
   });
 
+  test("gives the result of a cleanup, whose step waits for nobody", () => {
+    order.handler(async ({ step }) => {
+      const freed = await step.cleanup("free", async ({ step }) => {
+        await step.sleep("settle", "1 minute");
+        // @ts-expect-error: a cleanup waits for no signal
+        void (() => step.waitForSignal("address"));
+        // @ts-expect-error: nor for a callback
+        void (() => step.waitForCallback("rating", () => {}));
+        // @ts-expect-error: nor for the items of a map
+        void (() => step.map("all", [1], async () => {}));
+        return await step.scope("inner", async ({ step }) => {
+          // @ts-expect-error: nor does a scope in it
+          void (() => step.waitForSignal("address"));
+          return await step.run("unlock", () => ({ at: step.now() }));
+        });
+      });
+      expectTypeOf(freed).toEqualTypeOf<{ at: Date }>();
+      return { charge: "" };
+    });
+  });
+
   test("refuses branches that are none", () => {
     bare.handler(async ({ step }) => {
       // @ts-expect-error: a promise is no branch
