@@ -46,6 +46,7 @@ export type { Schema, Schemas } from "./core/contract/schema.ts";
 export type {
   Callback,
   CallbackContext,
+  CleanupStep,
   Log,
   MapOptions,
   RunInfo,

@@ -105,7 +105,8 @@ export class TimeoutError extends Error {
 
 /**
  * The run is being cancelled, or has reached its timeout. Thrown where the handler waits, so that `finally` and `catch`
- * can clean up: by steps and sleeps. Whoever waits for a signal or a callback then is refused with the same error.
+ * can clean up. After a cancel `step.cleanup` alone does that: all else is refused with the same error. After a timeout
+ * any step or sleep does it: only waits for signals and callbacks are refused.
  *
  * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
  */

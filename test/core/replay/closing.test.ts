@@ -223,6 +223,13 @@ test("a history that records a run's timeout keeps its meaning: steps go on, and
   expect(handled.execution.outcome).toMatchObject({ kind: "threw", error: { reason: "timeout" } });
 });
 
+test("a record of a kind that the code does not know does not fit: code of an earlier release refuses such a history", async () => {
+  const { execution } = await aHandler((step) => step.sleep("nap", "1 day"));
+  const later = { kind: "a later kind" as never, path: "", occurrence: 1, isFailure: true, value: null };
+  await execution.hand({ ...later, recordedAt: execution.now, attempts: 1 });
+  expect(execution.divergence).toContain("where the code asks for sleep nap");
+});
+
 describe("a cleanup", () => {
   test("of a run that is not cancelled is a namespace like any other", async () => {
     const { execution, hand, places } = await aHandler(async (step) => [await giveBack(step), await giveBack(step)]);
