@@ -215,3 +215,49 @@ test("a cancel whose answer is lost is done once, however often it is asked for"
   expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
   expect((await world.history(run)).operations).toHaveLength(1);
 });
+
+describe("a handler that waits for something of its own when it is cancelled", () => {
+  test.each([{ warmRuns: 0 }, {}])(
+    "before, in and after its cleanups is cancelled, and not blocked: %j",
+    async (options) => {
+      const done: string[] = [];
+      const { world, run } = await cancelled(
+        database,
+        async ({ step }, world) => {
+          try {
+            await step.sleep("nap", "1 day");
+          } finally {
+            await world.foreign("300ms");
+            await step.cleanup("release", async ({ step }) => {
+              await step.run("unlock", () => done.push("unlock"));
+              await world.foreign("300ms");
+              await step.sleep("settle", "5 minutes");
+              await step.run("tell", () => done.push("tell"));
+            });
+            await world.foreign();
+          }
+        },
+        options,
+      );
+      await world.pass("7 minutes");
+      expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", blocked: undefined });
+      expect(done).toEqual(["unlock", "tell"]);
+    },
+  );
+
+  test("has a cleanup beside it carried out to its end", async () => {
+    const done: string[] = [];
+    const { world, run } = await cancelled(database, async ({ step }, world) =>
+      Promise.all([
+        step.sleep("nap", "1 day").catch(() => world.foreign()),
+        step.cleanup("release", async ({ step }) => {
+          await step.sleep("settle", "5 minutes");
+          await step.run("tell", () => done.push("tell"));
+        }),
+      ]),
+    );
+    await world.pass("7 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", blocked: undefined });
+    expect(done).toEqual(["tell"]);
+  });
+});

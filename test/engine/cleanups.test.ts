@@ -176,6 +176,23 @@ describe("the cleanups of a run", () => {
     expect(world.time).toBeLessThan(hour + 5 * minute);
   });
 
+  test.each([1, 100])("go on when the handler has ended, step by step, at %i steps an invocation", async (maxSteps) => {
+    const { world, run } = await cancelled(
+      database,
+      async ({ step }) =>
+        Promise.all([
+          step.sleep("nap", "1 day"),
+          step.cleanup("release", async ({ step }) => {
+            await step.sleep("settle", "2 minutes");
+            for (let n = 0; n < 5; n += 1) await step.run("it", () => n);
+          }),
+        ]),
+      { invocation: { maxSteps } },
+    );
+    expect(await world.run(run)).toMatchObject({ status: "cancelled", records: 7 });
+    expect(world.time).toBe(2 * minute); // no lease was left behind, whose end somebody had to wait for
+  });
+
   test("are carried out in each item of a map, though more of them than it has slots", async () => {
     const done: number[] = [];
     const world = await worldOf(database, async ({ step }) =>

@@ -42,7 +42,7 @@ export async function carryOutRun(
     if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
     if (
       answer.outcome === "finished" &&
-      loaded.execution.outcome === undefined &&
+      !loaded.execution.isOver &&
       loaded.execution.divergence === undefined &&
       plan.setback === undefined
     ) {
