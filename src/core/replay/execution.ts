@@ -207,10 +207,12 @@ export class Execution {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step, or the body of step ${[...this.#bodies].join(" or ")} uses \`step\``;
       return Promise.reject(nested(placeName(place), body));
     }
-    if (isLate && this.#pending.size > 0) {
+    const isRefused = this.closing !== undefined && !this.#mayStillAsk(place, wanted);
+    // What a cancel refuses leaves no trace in the history, so it may come at any moment.
+    if (isLate && this.#pending.size > 0 && !(isRefused && this.isClosing)) {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
     }
-    if (this.closing !== undefined && !this.#mayStillAsk(place, wanted)) return this.#refuse(place, this.closing);
+    if (this.closing !== undefined && isRefused) return this.#refuse(place, this.closing);
     // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
     this.#isOpen = true;
     const key = placeName(place);

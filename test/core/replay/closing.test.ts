@@ -151,6 +151,23 @@ describe("a handler that is cancelled", () => {
     expect([execution.isAwaitingForeign, execution.isOver, execution.divergence]).toEqual([true, false, undefined]);
   });
 
+  test("may ask late, when a cleanup is under way beside it: it is refused, and not blocked", async () => {
+    const told: string[] = [];
+    const { execution, hand, places } = await cancelled(async (step) => {
+      const late = async () => {
+        await setImmediate();
+        await setImmediate();
+        await step.run("late", idle);
+      };
+      await Promise.all([step.sleep("nap", "1 day").catch(late), giveBack(step)]).catch((e) => told.push(String(e)));
+    });
+    await setImmediate();
+    await setImmediate();
+    expect([told, execution.divergence, places()]).toEqual([[refusal], undefined, ["give back/unlock"]]);
+    await hand("give back/unlock");
+    expect(execution.isOver).toBe(true);
+  });
+
   test("gets the error from mapSettled, too, and no list of failed items", async () => {
     const { execution } = await cancelled((step) =>
       step.mapSettled("each", [1, 2], (_, { step }) => step.sleep("nap", "1 day")),
