@@ -1,4 +1,5 @@
 /** Cancel, in the course of a run: what is told, what is recorded, and how it ends. */
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { cancel, cancelled, reason, recordsOf } from "./cancelling.ts";
@@ -183,6 +184,19 @@ describe("a blocked run that is cancelled", () => {
     await world.ask((client) => client.terminate(run.runId));
     expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
   });
+});
+
+test("a cancelled run whose version nobody carries any more ends when somebody does", async () => {
+  const world = await worldOf(database, async ({ step }) => step.sleep("nap", "1 day"));
+  const run = await world.start(tested);
+  await world.pass("1 minute");
+  await world.deploy({ workflows: [workflow({ name: "another", version: 1 }).handler(async () => 1)] });
+  expect(await cancel(world, run)).toMatchObject({ outcome: "cancelling" });
+  await world.pass("1 hour");
+  expect(await world.get(run.runId)).toMatchObject({ status: "cancelling" });
+  await world.deploy({ workflows: [tested.handler(async ({ step }) => step.sleep("nap", "1 day"))] });
+  await world.pass("1 minute");
+  expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", error });
 });
 
 test("a cancel whose dispatch is lost is carried out within two minutes", async () => {

@@ -221,6 +221,20 @@ describe("the cleanups of a run", () => {
     expect(done.toSorted()).toEqual([1, 2, 3, 4, 5]);
   });
 
+  test("end though one kills its process each time, and the run is cancelled", async () => {
+    const { world, run } = await cancelled(database, async ({ step }, world) => {
+      try {
+        await step.sleep("nap", "1 day");
+      } finally {
+        await step.cleanup("release", ({ step }) => step.run("deadly", () => world.die()));
+      }
+    });
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    const { records } = await world.history(run);
+    expect(records.at(-1)).toMatchObject({ path: "release/deadly", isFailure: true, value: { code: "step_crashed" } });
+    expect(world.time).toBeLessThan(hour);
+  });
+
   test("are carried out in each branch of a race", async () => {
     const done: string[] = [];
     const hold =
