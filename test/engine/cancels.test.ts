@@ -177,6 +177,29 @@ describe("a blocked run that is cancelled", () => {
     expect(await world.run(run)).toMatchObject({ status: "cancelled", error });
   });
 
+  test.each([
+    ["no longer", 300],
+    ["still", 3_600_000],
+  ])(
+    "ends where its handler %s waits too long for something of its own, though a dispatch is lost",
+    async (_, later) => {
+      let slow = 3_600_000;
+      const world = await worldOf(database, async ({ step }) => {
+        await world.foreign(slow);
+        await step.sleep("nap", "1 day");
+      });
+      const run = await world.start(tested);
+      expect(await world.run(run)).toMatchObject({ status: "blocked" });
+      slow = later;
+      let lost = 0;
+      world.fate = ({ port }) => (port === "dispatch" && lost++ === 0 ? "fails before" : "passes");
+      await cancel(world, run).catch(() => {});
+      await world.pass("3 minutes");
+      expect(lost).toBeGreaterThan(0);
+      expect(await world.get(run.runId)).toMatchObject({ status: "cancelled", error });
+    },
+  );
+
   test("may be terminated where the code does not fit", async () => {
     const { world, run } = await blocked();
     await cancel(world, run);
