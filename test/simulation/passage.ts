@@ -32,7 +32,7 @@ const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
 /** SQL functions after whose answer somebody dispatches what they made ready, or has others look at it. */
-const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases", "resume_run"]);
+const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases", "resume_run", "cancel_run"]);
 /** SQL functions that change nothing. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 

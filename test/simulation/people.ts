@@ -1,6 +1,6 @@
 /**
- * The people outside: they start runs, write letters, answer callbacks, pause and terminate. Whoever asks for something asks again until it is
- * answered, by whatever process is there then.
+ * The people outside: they start runs, write letters, answer callbacks, pause, cancel and terminate. Whoever asks for
+ * something asks again until it is answered, by whatever process is there then.
  */
 import { type Client, LayoverError } from "layover";
 import { pause } from "../../src/core/waits.ts";
@@ -38,6 +38,7 @@ export class People implements Source {
   readonly #letters = new Map<string, Facts["signals"]>();
   readonly #answers = new Map<string, Facts["answered"]>();
   readonly #started = new Set<string>();
+  readonly #cancelled = new Set<string>();
   readonly #terminated = new Set<string>();
   readonly #invited = new Set<string>();
   /** How many have something to do yet. */
@@ -82,7 +83,8 @@ export class People implements Source {
   start(contract: ProgramContract, runId: string, plan: PlannedRun): void {
     this.#act(async () => {
       await this.#pause(plan.startAtMs, `starts ${runId}`);
-      const options = { runId, id: `the id of ${runId}` };
+      const { delayMs: delay } = plan;
+      const options = { runId, id: `the id of ${runId}`, delay };
       switch (plan.by) {
         case "client":
         case "somebody in a hurry":
@@ -101,22 +103,27 @@ export class People implements Source {
     for (const act of plan.acts) this.#act(() => this.#operate(runId, act));
   }
 
+  /** Whether somebody was told that the run is being cancelled, or is cancelled. */
+  hasCancelled(runId: string): boolean {
+    return this.#cancelled.has(runId);
+  }
+
   /** Whether somebody was told that the run is terminated. */
   hasTerminated(runId: string): boolean {
     return this.#terminated.has(runId);
   }
 
-  /** Pauses a run and resumes it later, or terminates it. The same call is sent until it is answered. */
+  /** Pauses a run and resumes it later, or cancels it, or terminates it. The same call is sent until it is answered. */
   async #operate(runId: string, act: Act): Promise<void> {
     const terms = () => ({ callId: this.#options.chance.uuid(), by: "somebody" });
     await this.#pause(act.atMs, `is to ${act.verb} ${runId}`);
     const options = terms();
     const done = await this.#insist((client) => client[act.verb](runId, options));
-    if (act.verb === "terminate") {
-      if ("answer" in done) this.#terminated.add(runId);
+    if (!("answer" in done)) return;
+    if (act.verb !== "pause") {
+      (act.verb === "cancel" ? this.#cancelled : this.#terminated).add(runId);
       return;
     }
-    if (!("answer" in done)) return;
     await this.#pause(act.forMs, `is to resume ${runId}`);
     const again = terms();
     await this.#insist((client) => client.resume(runId, again));
@@ -166,7 +173,7 @@ export class People implements Source {
 
   async #startInTransaction(
     contract: ProgramContract,
-    options: { readonly runId: string; readonly id: string },
+    options: { readonly runId: string; readonly id: string; readonly delay: number | undefined },
     how: "commit" | "rollback",
   ): Promise<void> {
     const { passage, sessions, chance, note } = this.#options;

@@ -17,7 +17,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       finishedToken: null,
       leasedUntil: null,
       readyAt: start,
-      timeoutAt: null,
+      stopsAt: null,
       due: start,
       claimableAt: start,
       isSuspect: false,
@@ -32,6 +32,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       end: null,
       records: [],
     },
+    ...{ isCancelling: false, closings: 0, tidied: [], untidy: [], isDistinct: true },
     ...{ steps: 0, isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
     ...changes,
   };
@@ -83,14 +84,26 @@ test("the minute counts for a suspect from the end of the group that it queues b
   expect(wrongsAfter(90_000, { groupAt })).toHaveLength(1);
 });
 
-test("the minute counts for a run that is at its timeout from the end of its branches' leases", () => {
+test("the minute counts for a run that is at its timeout, or cancelled, from the end of its branches' leases", () => {
   const branch = {
-    ...({ place: "a#1", kind: "branch", signal: null, isTimed: false, isReleased: false, turn: 1 } as const),
+    ...({
+      place: "a#1",
+      kind: "branch",
+      signal: null,
+      isTimed: false,
+      isReleased: false,
+      isShielded: false,
+      turn: 1,
+    } as const),
     ...{ token: "t", finishedToken: null, leasedUntil: start + 29_000, position: null },
   };
-  expect(wrongsAfter(90_000, { timeoutAt: start, pending: [branch], hasPending: true })).toEqual([]);
-  expect(wrongsAfter(90_001, { timeoutAt: start, pending: [branch], hasPending: true })).toHaveLength(1);
+  expect(wrongsAfter(90_000, { stopsAt: start, pending: [branch], hasPending: true })).toEqual([]);
+  expect(wrongsAfter(90_001, { stopsAt: start, pending: [branch], hasPending: true })).toHaveLength(1);
   expect(wrongsAfter(90_000, { pending: [branch], hasPending: true })).toHaveLength(1);
+  const cleanup = { ...branch, isShielded: true };
+  expect(wrongsAfter(90_000, { stopsAt: start, pending: [cleanup], hasPending: true })).toHaveLength(1);
+  const late = { isCancelling: true, closings: 1, stopsAt: start };
+  expect(wrongsAfter(90_000, { ...late, pending: [cleanup], hasPending: true })).toEqual([]);
 });
 
 test("where the database's clock was set, a run may wait so much longer", () => {

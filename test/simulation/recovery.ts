@@ -37,7 +37,19 @@ const leaseMs = 60_000;
 const times = 3;
 
 /** What a program may do so that faults decide nothing of what it waits for. */
-const steady = new Set(["step", "sleep", "sequence", "all", "map", "caught", "finally", "loop", "scope", "plain"]);
+const steady = new Set([
+  "step",
+  "sleep",
+  "sequence",
+  "all",
+  "map",
+  "caught",
+  "finally",
+  "cleanup",
+  "loop",
+  "scope",
+  "plain",
+]);
 
 /**
  * Whether the same programs do the same whatever goes wrong, so that their times can be compared. A start that may be

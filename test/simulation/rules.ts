@@ -65,7 +65,13 @@ export class Rules {
   #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
     if (isOver(run) || run.isStopped || run.claimableAt === null || !carries(run)) return undefined;
     const movedAt = this.#movedAt.get(run.runId) ?? 0;
-    const from = Math.max(run.claimableAt, calmAt, movedAt, run.isSuspect ? groupAt : 0, lastLeaseAtTimeout(run, now));
+    const from = Math.max(
+      run.claimableAt,
+      calmAt,
+      movedAt,
+      run.isSuspect ? groupAt : 0,
+      lastLeaseBeforeItStops(run, now),
+    );
     const waitedMs = now - from;
     // Until a process learns by an answer that the clock was set, its alarms ring so much too late.
     if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + steppedMs) return undefined;
@@ -83,15 +89,24 @@ export class Rules {
   }
 }
 
-/** Answers when the last lease of a branch ends. A run that is at its timeout begins no turn before that. */
-function lastLeaseAtTimeout({ timeoutAt, pending }: RunRows, now: number): number {
-  if (timeoutAt === null || timeoutAt > now) return 0;
-  return Math.max(0, ...pending.map(({ leasedUntil }) => leasedUntil ?? 0));
+/**
+ * Answers when the last lease of a branch ends. A run that is at its timeout, or cancelled, begins no turn before that.
+ * Leases in cleanups do not count, until the hour of all cleanups is over.
+ */
+function lastLeaseBeforeItStops({ stopsAt, closings, pending }: RunRows, now: number): number {
+  if (stopsAt === null || stopsAt > now) return 0;
+  const counted = pending.filter(({ isShielded }) => !isShielded || closings > 0);
+  return Math.max(0, ...counted.map(({ leasedUntil }) => leasedUntil ?? 0));
 }
 
 function* wrongRows(run: RunRows): Generator<string> {
   const { pending, signals, answers } = run;
   if (!run.isDense) yield "positions are not dense";
+  if (!run.isDistinct) yield "two records have one place";
+  for (const place of run.untidy) yield `${place} was recorded after the cancel, and in no cleanup`;
+  if (run.closings > 0)
+    for (const { place, isShielded } of pending) if (!isShielded) yield `it closes, and waits for ${place}`;
+  if (run.closings > 2) yield "it was told of its cancel more than twice";
   if (!run.timesAscend) yield "a record is older than the one before it";
   if (run.handedPosition > run.lastPosition) yield "more records were handed out than there are";
   if (!run.hasPending && pending.length > 0) yield "has_pending is false, and there are pending rows";
@@ -123,12 +138,38 @@ function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prosp
   if (isOver(before) && (before.status !== run.status || before.end !== run.end)) yield "its end changed";
   if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";
   if (before.isPaused && run.isPaused && hasBegun(before, run)) yield "it is paused, and something began";
+  yield* wrongClosing(before, run, now);
   if (isTakenOver) return;
   if (isSeized(before, run, now)) yield "its lease was live, and another one began";
   for (const row of run.pending) {
     const old = before.pending.find(({ place }) => place === row.place);
     if (old !== undefined && isSeized(old, row, now)) yield `the lease of ${row.place} was live, and another one began`;
   }
+}
+
+function* wrongClosing(before: RunRows, run: RunRows, now: number): Generator<string> {
+  if (before.closings === 0 && run.closings > 0)
+    for (const { place, isShielded, token, leasedUntil } of before.pending)
+      if (!isShielded && token !== null && (leasedUntil ?? 0) > now)
+        yield `it closes, and the lease of ${place} stands`;
+  if (before.isCancelling && isOver(run) && run.status !== "cancelled") yield `it was cancelled, and is ${run.status}`;
+  if (before.isCancelling && !run.isCancelling) yield "its cancel is gone";
+  if (before.isCancelling && run.closings === 0 && !isOver(run)) {
+    if (run.token !== null && run.token !== before.token) yield "it was cancelled, and a turn of it began untold";
+    for (const { place, isShielded, token } of run.pending)
+      if (!isShielded && token !== null && token !== before.pending.find((row) => row.place === place)?.token)
+        yield `it was cancelled, and ${place} began`;
+  }
+  if (isOver(run) || run.closings > 1) return;
+  const there = new Set([...run.tidied, ...run.pending.map(({ place }) => place)]);
+  for (const { place, isShielded } of before.pending)
+    if (isShielded && !isInRace(place) && !there.has(place))
+      yield `${place} stands in a cleanup, and is gone unrecorded`;
+}
+
+/** Tells whether a place stands in a branch of a race. What lost it is gone. */
+function isInRace(place: string): boolean {
+  return /(^|\/)race(#\d+)?\[/.test(place);
 }
 
 /** Tells whether the run, or a branch of it, has a lease that it did not have before. */

@@ -44,6 +44,8 @@ export interface PlannedRun {
   readonly letters: readonly Letter[];
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
+  /** How long it waits before its first turn. */
+  readonly delayMs: number | undefined;
   /** What somebody does to it. */
   readonly acts: readonly Act[];
 }
@@ -51,7 +53,7 @@ export interface PlannedRun {
 /** Times count from the start of the world. */
 export type Act =
   | { readonly verb: "pause"; readonly atMs: number; readonly forMs: number }
-  | { readonly verb: "terminate"; readonly atMs: number };
+  | { readonly verb: "cancel" | "terminate"; readonly atMs: number };
 
 export interface Letter {
   readonly name: SignalName;
@@ -111,18 +113,34 @@ const pause: fc.Arbitrary<Act> = fc.record({
   forMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(600)),
 });
 
-const terminate: fc.Arbitrary<Act> = fc.record({
-  verb: fc.constant("terminate" as const),
-  atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
-});
+function ending<Verb extends "cancel" | "terminate">(verb: Verb) {
+  return fc.record({
+    verb: fc.constant(verb),
+    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+  });
+}
+
+const terminate = ending("terminate");
+
+const nobody: fc.Arbitrary<Act[]> = fc.constant([]);
+
+/** One or two cancels of a run that may be paused, and may be terminated. */
+const cancel: fc.Arbitrary<Act[]> = fc
+  .tuple(
+    fc.array(ending("cancel"), { minLength: 1, maxLength: 2 }),
+    fc.oneof(nobody, fc.tuple(pause)),
+    fc.oneof({ weight: 5, arbitrary: nobody }, { weight: 1, arbitrary: fc.tuple(terminate) }),
+  )
+  .map(([cancels, paused, terminated]) => [...cancels, ...paused, ...terminated]);
 
 const acts = fc.oneof(
   { weight: 6, arbitrary: fc.constant([]) },
   { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
   { weight: 1, arbitrary: terminate.map((act) => [act]) },
+  { weight: 4, arbitrary: cancel },
 );
 
-const run: fc.Arbitrary<PlannedRun> = fc.record({
+const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
   program: any,
   startAtMs: minutes(12),
   by: fc.constantFrom<PlannedRun["by"][]>(
@@ -134,10 +152,17 @@ const run: fc.Arbitrary<PlannedRun> = fc.record({
     "rollback",
   ),
   timeoutMs: fc.constantFrom(undefined, undefined, undefined, undefined, 20_000, 300_000, 3_600_000),
+  delayMs: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, undefined, undefined, 90_000),
   acts,
   letters: fc
     .array(letter, { maxLength: 4 })
     .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),
+});
+
+/** Cancels come after the start, so that most of them find the run. */
+const run = anyRun.map((drawn): PlannedRun => {
+  const { acts, startAtMs } = drawn;
+  return { ...drawn, acts: acts.map((act) => (act.verb === "cancel" ? { ...act, atMs: startAtMs + act.atMs } : act)) };
 });
 
 const skewMs = fc.integer({ min: -600_000, max: 600_000 });

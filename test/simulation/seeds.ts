@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
-import { type Scenario, scenario } from "./scenario.ts";
+import { type Act, type Scenario, scenario } from "./scenario.ts";
 import { type Report, simulate } from "./simulation.ts";
 import type { Site } from "./site.ts";
 
@@ -95,8 +95,8 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
       ? "Nothing goes wrong."
       : `A call${focus === undefined ? "" : ` of ${focus}, eight times as often`}: ${faults.join(", ")}; ${troubles} times at most.`,
     ...runs.map(
-      ({ program, startAtMs, by, letters, timeoutMs }, index) =>
-        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${letters
+      ({ program, startAtMs, by, letters, timeoutMs, delayMs, acts }, index) =>
+        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${delayMs === undefined ? "" : `, to begin ${seconds(delayMs)} later`}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${acts.map(inWords).join("")}${letters
           .map(
             ({ name, payload, atMs, isTwice }) =>
               `, sent ${name} ${payload} at ${seconds(atMs)}${isTwice ? " and again" : ""}`,
@@ -110,6 +110,11 @@ function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
   const all = platform === undefined ? scenario : scenario.map((drawn) => ({ ...drawn, platform }));
   if (verb === undefined) return all;
   return all.filter(({ runs }) => runs.some(({ program }) => partsOf(program).some(({ kind }) => kind === verb)));
+}
+
+function inWords(act: Act): string {
+  const length = act.verb === "pause" ? ` for ${seconds(act.forMs)}` : "";
+  return `, ${act.verb} at ${seconds(act.atMs)}${length}`;
 }
 
 function seconds(ms: number): string {

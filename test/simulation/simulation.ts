@@ -11,6 +11,7 @@ import { Chance } from "../engine/chance.ts";
 import { Course, earliest, type Source } from "../engine/course.ts";
 import { atWork } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
+import { openCleanups } from "./afterwards.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
@@ -20,6 +21,7 @@ import { Passage } from "./passage.ts";
 import { People } from "./people.ts";
 import { programOf } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
+import { partsOf } from "./programs/program.ts";
 import { type Drain, drainObjection, isSteady, longestWaitMs } from "./recovery.ts";
 import { Rules } from "./rules.ts";
 import type { Scenario } from "./scenario.ts";
@@ -196,6 +198,11 @@ class Simulation {
       const runId = runIdOf(index);
       const rows = this.#snapshot.runs.find((run) => run.runId === runId);
       const beginnings = this.#beginnings.get(runId)?.size ?? 0;
+      const isCancelled = this.#people.hasCancelled(runId);
+      // A run that awaits something else is over after a second of that.
+      const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
+      const isReplayed = isCancelled && isStill && rows?.status === "cancelled";
+      const plan = { runId, contract: this.#contractOf(index), program };
       const found = judge({
         program,
         timeoutMs,
@@ -205,7 +212,9 @@ class Simulation {
         sent: this.#people.sentTo(runId),
         answers: { answered: this.#people.answersTo(runId), beginnings },
         bodies: this.#bodies.get(runId)?.size ?? 0,
+        isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
+        openCleanups: isReplayed ? await openCleanups(this.#site.pool, plan) : [],
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
     }
@@ -270,7 +279,8 @@ class Simulation {
   /** What bodies ask of it. */
   #world(): ProgramWorld {
     return {
-      onBody: (runId, key) => {
+      onBody: (runId, key, isCleanup = false) => {
+        if (!isCleanup && this.#isTold(runId)) this.#wrongs.push(`${runId} closes, and a step in no cleanup began`);
         this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
       },
       nextTry: (what) => {
@@ -290,6 +300,12 @@ class Simulation {
       beckon: (letter) => this.#people.beckon(this.#contractOf(indexOf(letter.runId)), letter),
       invite: (invitation) => this.#people.invite(this.#contractOf(indexOf(invitation.runId)), invitation),
     };
+  }
+
+  /** Whether the run's cancel is recorded, and no lease was cut short that was given before: by a clock, or a takeover. */
+  #isTold(runId: string): boolean {
+    if (this.#steppedMs > 0 || this.#scenario.platform === "embedded") return false;
+    return this.#snapshot.runs.some((run) => run.runId === runId && run.closings > 0);
   }
 
   #dueAt(): number | undefined {

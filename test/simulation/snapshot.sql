@@ -23,9 +23,16 @@ select json_build_object(
         'finishedToken', s.finished_token,
         'leasedUntil', layover.to_ms(s.leased_until)::float8,
         'readyAt', layover.to_ms(s.ready_at)::float8,
-        'timeoutAt', case when s.cancelled_position is null then layover.to_ms(s.timeout_at)::float8 end,
+        'stopsAt', layover.to_ms(case
+           when s.cancel_requested_at is not null and s.cancelled_position is null then timestamptz 'epoch'
+           when s.cancel_requested_at is not null or s.cancelled_position is null then s.timeout_at end)::float8,
+        'isCancelling', s.cancel_requested_at is not null,
+        'closings', h.closings,
         'due', layover.to_ms(s.due_at)::float8,
-        'claimableAt', layover.to_ms(least(case when s.status = 'running' then s.leased_until else s.ready_at end, b.claimable_at))::float8,
+        -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, but of those that clean up.
+        'claimableAt', layover.to_ms(least(b.claimable_at, case when s.status = 'running' then s.leased_until
+           when s.cancel_requested_at is not null and s.cancelled_position is null then greatest('epoch', b.leased_until)
+           else s.ready_at end))::float8,
         'isSuspect', layover.group_size(s.lost, s.spared, s.token is not null) is not null or coalesce(b.is_suspect, false),
         'dispatches', greatest(s.dispatches, b.dispatches)::integer,
         'lastPosition', s.last_position,
@@ -36,6 +43,9 @@ select json_build_object(
         'end', coalesce(s.result, s.error),
         'records', h.records,
         'steps', h.steps,
+        'tidied', h.tidied,
+        'untidy', h.untidy,
+        'isDistinct', h.is_distinct,
         'isDense', h.is_dense,
         'timesAscend', h.times_ascend,
         'pending', coalesce(p.rows, '[]'::json),
@@ -45,13 +55,20 @@ select json_build_object(
       join layover.run r on r.id = s.run_id
       cross join lateral (
         select coalesce(json_agg(hashtext(d::text) order by d.position), '[]'::json) as records,
+               count(*) filter (where d.kind = 'closing')::integer as closings,
+               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.is_tidy), '[]') as tidied,
+               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.kind <> 'closing' and not d.is_tidy
+                 and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
+               count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
+                 = count(*) filter (where d.path <> '') as is_distinct,
                count(*) filter (where d.kind = 'step' and d.value not like '%step_crashed%')::integer as steps,
                count(*) = s.last_position and coalesce(max(d.position), 0) = s.last_position as is_dense,
                coalesce(bool_and(d.recorded_at >= d.before), true) as times_ascend
-          from (select d.*, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
+          from (select d.*, d.path ~ '(^|/)tidy(#[0-9]+)?/' as is_tidy, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
                   from layover.record d where d.run_id = s.run_id and d.epoch = s.epoch) as d) as h
       left join lateral (
-        select min(coalesce(q.leased_until, q.ready_at)) as claimable_at, max(q.dispatches) as dispatches,
+        select min(coalesce(q.leased_until, q.ready_at)) filter (where s.cancel_requested_at is null or q.is_shielded) as claimable_at,
+               max(q.leased_until) filter (where not q.is_shielded) as leased_until, max(q.dispatches) as dispatches,
                bool_or(layover.group_size(q.lost, q.spared, q.token is not null) is not null) as is_suspect
           from layover.pending q
          where q.run_id = s.run_id and q.kind = 'branch' and q.position is null and not q.is_queued and not q.is_released
@@ -59,7 +76,7 @@ select json_build_object(
       left join lateral (
         select json_agg(json_build_object(
                  'place', q.path || '#' || q.occurrence, 'kind', q.kind, 'signal', q.signal, 'isTimed', q.until is not null,
-                 'isReleased', q.is_released,
+                 'isReleased', q.is_released, 'isShielded', q.is_shielded,
                  'turn', q.turn, 'token', q.token, 'finishedToken', q.finished_token,
                  'leasedUntil', layover.to_ms(q.leased_until)::float8, 'position', q.position) order by q.ordinal, q.path) as rows
           from layover.pending q where q.run_id = s.run_id) as p on true

@@ -29,8 +29,15 @@ export interface RunRows extends Leased {
   readonly isStopped: boolean;
   readonly blocked: string | null;
   readonly readyAt: number | null;
-  /** Instant of its timeout. Null: it has none, or its timeout stands in its history already. */
-  readonly timeoutAt: number | null;
+  /**
+   * From when the next claim writes that it closes: by its timeout, its cancel, or the end of the hour of its cleanups.
+   * Null: never, or all of that stands in its history already.
+   */
+  readonly stopsAt: number | null;
+  /** Whether somebody has cancelled it. */
+  readonly isCancelling: boolean;
+  /** How many records say so: the first one tells the handler, a second one ends the cleanups. */
+  readonly closings: number;
   readonly due: number | null;
   readonly claimableAt: number | null;
   /** Whether the run, or a branch of it, lost several leases, so that it goes in a small group. */
@@ -48,6 +55,12 @@ export interface RunRows extends Leased {
   readonly records: readonly number[];
   /** How many steps have results that a body returned or threw. */
   readonly steps: number;
+  /** The places of records that were made in a cleanup. */
+  readonly tidied: readonly string[];
+  /** The places of records that were made after its cancel was recorded, and in no cleanup. */
+  readonly untidy: readonly string[];
+  /** Whether each place has one record at most. */
+  readonly isDistinct: boolean;
   readonly isDense: boolean;
   readonly timesAscend: boolean;
   readonly pending: readonly PendingRow[];
@@ -61,6 +74,8 @@ export interface PendingRow extends Leased {
   readonly kind: "branch" | "retry" | "sleep" | "signal" | "callback";
   readonly signal: string | null;
   readonly isTimed: boolean;
+  /** Whether it was asked for in a cleanup. */
+  readonly isShielded: boolean;
   /** Whether it lost a race. */
   readonly isReleased: boolean;
   readonly position: number | null;

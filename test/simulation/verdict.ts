@@ -19,8 +19,12 @@ export interface Case {
   readonly answers: Omit<Facts, "signals">;
   /** How many steps had their bodies carried out. */
   readonly bodies: number;
+  /** Whether somebody was told that it is being cancelled, or is cancelled. */
+  readonly isCancelled: boolean;
   /** Whether somebody was told that it is terminated. */
   readonly isTerminated: boolean;
+  /** The cleanups that its handler had entered and not left at its end. */
+  readonly openCleanups: readonly string[];
 }
 
 export function judge({
@@ -32,7 +36,9 @@ export function judge({
   sent,
   answers,
   bodies,
+  isCancelled,
   isTerminated,
+  openCleanups,
 }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
@@ -46,9 +52,13 @@ export function judge({
   if (steps > bodies) wrongs.push(`${steps} steps have results, and only ${bodies} had their bodies carried out`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
-    if (isTerminated !== (status === "cancelled"))
-      return [...wrongs, `it ${isTerminated ? "was" : "was not"} terminated, and is ${status}`];
+    if ((isCancelled || isTerminated) !== (status === "cancelled"))
+      return [
+        ...wrongs,
+        `it ${isCancelled || isTerminated ? "was" : "was not"} cancelled or terminated, and is ${status}`,
+      ];
     if (isTerminated) return wrongs;
+    if (isCancelled) return [...wrongs, ...wrongCancel(rows, value, openCleanups)];
     if (thrownOf(value).code === "run_timeout")
       return timeoutMs === undefined ? [...wrongs, "it has no timeout, and timed out"] : wrongs;
     const outcome =
@@ -57,6 +67,7 @@ export function judge({
     return wrongs;
   }
   if (isTerminated) return [...wrongs, "it was terminated, and is not over"];
+  if (isCancelled && blocked === null) return [...wrongs, "it was cancelled, and is not over"];
   if (blocked !== null) {
     const isKilled = /invocations in a row began/.test(blocked) && (facts.beginnings ?? 0) > mostBeginnings;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
@@ -68,6 +79,13 @@ export function judge({
       wrongs.push(`it waits for signal "${signal}", which was sent and not taken`);
   }
   return wrongs;
+}
+
+function* wrongCancel({ closings }: RunRows, value: unknown, openCleanups: readonly string[]): Generator<string> {
+  const { name } = thrownOf(value);
+  if (name !== "CancelledError") yield `it was cancelled, and ended with a ${name}`;
+  if (closings > 1) return; // the hour of its cleanups was over
+  for (const at of openCleanups) yield `it was cancelled, and ended within the cleanup at "${at}"`;
 }
 
 function inspect(value: unknown): string {

@@ -30,12 +30,16 @@ export interface Playing {
   readonly runId: string;
   readonly at: string;
   readonly world: ProgramWorld;
+  /** The cleanups that the handler is in, by their trails. Those in a race are left out: who loses it does not go on. */
+  readonly entered: Set<string>;
+  /** Whether this stands in a cleanup. */
+  readonly isCleanup?: boolean;
 }
 
 /** What bodies may ask of the world around them. One for all processes. */
 export interface ProgramWorld {
-  /** Notes that the body of a step is carried out. */
-  onBody(runId: string, idempotencyKey: string): void;
+  /** Notes that the body of a step is carried out. `isCleanup`: of a step in a cleanup. */
+  onBody(runId: string, idempotencyKey: string, isCleanup?: boolean): void;
   /** Answers how often somebody was asked for this, by whatever process, counted from 1. */
   nextTry(what: string): number;
   /** Kills the process that asks. */

@@ -11,6 +11,7 @@ import type { RunView } from "../../../src/client/run-view.ts";
 import { all } from "./all.ts";
 import { callback } from "./callback.ts";
 import { tryCatch } from "./caught.ts";
+import { cleanup } from "./cleanup.ts";
 import { close } from "./close.ts";
 import type { ProgramHandler } from "./contract.ts";
 import { drawn } from "./drawn.ts";
@@ -39,7 +40,21 @@ export type { Answered, Facts, Program, ProgramWorld } from "./part.ts";
 
 /** What is simple comes first: failing programs shrink towards it. */
 const leaves = [step, sleep, signal, callback, drawn, fail];
-const structures = [sequence, scope, all, ...plain, map, race, tryCatch, tryFinally, either, early, loop, left];
+const structures = [
+  sequence,
+  scope,
+  all,
+  ...plain,
+  map,
+  race,
+  tryCatch,
+  tryFinally,
+  cleanup,
+  either,
+  early,
+  loop,
+  left,
+];
 
 /** How a run ended. */
 export type Outcome =
@@ -57,8 +72,9 @@ export function outcomeOf({
   return status === "failed" ? { kind: "threw", error } : undefined;
 }
 
-export function playing(program: Program, world: ProgramWorld): ProgramHandler {
-  return ({ step, run: { runId } }) => program.play({ step, runId, at: "", world });
+/** `entered`: gets the cleanups that the handler is in. */
+export function playing(program: Program, world: ProgramWorld, entered?: Set<string>): ProgramHandler {
+  return ({ step, run: { runId } }) => program.play({ step, runId, at: "", world, entered: entered ?? new Set() });
 }
 
 /** Tells whether a run of this program may end so, in any order of events and whoever dies. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { allOf } from "./all.ts";
 import { answered, type CallbackSpec } from "./callback.ts";
 import { caught } from "./caught.ts";
+import { cleaningUp, inCleanup } from "./cleanup.ts";
 import { draining } from "./close.ts";
 import { drawing } from "./drawn.ts";
 import { leaving } from "./early.ts";
@@ -298,6 +299,14 @@ describe("parts", () => {
     expect(returns(inRoom(a), "a@")).toBe(false);
   });
 
+  test("in a cleanup are what they are outside, and count only where they fail", () => {
+    expect(returns(inCleanup(a), "a@0")).toBe(true);
+    expect(returns(inCleanup(a), "a@")).toBe(false);
+    expect(returns(cleaningUp(a, [b, sleeping("c", 1_000)]), "a@0")).toBe(true);
+    expect(throws(cleaningUp(a, [b, broken]), stepError({ says: "attempt 2 of c@1.1.0" }))).toBe(true);
+    expect(returns(cleaningUp(a, [broken]), "a@0")).toBe(false);
+  });
+
   test("that only look at the clock or draw a number return one", () => {
     expect(returns(sleeping("a", 1_000), "slept in full")).toBe(true);
     expect(returns(sleeping("a", 1_000), "slept 999 ms, and got undefined")).toBe(false);
@@ -324,7 +333,21 @@ const kinds = [
     "now",
     "fail",
   ],
-  ...["sequence", "scope", "all", "race", "map", "mapSettled", "caught", "finally", "either", "early", "loop", "left"],
+  ...[
+    "sequence",
+    "scope",
+    "all",
+    "race",
+    "map",
+    "mapSettled",
+    "caught",
+    "finally",
+    "cleanup",
+    "either",
+    "early",
+    "loop",
+    "left",
+  ],
   ...["Promise.all", "Promise.allSettled", "Promise.race", "Promise.any"],
 ];
 
@@ -345,7 +368,7 @@ test("a program reads as the code of a workflow", () => {
   expect(inWords(program)).toMatchInlineSnapshot(`
     "async ({ step }) => [
       await step.run("a", attempts("throws", "hangs", "a@0"), { maxAttempts: 3, delay: 500, timeout: 5000 }),
-      await step.race("branches", [
+      await step.race("race", [
         ({ step }) => step.waitForSignal("red", { timeout: 30000, onTimeout: "null" }),
         async ({ step }) => [
           await step.sleep("b", 1000),

@@ -4,15 +4,18 @@ import { branchesOf, prospectsAt, several, wordsAt } from "./parts.ts";
 import { firstOf } from "./prospects.ts";
 import { block, lambda } from "./words.ts";
 
+/** No other part has this name. So a path tells whether it stands in a race. */
+const name = "race";
+
 export function raceOf(parts: readonly Program[]): Program {
   return {
     kind: "race",
     parts,
-    play: (playing) => playing.step.race("branches", branchesOf(parts, playing)),
+    play: (playing) => playing.step.race(name, branchesOf(parts, { ...playing, entered: new Set() })),
     prospects: (judging) => firstOf(prospectsAt(parts, judging)),
     inWords: (at) =>
       block(
-        'await step.race("branches", [',
+        `await step.race("${name}", [`,
         wordsAt(parts, at).map((each) => lambda("{ step }", each)),
         "])",
       ),

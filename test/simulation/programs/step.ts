@@ -29,11 +29,11 @@ export function aStep(spec: StepSpec): Program {
   return {
     kind: "step",
     parts: [],
-    play: async ({ step, runId, at, world }) => {
+    play: async ({ step, runId, at, world, isCleanup }) => {
       const mark = markOf(name, at);
       const result = mark.padEnd(mark.length + padding, "x");
       const body = ({ attempt, idempotencyKey, abortSignal }: StepContext): unknown => {
-        world.onBody(runId, idempotencyKey);
+        world.onBody(runId, idempotencyKey, isCleanup);
         const trouble = tries[attempt - 1];
         if (trouble !== undefined)
           return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout, abortSignal });

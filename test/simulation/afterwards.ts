@@ -1,0 +1,65 @@
+/** Looks where the handler of a run stood at its end: runs it over the recorded history once more. */
+import type { Pool } from "pg";
+import { Execution } from "../../src/core/replay/execution.ts";
+import { makeStep } from "../../src/core/replay/steps.ts";
+import { digestOf } from "../../src/engine/digest.ts";
+import { LoadedRun } from "../../src/engine/replay/loaded-run.ts";
+import type { WireRecord, WireRun } from "../../src/postgres/wire.ts";
+import type { ProgramContract } from "./programs/contract.ts";
+import type { ProgramWorld } from "./programs/part.ts";
+import { type Program, playing } from "./programs/program.ts";
+
+interface Plan {
+  readonly runId: string;
+  readonly contract: ProgramContract;
+  readonly program: Program;
+}
+
+/** Nothing of a history needs the world outside, and what is no step comes at once. */
+const stillWorld: ProgramWorld = {
+  onBody: () => {},
+  nextTry: () => 1,
+  die: () => new Promise(() => {}),
+  foreign: async () => {},
+  beckon: () => {},
+  invite: () => {},
+};
+
+/** Answers the trails of the cleanups that the handler had entered and not left. */
+export async function openCleanups(pool: Pool, { runId, contract, program }: Plan): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ run: WireRun; epoch: number; records: readonly WireRecord[] | null }>(
+    `select layover.read_run(s.run_id) as run, s.epoch,
+        layover.read_records(s.run_id, s.epoch, 0, s.last_position, null) as records
+       from layover.run_state s where s.run_id = $1`,
+    [runId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error(`${runId} is not there`);
+  const entered = new Set<string>();
+  const workflow = contract.handler(playing(program, stillWorld, entered));
+  const execution = new Execution({ atRest: macrotask, createdAt: row.run.createdAt });
+  const loaded = new LoadedRun({ runId, epoch: row.epoch, workflow, execution, handedPosition: 0, bytes: 0 });
+  const step = makeStep({
+    execution,
+    seed: (text) => loaded.seed(text),
+    sealCallback: () => ({ url: "https://example.com/", token: "token" }),
+    stepTimeoutMs: 60_000,
+    digest: digestOf,
+    signals: Object.keys(contract.signals),
+    callbacks: Object.keys(contract.callbacks),
+  });
+  const run = {
+    ...{ runId, id: undefined, workflow: contract.name, version: contract.version },
+    ...{ tags: {}, createdAt: new Date(row.run.createdAt) },
+  };
+  const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+  await execution.begin(() => workflow.handle({ input: undefined, step, run, log }));
+  await loaded.replay(row.records ?? [], macrotask);
+  if (execution.divergence !== undefined)
+    throw new Error(`its history is not that of its code: ${execution.divergence}`);
+  return [...entered];
+}
+
+function macrotask(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
