@@ -81,10 +81,15 @@ export function judge({
   return wrongs;
 }
 
-function* wrongCancel({ closings }: RunRows, value: unknown, openCleanups: readonly string[]): Generator<string> {
+function* wrongCancel(
+  { closings, lastPosition }: RunRows,
+  value: unknown,
+  openCleanups: readonly string[],
+): Generator<string> {
   const { name } = thrownOf(value);
   if (name !== "CancelledError") yield `it was cancelled, and ended with a ${name}`;
-  if (closings > 1) return; // the hour of its cleanups was over
+  if (closings === 0 && lastPosition > 0) yield "it was cancelled, and its handler was not told";
+  if (closings !== 1) return; // its handler never began, or the hour of its cleanups was over
   for (const at of openCleanups) yield `it was cancelled, and ended within the cleanup at "${at}"`;
 }
 
