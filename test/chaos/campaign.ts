@@ -147,7 +147,7 @@ class Campaign {
     const bodies = [...evidence.values()].flatMap(({ effects }) => effects);
     const attempts = new Set(bodies.map(({ idempotencyKey, attempt }) => `${idempotencyKey} ${attempt}`));
     const counts = {
-      ...{ runs: this.#errands.length, wornOut: wornOut.length },
+      ...{ runs: this.#errands.length, wornOut: wornOut.length, cancelled: this.#outside.cancelled.size },
       ...{ bodies: bodies.length, bodiesRunAgain: bodies.length - attempts.size, looks: this.#watcher.looks },
       ...{ ...this.#havoc.struck, deploys: this.#havoc.deploys, cuts: this.#havoc.cutCount, ...this.#havoc.cuts },
       ...{ deadlocks: this.#watcher.deadlocks, handovers: this.#site.pooler.handovers },
@@ -188,7 +188,14 @@ class Campaign {
       const [run, theirs] = [this.#watcher.find(runId), effects.get(runId) ?? []];
       return [
         runId,
-        { errand, run, effects: theirs, begun: begun.get(runId) ?? {}, signals: signals.get(runId) ?? [] },
+        {
+          errand,
+          run,
+          effects: theirs,
+          begun: begun.get(runId) ?? {},
+          signals: signals.get(runId) ?? [],
+          isCancelled: this.#outside.cancelled.has(runId),
+        },
       ];
     });
     return new Map(all);

@@ -37,6 +37,8 @@ export const errand = workflow({
 
 export const notes = [1, 2, 3] as const;
 export const late = "too late";
+/** The step that cleans up after each run, also after one that is cancelled. */
+export const tidy = "tidy/tidy";
 export const refusal = "no after 1";
 
 /** The database that bodies write to is stopped and crashed as well: they are tried until it is there. */
@@ -67,63 +69,70 @@ export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: st
       return result;
     };
 
-    const first = see(await step.run("first", act("first"), { retry }));
-    const flakyBody = act("flaky");
-    const flaky = see(
-      await step.run(
-        "flaky",
-        async (context) => {
-          const value = await flakyBody(context);
-          if (context.attempt < 3) throw new Error("not yet");
-          return value;
+    const work = async () => {
+      const first = see(await step.run("first", act("first"), { retry }));
+      const flakyBody = act("flaky");
+      const flaky = see(
+        await step.run(
+          "flaky",
+          async (context) => {
+            const value = await flakyBody(context);
+            if (context.attempt < 3) throw new Error("not yet");
+            return value;
+          },
+          { retry },
+        ),
+      );
+      await step.sleep("rest", "1s");
+      const taken: number[] = [];
+      for (const _ of notes) taken.push(await step.waitForSignal("note"));
+      const approval = await step.waitForCallback(
+        "approval",
+        async ({ token, ...context }) => {
+          await act("approval/announce", token)(context);
         },
         { retry },
-      ),
-    );
-    await step.sleep("rest", "1s");
-    const taken: number[] = [];
-    for (const _ of notes) taken.push(await step.waitForSignal("note"));
-    const approval = await step.waitForCallback(
-      "approval",
-      async ({ token, ...context }) => {
-        await act("approval/announce", token)(context);
-      },
-      { retry },
-    );
-    see(approval.code);
-    const sent = await step.map(
-      "ship",
-      input.parcels,
-      async (_, { step, index }) => {
-        if (index === 0) await step.run("pack", act(`ship[${index}]/pack`), { retry });
-        return await step.run("send", act(`ship[${index}]/send`), { retry });
-      },
-      { maxConcurrency: 2 },
-    );
-    for (const one of sent) see(one);
-    const [left, right] = await Promise.all([
-      step.run("left", act("left"), { retry }),
-      step.run("right", act("right"), { retry }),
-      step.sleep("beside", "700ms"),
-    ]);
-    see(left);
-    see(right);
-    const hurry = see(
-      await step.race("hurry or late", [
-        ({ step }) => step.waitForSignal("hurry"),
-        async ({ step }) => {
-          await step.sleep("late", "1s");
-          return late;
+      );
+      see(approval.code);
+      const sent = await step.map(
+        "ship",
+        input.parcels,
+        async (_, { step, index }) => {
+          if (index === 0) await step.run("pack", act(`ship[${index}]/pack`), { retry });
+          return await step.run("send", act(`ship[${index}]/send`), { retry });
         },
-      ]),
-    );
-    const refused = await refusedBy(() =>
-      step.run("refused", () => {
-        throw new NonRetryableError("no");
-      }),
-    );
-    const last = see(await step.run("last", act("last"), { retry }));
-    return { first, flaky, notes: taken, approval: approval.code, sent, beside: [left, right], hurry, refused, last };
+        { maxConcurrency: 2 },
+      );
+      for (const one of sent) see(one);
+      const [left, right] = await Promise.all([
+        step.run("left", act("left"), { retry }),
+        step.run("right", act("right"), { retry }),
+        step.sleep("beside", "700ms"),
+      ]);
+      see(left);
+      see(right);
+      const hurry = see(
+        await step.race("hurry or late", [
+          ({ step }) => step.waitForSignal("hurry"),
+          async ({ step }) => {
+            await step.sleep("late", "1s");
+            return late;
+          },
+        ]),
+      );
+      const refused = await refusedBy(() =>
+        step.run("refused", () => {
+          throw new NonRetryableError("no");
+        }),
+      );
+      const last = see(await step.run("last", act("last"), { retry }));
+      return { first, flaky, notes: taken, approval: approval.code, sent, beside: [left, right], hurry, refused, last };
+    };
+    try {
+      return await work();
+    } finally {
+      await step.cleanup("tidy", ({ step }) => step.run("tidy", act(tidy), { retry }));
+    }
   });
 }
 

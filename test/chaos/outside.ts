@@ -26,17 +26,22 @@ export interface Errand {
   readonly code: string;
   /** Payload of its signal `hurry`. */
   readonly hurry: string;
+  /** How long after its start somebody cancels it. Undefined: nobody does. */
+  readonly cancelAfterMs: number | undefined;
 }
 
 /** Codes of errors that pass by themselves: no process is there, or one that is about to end, or no database. */
 const passing = new Set(["unreachable", "closing", "database_unavailable", "unexpected_answer", "too_late"]);
 const pauseMs = 100;
 const longestWaitMs = 3_000;
+const longestUntilCancelMs = 6_000;
 const nowhere = "http://any.invalid";
 
 export class Outside {
   /** How many requests were not answered and so sent again, by the error's code. */
   readonly passed = new Map<string, number>();
+  /** The runs of which somebody was told that they are cancelled. */
+  readonly cancelled = new Set<string>();
   readonly #client: HttpClient;
   readonly #random: () => number;
   #isOver = false;
@@ -55,7 +60,9 @@ export class Outside {
   makeUp(number: number): Errand {
     const parcels = Array.from({ length: 1 + Math.floor(this.#random() * 4) }, (_, index) => `parcel ${index}`);
     const slow = this.#random() < 0.1 ? "first" : "none";
-    return { runId: v7(), id: `errand-${number}`, parcels, slow, code: `code ${number}`, hurry: `hurry ${number}` };
+    const cancelAfterMs = this.#random() > 0.8 ? this.#random() * longestUntilCancelMs : undefined;
+    const answers = { code: `code ${number}`, hurry: `hurry ${number}` };
+    return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs };
   }
 
   async #start({ runId, id, parcels, slow }: Errand): Promise<void> {
@@ -68,9 +75,14 @@ export class Outside {
    * before.
    */
   async see(one: Errand, tokenOf: () => Promise<string | null>): Promise<void> {
-    const { runId, code, hurry } = one;
+    const { runId, hurry } = one;
     await this.#start(one);
-    await Promise.all([this.#sendNotes(runId), this.#answer(tokenOf, code), this.#hurry(runId, hurry)]);
+    await Promise.all([
+      this.#sendNotes(runId),
+      this.#answer(one, tokenOf),
+      this.#hurry(runId, hurry),
+      this.#cancel(one),
+    ]);
   }
 
   /** Wakes a process, as a cron outside does, since the processes do not know of each other. */
@@ -110,12 +122,26 @@ export class Outside {
     }
   }
 
+  /** Cancels the run, unless it is over before. */
+  async #cancel({ runId, cancelAfterMs }: Errand): Promise<void> {
+    if (cancelAfterMs === undefined) return;
+    const callId = v7();
+    await delay(cancelAfterMs);
+    try {
+      await this.#insist(() => this.#client.cancel(runId, { callId }));
+      this.cancelled.add(runId);
+    } catch (error) {
+      if (codeOf(error) !== "not_applicable") throw error;
+    }
+  }
+
   /** Answers the callback, and expects that another answer is then refused as a conflict. */
-  async #answer(tokenOf: () => Promise<string | null>, code: string): Promise<void> {
+  async #answer({ code, cancelAfterMs }: Errand, tokenOf: () => Promise<string | null>): Promise<void> {
     const token = await tokenOf();
     if (token === null) return;
     const answer = (value: string) => this.#client.resolveCallback(token, { code: value }, { contract: errand });
-    await this.#insist(() => answer(code));
+    const first = await this.#insist(() => answer(code)).catch(codeOf);
+    if (first === "callback_expired" && cancelAfterMs !== undefined) return;
     const refused = await this.#insist(() => answer("another")).catch(codeOf);
     if (refused === "callback_conflict") return;
     throw new Error(`a callback took a second answer, or refused it as ${String(refused)}`);

@@ -1,12 +1,20 @@
 import { describe, expect, test } from "vitest";
 import { encode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
-import { notes, refusal } from "./errand.ts";
+import { notes, refusal, tidy } from "./errand.ts";
 import { type Evidence, faultsOf, isWornOut } from "./verdict.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
 const runId = "00000000-0000-7000-8000-000000000001";
-const errand = { runId, id: "errand-1", parcels: ["one"], slow: "none" as const, code: "yes", hurry: "quick" };
+const errand = {
+  runId,
+  id: "errand-1",
+  parcels: ["one"],
+  slow: "none" as const,
+  code: "yes",
+  hurry: "quick",
+  cancelAfterMs: undefined,
+};
 const text = (value: unknown) => encode(value, { what: "a value" });
 
 /** The records of a run in their order: the kind, the path and the value of each. */
@@ -25,11 +33,14 @@ const history: readonly (readonly [kind: string, path: string, value?: unknown])
   ["signal", "hurry or late[0]/hurry", "quick"],
   ["step", "refused", "no"],
   ["step", "last", "last a"],
+  ["step", tidy, "tidy a"],
 ];
-const records: readonly SeenRecord[] = history.map(([kind, path, value], index) => ({
-  ...{ position: index + 1, kind, path, occurrence: 1, isFailure: path === "refused", attempts: 1 },
-  ...{ value: value === undefined ? null : text(value), recordedAt: `2026-01-01T12:00:${10 + index}+00:00` },
-}));
+const recordsOf = (given: typeof history): readonly SeenRecord[] =>
+  given.map(([kind, path, value], index) => ({
+    ...{ position: index + 1, kind, path, occurrence: 1, isFailure: path === "refused", attempts: 1 },
+    ...{ value: value === undefined ? null : text(value), recordedAt: `2026-01-01T12:00:${10 + index}+00:00` },
+  }));
+const records = recordsOf(history);
 const effects: readonly Effect[] = history.flatMap(([kind, path, value]) =>
   kind !== "step" || path === "refused"
     ? []
@@ -53,7 +64,7 @@ const signals = records
     payload: value ?? "",
     position,
   }));
-const right: Evidence = { errand, run, effects, begun: {}, signals };
+const right: Evidence = { errand, run, effects, begun: {}, signals, isCancelled: false };
 
 const withRecords = (change: (records: readonly SeenRecord[]) => readonly SeenRecord[]): Evidence => ({
   ...right,
@@ -76,7 +87,7 @@ describe("a fault is", () => {
     ["a gap", withRecords((all) => all.filter(({ path }) => path !== "left")), "has the positions"],
     [
       "a place recorded twice",
-      withRecords((all) => [...all, ...all.slice(0, 1).map((one) => ({ ...one, position: 17 }))]),
+      withRecords((all) => [...all, ...all.slice(0, 1).map((one) => ({ ...one, position: 18 }))]),
       "twice",
     ],
     ["time that goes back", withRecords((all) => all.toReversed()), "goes back in time"],
@@ -115,6 +126,38 @@ describe("a fault is", () => {
     ["another result", { ...right, run: { ...run, result: text({ ...result, last: "last b" }) } }, "has the result"],
     ["a winner from nowhere", { ...right, run: { ...run, result: text({ ...result, hurry: "?" }) } }, "has the winner"],
   ])("%s", (_, evidence, fault) => {
+    expect(faultsOf(evidence).join("\n")).toContain(fault);
+  });
+});
+
+describe("a run that is cancelled", () => {
+  const told = ["closing", ""] as const;
+  const cancelled = (given: readonly (readonly [kind: string, path: string, value?: unknown])[]): Evidence => ({
+    ...right,
+    isCancelled: true,
+    signals: [],
+    run: { ...run, status: "cancelled", result: null, records: recordsOf(given) },
+  });
+  const [first, , , ...rest] = history;
+  const last = rest.at(-1);
+  if (first === undefined || last === undefined) throw new Error("the history is short");
+
+  test("has no fault if it did nothing but clean up once it was told", () => {
+    expect(faultsOf(cancelled([first, told, last]))).toEqual([]);
+  });
+
+  test.each<[string, Evidence, string]>([
+    ["that it completed", { ...right, isCancelled: true }, "is completed, not cancelled"],
+    ["that nobody cancelled it", { ...cancelled([first, told, last]), isCancelled: false }, "is cancelled"],
+    ["that it was not told", cancelled([first, last]), "was not told"],
+    ["that it did not clean up", cancelled([first, told]), "did not clean up"],
+    ["that it went on", cancelled([told, first, last]), "recorded first after its cancel"],
+    [
+      "that its cleanup had no effect",
+      { ...cancelled([first, told, last]), effects: effects.filter(({ path }) => path !== tidy) },
+      "never ran the body",
+    ],
+  ])("has the fault %s", (_, evidence, fault) => {
     expect(faultsOf(evidence).join("\n")).toContain(fault);
   });
 });

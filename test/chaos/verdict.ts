@@ -1,7 +1,7 @@
 /** What must hold of every run in the end, whatever has happened to it meanwhile. */
 import { decode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
-import { late, notes, Output, refusal } from "./errand.ts";
+import { late, notes, Output, refusal, tidy } from "./errand.ts";
 import type { Errand } from "./outside.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
@@ -18,6 +18,8 @@ export interface Evidence {
   /** How often each body was begun, by its path: also by those that left no trace outside. */
   readonly begun: Readonly<Record<string, number>>;
   readonly signals: readonly SentSignal[];
+  /** Whether somebody was told that it is cancelled. */
+  readonly isCancelled: boolean;
 }
 
 /**
@@ -33,17 +35,35 @@ export function isWornOut({ run, begun }: Evidence): boolean {
 const leastBodies = 4;
 
 /** One sentence for each thing that is not as it must be; none if all is well. */
-export function faultsOf({ errand, run, effects, signals }: Evidence): string[] {
+export function faultsOf({ errand, run, effects, signals, isCancelled }: Evidence): string[] {
   if (run === undefined) return ["was started, and is not there"];
+  if (isCancelled) return cancelFaults(run, effects, signals);
   if (run.status !== "completed") {
     const why = run.blocked ?? run.error;
     return [`is ${run.status}${why === null ? "" : ` (${why})`}, not completed`];
   }
   return [
     ...historyFaults(run.records),
-    ...effectFaults(errand, run.records, effects),
+    ...effectFaults(pathsOf(errand.parcels.length), run.records, effects),
     ...signalFaults(run.records, signals),
     ...resultFaults(errand, run),
+  ];
+}
+
+/** It cleaned up, and did nothing else once it was told. */
+function cancelFaults(run: SeenRun, effects: readonly Effect[], signals: readonly SentSignal[]): string[] {
+  const { status, blocked, records } = run;
+  if (status !== "cancelled") return [`is ${status}${blocked === null ? "" : ` (${blocked})`}, not cancelled`];
+  const closing = records.find(({ kind }) => kind === "closing");
+  const after = records.filter(({ position }) => position > (closing?.position ?? 0));
+  const done = records.flatMap(({ kind, path, isFailure }) => (kind === "step" && !isFailure ? [path] : []));
+  return [
+    ...historyFaults(records),
+    ...(closing === undefined ? ["was not told of its cancel"] : []),
+    ...after.filter(({ path }) => path !== tidy).map(({ path }) => `recorded ${path} after its cancel`),
+    ...(records.some(({ path }) => path === tidy) ? [] : ["did not clean up"]),
+    ...effectFaults([...new Set(done)], records, effects),
+    ...takenFaults(records, signals),
   ];
 }
 
@@ -59,10 +79,10 @@ function historyFaults(records: readonly SeenRecord[]): string[] {
 }
 
 /** Each body ran, each result that was kept is one that a body gave, and whoever looked back saw just these. */
-function effectFaults({ parcels }: Errand, records: readonly SeenRecord[], effects: readonly Effect[]): string[] {
+function effectFaults(paths: readonly string[], records: readonly SeenRecord[], effects: readonly Effect[]): string[] {
   const kept = new Map(records.map((record) => [record.path, record]));
   const faults: string[] = [];
-  for (const path of pathsOf(parcels.length)) {
+  for (const path of paths) {
     const executions = effects.filter((effect) => effect.path === path);
     const record = kept.get(path);
     if (executions.length === 0) faults.push(`never ran the body of ${path}`);
@@ -85,12 +105,17 @@ function effectFaults({ parcels }: Errand, records: readonly SeenRecord[], effec
 
 /** Each note once, in order; `hurry` once where it won the race, else never. */
 function signalFaults(records: readonly SeenRecord[], signals: readonly SentSignal[]): string[] {
+  const sent = signals.filter(({ name }) => name === "note").map(({ payload }) => Number(decode(payload)));
+  const faults = takenFaults(records, signals);
+  return sent.toSorted().join() === notes.join() ? faults : [`has stored the notes ${sent.join()}`, ...faults];
+}
+
+/** What was taken is what was sent, once. */
+function takenFaults(records: readonly SeenRecord[], signals: readonly SentSignal[]): string[] {
   const taken = signals.filter(({ position }) => position !== null);
   const faults = repeated(taken.map(({ position }) => String(position))).map(
     (position) => `took two signals at position ${position}`,
   );
-  const sent = signals.filter(({ name }) => name === "note").map(({ payload }) => Number(decode(payload)));
-  if (sent.toSorted().join() !== notes.join()) faults.push(`has stored the notes ${sent.join()}`);
   for (const { name, payload, position } of taken) {
     const record = records.find((candidate) => candidate.position === position);
     if (record?.kind !== "signal" || record.value !== payload)
@@ -124,7 +149,7 @@ function resultFaults({ parcels, code, hurry }: Errand, run: SeenRun): string[] 
 
 function pathsOf(parcels: number): string[] {
   const ship = Array.from({ length: parcels }, (_, index) => `ship[${index}]/send`);
-  return ["first", "flaky", "approval/announce", "ship[0]/pack", ...ship, "left", "right", "last"];
+  return ["first", "flaky", "approval/announce", "ship[0]/pack", ...ship, "left", "right", "last", tidy];
 }
 
 function isAnnouncement(path: string): boolean {
