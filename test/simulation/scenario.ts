@@ -116,7 +116,7 @@ const pause: fc.Arbitrary<Act> = fc.record({
 function ending<Verb extends "cancel" | "terminate">(verb: Verb) {
   return fc.record({
     verb: fc.constant(verb),
-    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(8), minutes(40)),
   });
 }
 

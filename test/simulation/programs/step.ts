@@ -54,7 +54,7 @@ export function aStep(spec: StepSpec): Program {
     inWords: (at) => {
       const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
       const body = tries.length === 0 ? `() => ${attempts}` : `attempts(${attempts})`;
-      const terms = tries.length === 0 ? {} : { maxAttempts, delay, timeout };
+      const terms = tries.length === 0 ? { timeout: spec.timeout } : { maxAttempts, delay, timeout };
       return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined, ...keyAt(at) })})`;
     },
   };
@@ -75,7 +75,11 @@ const terms = {
   /** One in thirty is about as long as a result may be. */
   padding: fc.integer({ min: 0, max: 29 }).map((drawn) => (drawn === 29 ? 1_000_000 : 0)),
 };
-const calm = fc.record({ name: names, takes: terms.takes, padding: terms.padding, isKeyed: terms.isKeyed }).map(aStep);
+/** A slow body goes on when it is told of its run's cancel. It may end within the minute that it has then, or not. */
+const paces = fc.constantFrom({}, {}, {}, { takes: 200 }, { takes: 3_000 }, { takes: 150_000, timeout: 300_000 });
+const calm = fc
+  .record({ name: names, pace: paces, padding: terms.padding, isKeyed: terms.isKeyed })
+  .map(({ pace, ...spec }) => aStep({ ...spec, ...pace }));
 const passing = fc.constantFrom<Trouble>("throws", "throws", "hangs", "is late", "asks for time");
 const shaky = fc
   .record({ ...terms, tries: fc.array(passing, { minLength: 1, maxLength: 2 }), maxAttempts: fc.constantFrom(3, 4) })
