@@ -9,7 +9,7 @@ test("everything ends right, whatever is killed, frozen, crashed and cut off", {
     report: () => {},
   });
   expect(violations.map((violation) => ({ ...violation, evidence: evidence.get(violation.runId) }))).toEqual([]);
-  for (const disaster of ["kill", "freeze", "stop", "crash", "cuts"])
-    expect(counts[disaster], disaster).toBeGreaterThan(0);
+  for (const happened of ["kill", "freeze", "stop", "crash", "cuts", "cancelled"])
+    expect(counts[happened], happened).toBeGreaterThan(0);
   expect(counts).toMatchObject({ deadlocks: 0 });
 });

@@ -34,7 +34,7 @@ export interface Errand {
 const passing = new Set(["unreachable", "closing", "database_unavailable", "unexpected_answer", "too_late"]);
 const pauseMs = 100;
 const longestWaitMs = 3_000;
-const longestUntilCancelMs = 6_000;
+const longestUntilCancelMs = 4_000;
 const nowhere = "http://any.invalid";
 
 export class Outside {
@@ -60,7 +60,7 @@ export class Outside {
   makeUp(number: number): Errand {
     const parcels = Array.from({ length: 1 + Math.floor(this.#random() * 4) }, (_, index) => `parcel ${index}`);
     const slow = this.#random() < 0.1 ? "first" : "none";
-    const cancelAfterMs = this.#random() > 0.8 ? this.#random() * longestUntilCancelMs : undefined;
+    const cancelAfterMs = number % 3 === 2 ? this.#random() * longestUntilCancelMs : undefined;
     const answers = { code: `code ${number}`, hurry: `hurry ${number}` };
     return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs };
   }
