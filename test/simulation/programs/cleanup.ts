@@ -40,13 +40,6 @@ export function inCleanup(body: Program): Program {
   };
 }
 
-/** `bodies`: of the cleanups, which go on side by side. */
-export function cleaningUp(body: Program, bodies: readonly Program[]): Program {
-  const [first, ...others] = bodies.map(inCleanup);
-  if (first === undefined) return body;
-  return cleaned(body, others.length === 0 ? first : plainly("all", [first, ...others]));
-}
-
 /** A part takes a whole `step`. Those of a cleanup use no more of it than the cleanup's own has. */
 function stepOf(whole: ProgramStep, room: Room): ProgramStep {
   return {
@@ -64,7 +57,7 @@ function bodiesOf(leaf: fc.Arbitrary<Program>, verbs: readonly Verb["arbitrary"]
 
 const nothing = fc.constant(plainly("all", []));
 const sideBySide: Verb["arbitrary"] = (inner) =>
-  fc.array(inner, { minLength: 2, maxLength: 2 }).map((parts) => plainly("all", parts));
+  fc.array(inner, { minLength: 1, maxLength: 2, size: "max" }).map((parts) => plainly("all", parts));
 const structures = [...[sequence, scope, tryCatch, tryFinally].map(({ arbitrary }) => arbitrary), sideBySide];
 const leaves = (steps: fc.Arbitrary<Program>) =>
   fc.oneof(
@@ -75,8 +68,13 @@ const leaves = (steps: fc.Arbitrary<Program>) =>
   );
 
 function cleanups(steps: fc.Arbitrary<Program>): Verb["arbitrary"] {
-  const bodies = fc.array(bodiesOf(leaves(steps), structures), { minLength: 1, maxLength: 2 });
-  return (inner) => fc.tuple(inner, bodies).map(([body, list]) => cleaningUp(body, list));
+  const one = bodiesOf(leaves(steps), structures).map(inCleanup);
+  const clean = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 2, arbitrary: one },
+    { weight: 1, arbitrary: sideBySide(one) },
+  );
+  return (inner) => fc.tuple(inner, clean).map(([body, clean]) => cleaned(body, clean));
 }
 
 export const cleanup: Verb = {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { allOf } from "./all.ts";
 import { answered, type CallbackSpec } from "./callback.ts";
 import { caught } from "./caught.ts";
-import { cleaningUp, inCleanup } from "./cleanup.ts";
+import { inCleanup } from "./cleanup.ts";
 import { draining } from "./close.ts";
 import { drawing } from "./drawn.ts";
 import { leaving } from "./early.ts";
@@ -302,9 +302,9 @@ describe("parts", () => {
   test("in a cleanup are what they are outside, and count only where they fail", () => {
     expect(returns(inCleanup(a), "a@0")).toBe(true);
     expect(returns(inCleanup(a), "a@")).toBe(false);
-    expect(returns(cleaningUp(a, [b, sleeping("c", 1_000)]), "a@0")).toBe(true);
-    expect(throws(cleaningUp(a, [b, broken]), stepError({ says: "attempt 2 of c@1.1.0" }))).toBe(true);
-    expect(returns(cleaningUp(a, [broken]), "a@0")).toBe(false);
+    expect(returns(cleaned(a, inCleanup(sleeping("c", 1_000))), "a@0")).toBe(true);
+    expect(throws(cleaned(a, inCleanup(broken)), stepError({ says: "attempt 2 of c@1.0" }))).toBe(true);
+    expect(returns(cleaned(a, inCleanup(broken)), "a@0")).toBe(false);
   });
 
   test("that only look at the clock or draw a number return one", () => {
