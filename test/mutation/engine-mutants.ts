@@ -287,9 +287,9 @@ export const orderings: readonly Ordering[] = [
     why: "It holds records that were dropped: only a prefix that the database itself answered counts.",
     find: `    if (
       answer.outcome === "finished" &&
-      loaded.execution.outcome === undefined &&`,
+      !loaded.execution.isOver &&`,
     replace: `    if (
-      loaded.execution.outcome === undefined &&`,
+      !loaded.execution.isOver &&`,
   },
   {
     name: "a loaded run is kept before its finish was answered",

@@ -30,7 +30,7 @@ export interface RunRows extends Leased {
   readonly blocked: string | null;
   readonly readyAt: number | null;
   /**
-   * From when the next claim writes that it closes: by its timeout, its cancel, or the end of the hour of its cleanups.
+   * The instant from which the next claim writes that it closes: by its timeout, its cancel, or the end of its cleanups' hour.
    * Null: never, or all of that stands in its history already.
    */
   readonly stopsAt: number | null;
