@@ -316,11 +316,11 @@ export const orderings: readonly Ordering[] = [
     name: "a loaded run that diverged stays warm",
     file: carryOutRun,
     why: "A later turn would go on from where the code did not fit.",
-    find: `      loaded.execution.outcome === undefined &&
+    find: `      !loaded.execution.isOver &&
       loaded.execution.divergence === undefined &&
       plan.setback === undefined
     ) {`,
-    replace: `      loaded.execution.outcome === undefined
+    replace: `      !loaded.execution.isOver
     ) {`,
   },
   {
