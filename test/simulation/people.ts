@@ -40,6 +40,7 @@ export class People implements Source {
   readonly #started = new Set<string>();
   readonly #cancelled = new Set<string>();
   readonly #terminated = new Set<string>();
+  readonly #askedToEnd = new Set<string>();
   readonly #invited = new Set<string>();
   /** How many have something to do yet. */
   busy = 0;
@@ -113,11 +114,20 @@ export class People implements Source {
     return this.#terminated.has(runId);
   }
 
+  /**
+   * Whether somebody has asked for its cancel or termination. A call that was cut off may be carried out late, though the
+   * same call, sent again, was told in between that there is no such run.
+   */
+  hasAskedToEnd(runId: string): boolean {
+    return this.#askedToEnd.has(runId);
+  }
+
   /** Pauses a run and resumes it later, or cancels it, or terminates it. The same call is sent until it is answered. */
   async #operate(runId: string, act: Act): Promise<void> {
     const terms = () => ({ callId: this.#options.chance.uuid(), by: "somebody" });
     await this.#pause(act.atMs, `is to ${act.verb} ${runId}`);
     const options = terms();
+    if (act.verb !== "pause") this.#askedToEnd.add(runId);
     const done = await this.#insist((client) => client[act.verb](runId, options));
     if (!("answer" in done)) return;
     if (act.verb !== "pause") {

@@ -53,6 +53,7 @@ function wrongsAfter(
           carries: () => true,
           mostDispatches: () => 100,
           isTakenOver: false,
+          latest: 0,
           isBeginning: true,
           steppedMs,
           groupAt,

@@ -13,6 +13,8 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   readonly mostDispatches: (runId: string) => number;
   /** Whether the leases were voided: a process that has the database for itself took over. */
   readonly isTakenOver: boolean;
+  /** The latest time that the database's clock has shown. A call that was decided then may commit after the clock was set back. */
+  readonly latest: number;
   /** Whether the wake rule is not asked: a process that died took its alarms with it, and the next one has not ticked yet. */
   readonly isBeginning: boolean;
   /** Instant since which nothing has gone wrong. */
@@ -131,7 +133,7 @@ function* wrongRows(run: RunRows): Generator<string> {
   if (pending.length > 0) yield "it is over, and waits";
 }
 
-function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prospect): Generator<string> {
+function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver }: Prospect): Generator<string> {
   if (before.epoch === run.epoch && before.records.some((hash, index) => run.records[index] !== hash))
     yield "a record changed";
   if (run.turn < before.turn) yield "its turn went back";
@@ -140,10 +142,11 @@ function* wrongChange(before: RunRows, run: RunRows, { now, isTakenOver }: Prosp
   if (before.isPaused && run.isPaused && hasBegun(before, run)) yield "it is paused, and something began";
   yield* wrongClosing(before, run, now);
   if (isTakenOver) return;
-  if (isSeized(before, run, now)) yield "its lease was live, and another one began";
+  if (isSeized(before, run, latest)) yield "its lease was live, and another one began";
   for (const row of run.pending) {
     const old = before.pending.find(({ place }) => place === row.place);
-    if (old !== undefined && isSeized(old, row, now)) yield `the lease of ${row.place} was live, and another one began`;
+    if (old !== undefined && isSeized(old, row, latest))
+      yield `the lease of ${row.place} was live, and another one began`;
   }
 }
 

@@ -91,6 +91,8 @@ class Simulation {
   #steppedMs = 0;
   #steppedAt = 0;
   /** When a group of suspects was under way the last time; the database's. */
+  /** The latest time that the database's clock has shown. */
+  #latest = 0;
   #groupAt = 0;
   /** When a run moved the last time; the world's. */
   #movedAt = 0;
@@ -214,6 +216,7 @@ class Simulation {
         bodies: this.#bodies.get(runId)?.size ?? 0,
         isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
+        mayHaveEnded: this.#people.hasAskedToEnd(runId),
         openCleanups: isReplayed ? await openCleanups(this.#site.pool, plan) : [],
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
@@ -334,6 +337,7 @@ class Simulation {
   #check(): void {
     const { isNew, settledAt, isBeginning } = this.#fleet;
     const now = this.#databaseNow;
+    this.#latest = Math.max(this.#latest, now);
     const { platform } = this.#scenario;
     const [offMs, steppedMs] = [this.#offMs, this.#steppedMs];
     const alarms = this.#outside.standing();
@@ -349,6 +353,7 @@ class Simulation {
         carries: ({ version }) => this.#fleet.carries(version),
         mostDispatches: (runId) => (this.#outside.taken?.(runId) ?? Number.POSITIVE_INFINITY) + this.#uncounted,
         isTakenOver: platform === "embedded",
+        latest: this.#latest,
         isBeginning,
         calmAt: beginning + this.#calmAt + offMs,
         longestWaitMs: (dispatches) =>

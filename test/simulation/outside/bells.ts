@@ -34,7 +34,8 @@ export class Bells implements Source {
   readonly #ground: Ground;
   readonly #ringing = new Map<Bell, Process>();
   #bells: Bell[] = [];
-  givenUp = 0;
+  /** When the sweep comes that finds the alarm which was given up last. Undefined: none was given up. */
+  sweptAt: number | undefined;
 
   constructor(rules: BellRules, ground: Ground) {
     this.#rules = rules;
@@ -131,11 +132,9 @@ export class Bells implements Source {
       bell.ringsAt = this.#ground.now() + pauseMs;
       return;
     }
-    this.givenUp += 1;
     this.#end(bell);
-    if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) {
-      const at = Math.ceil((this.#ground.now() + 1) / sweepMs) * sweepMs;
-      this.#hang(at, at, true);
-    }
+    const at = Math.ceil((this.#ground.now() + 1) / sweepMs) * sweepMs;
+    this.sweptAt = at;
+    if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) this.#hang(at, at, true);
   }
 }

@@ -15,7 +15,7 @@ export interface Outside extends Source {
   readonly isExact: boolean;
   /** How much later than two minutes after its instant an alarm may ring, where clocks are off. */
   readonly graceMs: number;
-  /** When the platform refused something of itself the last time. Undefined: never. */
+  /** When the platform refused something of itself the last time, or when the sweep comes that makes up for it. Undefined: never. */
   readonly refusedAt?: number | undefined;
   /** The alarms that the wake rule may count on. */
   standing(): readonly StandingAlarm[];

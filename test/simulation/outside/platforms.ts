@@ -112,6 +112,10 @@ class RuledOutside implements Outside {
     return one === undefined ? other : other === undefined ? one : Math.min(one, other);
   }
 
+  get refusedAt(): number | undefined {
+    return this.bells.sweptAt;
+  }
+
   standing() {
     return this.bells.standing();
   }
