@@ -118,7 +118,7 @@ export class Invocation {
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
     const { calls, random = Math.random } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
-    // What cleans up has only its own timeout, and after a cancel the hour of all cleanups.
+    // A step that cleans up is ended by its own timeout. After a cancel it also ends with the hour of all cleanups.
     const isTimed =
       timeoutAt != null && (execution.isClosing || (execution.closing === undefined && !demand.isShielded));
     const endOfRun = () =>

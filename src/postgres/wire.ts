@@ -188,7 +188,7 @@ export interface FailedAttempt extends Place {
   readonly error: string;
   readonly requestId?: string;
   readonly demandedAfter: number;
-  /** As in a demand. */
+  /** The step stands in `step.cleanup`, so its row outlives the run's cancel. */
   readonly isShielded?: true;
   /** Left out: it was the last one. */
   readonly retryInMs?: number;

@@ -110,7 +110,7 @@ function signalFaults(records: readonly SeenRecord[], signals: readonly SentSign
   return sent.toSorted().join() === notes.join() ? faults : [`has stored the notes ${sent.join()}`, ...faults];
 }
 
-/** What was taken is what was sent, once. */
+/** Each signal that was sent is taken once. */
 function takenFaults(records: readonly SeenRecord[], signals: readonly SentSignal[]): string[] {
   const taken = signals.filter(({ position }) => position !== null);
   const faults = repeated(taken.map(({ position }) => String(position))).map(

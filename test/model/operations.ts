@@ -1,4 +1,4 @@
-/** What a person does to a run: pause, resume, cancel, terminate. The same call again is told the same, and does nothing. */
+/** The model of pause, resume, cancel and terminate. A call that comes again gets the first answer and changes nothing. */
 import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
 import type { Called } from "./mail.ts";
 import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";

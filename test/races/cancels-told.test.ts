@@ -1,4 +1,4 @@
-/** Who is at work is told of a cancel by a renewal. */
+/** A process learns of its run's cancel by the renewal of its lease. */
 import { expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRunAtWork, branches, type Run, shielded } from "./runs.ts";

@@ -1,4 +1,4 @@
-/** What a run has asked for in a cleanup outlives its cancel, and has an hour. */
+/** The rows of a cleanup outlive the cancel of their run, for one hour. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {

@@ -42,7 +42,7 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   const isLaterThan = (at: Date) => skipped === 0 || (first !== undefined && at >= first.recordedAt);
   const isShown = ({ endedAt }: AttemptView) => isLaterThan(endedAt);
   const isLater = ({ at }: OperationView) => isLaterThan(at);
-  // What happened in the same millisecond stays in this order: a cancel comes before what it leads to.
+  // The sort keeps this order among lines of the same millisecond, so an operation stands above the records that it led to.
   const past = [
     ...operationsOf(history).filter(isLater).map(operationLine),
     ...attempts.filter(isShown).map(attemptLine),

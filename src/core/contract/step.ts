@@ -224,7 +224,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   uuid(): string;
 }
 
-/** What a cleanup does its work by. It waits for nobody. */
+/** The `step` of a cleanup. It has no verb that waits for a signal, a callback or another run. */
 export interface CleanupStep extends Pick<Step, "run" | "sleep" | "sleepUntil" | "now" | "random" | "uuid"> {
   scope<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
 }

@@ -43,8 +43,8 @@ export class Execution {
    */
   isSetback = false;
   /**
-   * That the run is being ended before its time, and why. `cancellation`: by its timeout. Then steps may still be asked
-   * for anywhere. `closing`: by a cancel. Then only cleanups go on.
+   * The record that ends the run before its time, and its reason. Undefined: there is none. `cancellation` stands for the
+   * run's timeout: the handler may still ask for steps anywhere. `closing` stands for a cancel: only cleanups go on.
    */
   closing: { readonly kind: "cancellation" | "closing"; readonly reason: string | undefined } | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
@@ -208,7 +208,7 @@ export class Execution {
       return Promise.reject(nested(placeName(place), body));
     }
     const isRefused = this.closing !== undefined && !this.#mayStillAsk(place, wanted);
-    // What a cancel refuses leaves no trace in the history, so it may come at any moment.
+    // A demand that the cancel refuses leaves no record. So it may come late without making the replay differ.
     if (isLate && this.#pending.size > 0 && !(isRefused && this.isClosing)) {
       this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
     }
@@ -252,7 +252,7 @@ export class Execution {
     if (this.#called !== undefined) throw nested(path, this.#called);
   }
 
-  /** What is being ended may clean up, but waits for nobody outside any more: it might never be over. */
+  /** Tells whether a run that is being ended may still ask for this. It waits for nobody outside, or it might never end. */
   #mayStillAsk({ isShielded }: Pick<Demand, "isShielded">, { kind }: Wanted): boolean {
     if (this.isClosing) return isShielded && !this.#isCleanupOver;
     return kind !== "signal" && kind !== "callback";

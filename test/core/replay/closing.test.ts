@@ -258,7 +258,7 @@ describe("a cleanup", () => {
   });
 
   const hint = "A cleanup takes step.run, sleep, sleepUntil, scope, now, random and uuid.";
-  // In TypeScript a cleanup's `step` does not have these. In JavaScript one may try.
+  // The type of a cleanup's `step` has none of these verbs. JavaScript code can call them all the same.
   test.each<[string, (step: Step) => unknown]>([
     ['the wait for signal "go"', (step) => step.waitForSignal("go")],
     ['close "go"', (step) => step.close("go")],
