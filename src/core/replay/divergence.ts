@@ -17,6 +17,11 @@ export function unlike(record: HistoryRecord, { position, outcome, pending }: St
   return `the history holds ${record.kind} ${placeName(record)} at position ${position + 1}, where the code ${asks}`;
 }
 
+/** Says that the code asked for something while no record was handed out. */
+export function askedLate(place: string): string {
+  return `${place} was asked for while the run waited for something else: the code before it awaits something that is no step`;
+}
+
 /** Makes the error of a verb that was called in the body of a step. */
 export function nested(path: string, body: string): LayoverError {
   return new LayoverError("nested_step", `${path} was asked for in the body of step ${body}`, {

@@ -9,12 +9,12 @@
 
 import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
+import { CalledBodies } from "./called-bodies.ts";
+import { Closing, type ClosingKind } from "./closing.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
-import { nested, unlike } from "./divergence.ts";
+import { askedLate, nested, unlike } from "./divergence.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
-
-const mostRefusals = 1_000;
 
 export type HandlerOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
@@ -42,28 +42,20 @@ export class Execution {
    * succeed, so the turn ends with a setback.
    */
   isSetback = false;
-  /**
-   * The record that ends the run before its time, and its reason. Undefined: there is none. `cancellation` stands for the
-   * run's timeout: the handler may still ask for steps anywhere. `closing` stands for a cancel: only cleanups go on.
-   */
-  closing: { readonly kind: "cancellation" | "closing"; readonly reason: string | undefined } | undefined;
+  /** The end of the run before its time. Undefined: no record of the history tells of one. */
+  closing: Closing | undefined;
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
   /** Names of signals that the handler has closed. */
   readonly closed = new Set<string>();
   /** What the verbs of `step` gave to the handler. */
   readonly handedOut = new HandedOut();
+  readonly bodies = new CalledBodies();
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
   readonly #losers = new Set<string>();
   readonly #occurrences = new Map<string, number>();
-  /** Names of the steps whose bodies are under way, and of the step whose body is being called right now. */
-  readonly #bodies = new Set<string>();
-  #called: string | undefined;
   #ordinal = 0;
-  #refusals = 0;
-  /** The cleanups have taken too long. */
-  #isCleanupOver = false;
   #isOpen = false;
   #wake: () => void = () => {};
 
@@ -200,18 +192,18 @@ export class Execution {
     const isLate = !this.#isOpen;
     if (isLate && this.outcome !== undefined) return never;
     if (this.#isReleased(place.path) || this.isOverfull) return never;
-    const [body] = this.#bodies;
+    const { underWay } = this.bodies;
+    const [body] = underWay;
     if (isLate && body !== undefined) {
       // Nobody can tell whether the body asks or the code around it. So the run is blocked, and a body that asks gets an
       // error at once.
-      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step, or the body of step ${[...this.#bodies].join(" or ")} uses \`step\``;
+      this.divergence ??= `${askedLate(placeName(place))}, or the body of step ${underWay.join(" or ")} uses \`step\``;
       return Promise.reject(nested(placeName(place), body));
     }
-    const isRefused = this.closing !== undefined && !this.#mayStillAsk(place, wanted);
+    const isRefused = this.closing?.allows(place, wanted.kind) === false;
     // A demand that the cancel refuses leaves no record. So it may come late without making the replay differ.
-    if (isLate && this.#pending.size > 0 && !(isRefused && this.isClosing)) {
-      this.divergence ??= `${placeName(place)} was asked for while the run waited for something else: the code before it awaits something that is no step`;
-    }
+    const isHarmless = isRefused && this.isClosing;
+    if (isLate && this.#pending.size > 0 && !isHarmless) this.divergence ??= askedLate(placeName(place));
     if (this.closing !== undefined && isRefused) return this.#refuse(place, this.closing);
     // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
     this.#isOpen = true;
@@ -231,41 +223,11 @@ export class Execution {
     return promise;
   }
 
-  /** Calls the body of a step. The step is under way until `bodyEnded`. One process may carry out several at a time. */
-  call<Result>(place: string, body: () => Result): Result {
-    const outer = this.#called;
-    this.#called = place;
-    this.#bodies.add(place);
-    try {
-      return body();
-    } finally {
-      this.#called = outer;
-    }
-  }
-
-  bodyEnded(place: string): void {
-    this.#bodies.delete(place);
-  }
-
-  /** @throws LayoverError `nested_step` in the body of a step, which is not run again in a replay */
-  checkIsOutside(path: string): void {
-    if (this.#called !== undefined) throw nested(path, this.#called);
-  }
-
-  /** Tells whether a run that is being ended may still ask for this. It waits for nobody outside, or it might never end. */
-  #mayStillAsk({ isShielded }: Pick<Demand, "isShielded">, { kind }: Wanted): boolean {
-    if (this.isClosing) return isShielded && !this.#isCleanupOver;
-    return kind !== "signal" && kind !== "callback";
-  }
-
   /** Code that takes no refusal would ask for ever. Its run is over after a cancel, and blocked after a timeout. */
-  #refuse(
-    place: Pick<Demand, "path" | "occurrence">,
-    { reason }: { readonly reason: string | undefined },
-  ): Promise<never> {
-    const error = new CancelledError(reason);
-    if (++this.#refusals > mostRefusals) {
-      if (this.isClosing) this.#end({ kind: "threw", error });
+  #refuse(place: Pick<Demand, "path" | "occurrence">, closing: Closing): Promise<never> {
+    const error = closing.refuse();
+    if (error === undefined) {
+      if (this.isClosing) this.#end({ kind: "threw", error: new CancelledError(closing.reason) });
       else this.divergence ??= `the run is being cancelled, and its code asks for ${placeName(place)} again and again`;
       return never;
     }
@@ -296,12 +258,12 @@ export class Execution {
   }
 
   /** Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. */
-  #close(kind: "cancellation" | "closing", value: string | null): void {
-    this.#isCleanupOver = this.isClosing;
-    this.closing = { kind, reason: value ?? undefined };
-    const waiting = this.pending.filter(({ isShielded }) => !isShielded || this.#isCleanupOver);
-    for (const demand of waiting) this.#pending.delete(placeName(demand));
-    for (const demand of waiting) demand.reject(new CancelledError(this.closing.reason));
+  #close(kind: ClosingKind, value: string | null): void {
+    const closing = new Closing(kind, value ?? undefined, this.closing);
+    this.closing = closing;
+    const refused = this.pending.filter((demand) => !closing.spares(demand));
+    for (const demand of refused) this.#pending.delete(placeName(demand));
+    for (const demand of refused) demand.reject(new CancelledError(closing.reason));
   }
 
   #end(outcome: HandlerOutcome): void {

@@ -111,7 +111,7 @@ export class LoadedRun {
     this.#bodies += 1;
     return () => {
       this.#bodies -= 1;
-      this.execution.bodyEnded(place);
+      this.execution.bodies.end(place);
     };
   }
 

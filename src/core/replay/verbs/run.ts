@@ -25,7 +25,7 @@ export async function run<Result>(
   const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
   const result = await execution.demand(at, {
     kind: "step",
-    body: (context: StepContext) => execution.call(placeName(at), () => body(context)),
+    body: (context: StepContext) => execution.bodies.call(placeName(at), () => body(context)),
     retry: resolveRetry(retry),
     timeoutMs,
     announces,

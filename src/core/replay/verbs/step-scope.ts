@@ -66,7 +66,7 @@ export class StepScope {
 
   /** Takes the next place of this name. `key`: the part of the path that a key makes. */
   place(name: string, key = ""): DemandPlace {
-    this.execution.checkIsOutside(name);
+    this.execution.bodies.checkIsOutside(name);
     const path = checkPath(this.prefix + checkStepName(name) + key);
     const occurrence = this.execution.nextOccurrence(path);
     if (key !== "" && occurrence > 1) throw duplicateKey(path);
@@ -76,7 +76,7 @@ export class StepScope {
 
   /** Takes a path below which names may stand. A second one of the same name is another path. */
   region(name: string): string {
-    this.execution.checkIsOutside(name);
+    this.execution.bodies.checkIsOutside(name);
     const path = checkPath(this.prefix + checkStepName(name));
     const occurrence = this.execution.nextOccurrence(`${path}/`);
     return occurrence === 1 ? path : `${path}#${occurrence}`;

@@ -1,0 +1,43 @@
+/** The end of a run before its time, by its timeout or by a cancel: what its handler may still ask for. */
+import { CancelledError } from "../contract/user-errors.ts";
+import type { Demand } from "./demand.ts";
+
+const mostRefusals = 1_000;
+
+/**
+ * The kind of the record. `cancellation` stands for the run's timeout: the handler may still ask for steps anywhere.
+ * `closing` stands for a cancel: only cleanups go on.
+ */
+export type ClosingKind = "cancellation" | "closing";
+
+export class Closing {
+  readonly kind: ClosingKind;
+  readonly reason: string | undefined;
+  /** Whether the cleanups, too, have taken too long. */
+  readonly #isCleanupOver: boolean;
+  #refusals = 0;
+
+  constructor(kind: ClosingKind, reason: string | undefined, before: Closing | undefined) {
+    this.kind = kind;
+    this.reason = reason;
+    this.#isCleanupOver = before?.kind === "closing";
+    this.#refusals = before === undefined ? 0 : before.#refusals;
+  }
+
+  /** Tells whether this outlives the record that told of the end. */
+  spares({ isShielded }: Pick<Demand, "isShielded">): boolean {
+    return isShielded && !this.#isCleanupOver;
+  }
+
+  /** Tells whether a run that is being ended may still ask for this. It waits for nobody outside, or it might never end. */
+  allows(place: Pick<Demand, "isShielded">, kind: Demand["wanted"]["kind"]): boolean {
+    if (this.kind === "closing") return this.spares(place);
+    return kind !== "signal" && kind !== "callback";
+  }
+
+  /** Makes the error of a demand that is refused. Undefined: the code takes no refusal, and would ask for ever. */
+  refuse(): CancelledError | undefined {
+    this.#refusals += 1;
+    return this.#refusals > mostRefusals ? undefined : new CancelledError(this.reason);
+  }
+}
