@@ -7,6 +7,7 @@ import type { Token } from "./sql-tokens.ts";
 
 const begins = new Set(["where", "if", "elsif", "when", "on", "while"]);
 const notBegun = new Set(["conflict", "constraint"]);
+const notBegunAfter = new Set(["end", "exception", "distinct"]);
 /** Words that end an expression, where they stand at its own depth. */
 const stops = new Set(
   "then else when loop group order limit for returning union into from where join left cross on do set as offset rows".split(
@@ -33,7 +34,8 @@ export function conditionEdits(tokens: readonly Token[]): Edit[] {
   for (const [index, token] of tokens.entries()) {
     if (token.kind !== "word" || !begins.has(token.text)) continue;
     const [before, after] = [tokens[index - 1]?.text, tokens[index + 1]?.text ?? ""];
-    if (notBegun.has(after) || before === "end" || before === "exception") continue;
+    if (notBegun.has(after) || notBegunAfter.has(before ?? "") || isOfValues(tokens, index) || isOfIndex(tokens, index))
+      continue;
     const isRowFilter = token.text === "where" || token.text === "on";
     take({ from: index + 1, to: endOf(tokens, index + 1) }, isRowFilter ? ["true"] : ["true", "false"]);
   }
@@ -42,6 +44,22 @@ export function conditionEdits(tokens: readonly Token[]): Edit[] {
     take({ from: beginOf(tokens, index, token.depth), to: endOf(tokens, index) }, []);
   }
   return edits;
+}
+
+/** Tells whether this is a `when` of `case x when 1 then …`, which has values and no conditions. */
+function isOfValues(tokens: readonly Token[], index: number): boolean {
+  const depth = tokens[index]?.depth ?? 0;
+  if (tokens[index]?.text !== "when" || depth === 0) return false;
+  const first = tokens.findLastIndex((token, place) => place < index && token.depth < depth) + 1;
+  return tokens[first - 1]?.text === "case" && tokens[first]?.text !== "when";
+}
+
+/** Tells whether this is the `where` of `on conflict (a) where …`, which names a partial index. */
+function isOfIndex(tokens: readonly Token[], index: number): boolean {
+  const depth = tokens[index]?.depth ?? 0;
+  if (tokens[index]?.text !== "where" || tokens[index - 1]?.text !== ")") return false;
+  const open = tokens.findLastIndex((token, place) => place < index - 1 && token.depth === depth);
+  return tokens[open]?.text === "(" && tokens[open - 1]?.text === "conflict";
 }
 
 function isJunction(tokens: readonly Token[], index: number): boolean {

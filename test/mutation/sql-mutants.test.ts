@@ -25,6 +25,8 @@ describe("the mutants of a function", () => {
   test("make a condition of one part hold always, and never", () => {
     expect(inBody("if not found then return a; end if;")).toEqual(["not found → true", "not found → false"]);
     expect(inBody("return case when a then b else c end;")).toEqual(["a → true", "a → false"]);
+    expect(inBody("return case a when 'b' then c else d end;")).toEqual([]);
+    expect(inBody("return query select distinct on (a) b;")).toEqual([]);
     expect(inBody("exit when not found;")).toEqual(["not found → true", "not found → false"]);
   });
 
