@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Bench, Killer } from "./killers.ts";
 import { ModelKiller } from "./model-killer.ts";
 import type { Mutant } from "./sql-mutants.ts";
+import { Tests } from "./tests.ts";
 import type { Verdict } from "./verdict.ts";
 import { root, Workbench } from "./workbench.ts";
 
@@ -32,7 +33,8 @@ export async function attempt(mutants: readonly Mutant[], options: AttemptOption
     const workbench = new Workbench();
     const model = await ModelKiller.begin(options.serverUrl, options.sequences);
     try {
-      const bench = { workbench, model, serverUrl: options.serverUrl, lastFailed: new Map<string, string>() };
+      const { serverUrl } = options;
+      const bench = { workbench, model, serverUrl, tests: new Tests(workbench, serverUrl) };
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         const asked = options.isExplained(next) ? options.killers.filter(({ isQuick }) => isQuick) : options.killers;
         options.onAttempted(await attemptOne(next, asked, bench, sound));
@@ -59,8 +61,9 @@ async function attemptOne(
     const verdict = await killer.tryOn(mutant, original, bench);
     if (verdict.kind === "survived") continue;
     // A killer that fails without any mutant kills all of them.
-    const name = [killer.name, ...(killer.testsOf?.(mutant) ?? [])].join(" ");
-    const unchanged = sound.get(name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench);
+    const { test } = verdict;
+    const name = test ?? killer.name;
+    const unchanged = sound.get(name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench, test);
     sound.set(name, unchanged);
     const { kind, why } = await unchanged;
     if (kind !== "survived") throw new Error(`${name} fails without any mutant: ${why}`);

@@ -21,9 +21,8 @@ export interface Killer {
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
   readonly mayKill: (mutant: Mutant) => boolean;
-  /** Answers the tests that this mutant meets. Left out where every mutant meets the same ones. */
-  readonly testsOf?: (mutant: Mutant) => readonly string[];
-  readonly tryOn: (mutant: Mutant, original: string, bench: Bench) => Promise<Verdict>;
+  /** `test`: the file of tests that is asked alone. */
+  readonly tryOn: (mutant: Mutant, original: string, bench: Bench, test?: string) => Promise<Verdict>;
 }
 
 const simulation = "test/simulation/main.ts";
@@ -41,7 +40,7 @@ export function killers(simulated: readonly string[]): Killer[] {
   const suite = (name: string, mayKill: Killer["mayKill"], filters: readonly string[]): Killer => ({
     name,
     mayKill,
-    tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench),
+    tryOn: (mutant, _, bench, test) => byVitest(mutant, test === undefined ? filters : [test], bench),
   });
   const isModelledSql = (mutant: Mutant) => isOfSql(mutant) && isPlayed(mutant);
   return [
@@ -54,8 +53,8 @@ export function killers(simulated: readonly string[]): Killer[] {
     {
       name: "nearest",
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
-      testsOf: (mutant) => nearestTo(functionOf(mutant)),
-      tryOn: (mutant, _, bench) => byVitest(mutant, nearestTo(functionOf(mutant)), bench),
+      tryOn: (mutant, _, bench, test) =>
+        byVitest(mutant, test === undefined ? nearestTo(functionOf(mutant)) : [test], bench),
     },
     {
       name: "more of the model",
@@ -83,7 +82,7 @@ export function onlyTests(filters: readonly string[]): Killer[] {
       name: "tests",
       isQuick: true,
       mayKill: () => true,
-      tryOn: (mutant, _, bench) => byVitest(mutant, filters, bench),
+      tryOn: (mutant, _, bench, test) => byVitest(mutant, test === undefined ? filters : [test], bench),
     },
   ];
 }

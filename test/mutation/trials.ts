@@ -1,17 +1,17 @@
 /** Runs tests in a tree of which one file is another one, and puts the file back. */
 import { pathToFileURL } from "node:url";
-import { Client } from "pg";
-import { migrationSql } from "../../src/postgres/migrate.ts";
-import { templateName } from "../postgres/fresh-database.ts";
+import { migrationSql, recordFunctions } from "../../src/postgres/migration-sql.ts";
+import { readSchema } from "../../src/postgres/sql-files.ts";
+import { onServer, templateName } from "../postgres/fresh-database.ts";
 import type { Mutant } from "./sql-mutants.ts";
+import type { Tests } from "./tests.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Ended, Workbench } from "./workbench.ts";
 
 export interface Workplace {
   readonly workbench: Workbench;
   readonly serverUrl: string;
-  /** The file that has failed last, by the filters it was found with. */
-  readonly lastFailed: Map<string, string>;
+  readonly tests: Tests;
 }
 
 /** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
@@ -19,62 +19,89 @@ const longestMs = 300_000;
 const vitest =
   "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache --no-isolate";
 
-/** What found out the last mutant is asked first: the next one is close to it. */
+/** SQL is read when a test runs, so one runner serves all of its mutants. TypeScript is loaded by a runner of its own. */
 export function byVitest(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
-  const { workbench, lastFailed } = workplace;
-  const key = filters.join(" ");
-  const env = { TEST_DATABASE_URL: workplace.serverUrl };
-  const run = async (...more: readonly string[]) =>
-    await workbench.node([...vitest.split(" "), "--reporter=verbose", ...more], env, longestMs);
+  return isOfSql(mutant) ? bySql(mutant, filters, workplace) : byEngine(mutant, filters, workplace);
+}
+
+function bySql(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
   return inMutatedTree(mutant, workplace, async () => {
-    const first = lastFailed.get(key);
-    if (first !== undefined) {
-      const ended = await run(first);
-      if (ended.code !== 0) return ended;
+    try {
+      await makeTemplate(mutant, workplace);
+    } catch (error) {
+      return { kind: "invalid", why: String(error) };
     }
-    const ended = await run(...filters, ...(first === undefined ? [] : ["--exclude", first]), "--passWithNoTests");
-    const [failed] = /test\/\S+\.test\.ts/.exec(failureIn(ended.output)) ?? [];
-    if (ended.code !== 0 && failed !== undefined) lastFailed.set(key, failed);
-    return ended;
+    const failure = await workplace.tests.run(filters, longestMs);
+    if (failure === undefined) return { kind: "survived" };
+    return failure === "hung" ? { kind: "hung" } : { kind: "killed", why: failure.why, test: failure.file };
   });
+}
+
+function byEngine(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
+  const { workbench, serverUrl } = workplace;
+  const args = [...vitest.split(" "), "--reporter=verbose", "--passWithNoTests", ...filters];
+  return inMutatedTree(mutant, workplace, async () =>
+    verdictOf(await workbench.node(args, { TEST_DATABASE_URL: serverUrl }, longestMs)),
+  );
 }
 
 /** A program that exits with 1 where it found something. */
 export function byProgram(mutant: Mutant, program: readonly string[], workplace: Workplace): Promise<Verdict> {
   const args = ["--conditions=layover-source", ...program, "--database", workplace.serverUrl];
-  return inMutatedTree(mutant, workplace, () => workplace.workbench.node(args, {}, longestMs));
+  return inMutatedTree(mutant, workplace, async () => verdictOf(await workplace.workbench.node(args, {}, longestMs)));
 }
 
-async function inMutatedTree(mutant: Mutant, workplace: Workplace, act: () => Promise<Ended>): Promise<Verdict> {
+async function inMutatedTree(mutant: Mutant, workplace: Workplace, act: () => Promise<Verdict>): Promise<Verdict> {
   const { workbench } = workplace;
   workbench.write(mutant.file, mutant.mutated);
   try {
-    const { code, output } = await act();
-    if (code === 0) return { kind: "survived" };
-    return { kind: code === null ? "hung" : "killed", why: failureIn(output) };
+    return await act();
   } finally {
-    // That of the tree as it is stays: others may be copying it.
-    if (mutant.file.endsWith(".sql") && templateOf(workplace) !== templateName(migrationSql()))
-      await dropTemplate(workplace);
+    if (isOfSql(mutant)) await dropTemplate(workplace);
     workbench.putBack(mutant.file);
   }
+}
+
+function isOfSql({ file }: Mutant): boolean {
+  return file.endsWith(".sql");
+}
+
+function verdictOf({ code, output }: Ended): Verdict {
+  if (code === 0) return { kind: "survived" };
+  const why = failureIn(output);
+  const [test] = /test\/\S+\.test\.ts/.exec(why) ?? [];
+  return { kind: code === null ? "hung" : "killed", why, ...(test !== undefined && { test }) };
 }
 
 function failureIn(output: string): string {
   return /^ *(?:×|FAIL) .*$/m.exec(output)?.[0].trim() ?? output.slice(-400);
 }
 
-/** Each state of the SQL has made a database of its own to copy from (fresh-database.ts). */
-async function dropTemplate(workplace: Workplace): Promise<void> {
-  const server = new Client(workplace.serverUrl);
-  await server.connect();
-  try {
-    await server.query(`drop database if exists ${templateOf(workplace)} with (force)`);
-  } finally {
-    await server.end();
-  }
+/**
+ * Makes the database that the tests copy (fresh-database.ts): that of the tree as it is, with one function replaced. Left to
+ * themselves, the tests would migrate it.
+ */
+async function makeTemplate({ mutated }: Mutant, { workbench, serverUrl }: Workplace): Promise<void> {
+  const name = templateOf(workbench);
+  if (name === ownTemplate) return;
+  await onServer(serverUrl, `create database ${name} template ${ownTemplate} strategy file_copy`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  await onServer(url.href, `${mutated};${recordFunctions(readSchema({ folder: sqlOf(workbench) }))}`);
 }
 
-function templateOf({ workbench }: Workplace): string {
-  return templateName(migrationSql({ folder: pathToFileURL(`${workbench.folder}/src/postgres/`) }));
+/** That of the tree as it is stays: others may be copying it. */
+async function dropTemplate({ workbench, serverUrl }: Workplace): Promise<void> {
+  const name = templateOf(workbench);
+  if (name !== ownTemplate) await onServer(serverUrl, `drop database if exists ${name} with (force)`);
+}
+
+const ownTemplate = templateName(migrationSql());
+
+function templateOf(workbench: Workbench): string {
+  return templateName(migrationSql({ folder: sqlOf(workbench) }));
+}
+
+function sqlOf({ folder }: Workbench): URL {
+  return pathToFileURL(`${folder}/src/postgres/`);
 }

@@ -2,4 +2,6 @@
 export interface Verdict {
   readonly kind: "killed" | "hung" | "invalid" | "survived";
   readonly why?: string;
+  /** File of the test that failed. */
+  readonly test?: string;
 }

@@ -45,17 +45,11 @@ export class Workbench {
     this.write(file, readFileSync(new URL(file, root), "utf8"));
   }
 
-  /** Node, in this folder. Whatever it starts ends with it. */
+  /** Node, in this folder. */
   async node(args: readonly string[], env: Readonly<Record<string, string>>, longestMs: number): Promise<Ended> {
-    const child = spawn(process.execPath, args, {
-      cwd: this.folder,
-      env: { ...process.env, ...env, NO_COLOR: "1" },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true, // a group of its own, which is ended as a whole
-    });
-    this.#running.add(child);
+    const child = this.start(args, env);
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+    for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
     let isOver = false;
     const timer = setTimeout(() => {
       isOver = true;
@@ -63,8 +57,20 @@ export class Workbench {
     }, longestMs);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
     clearTimeout(timer);
-    this.#running.delete(child);
     return { code: isOver ? null : (code ?? 1), output };
+  }
+
+  /** Starts Node in this folder. Whatever it starts ends with it, and all of it with this process. */
+  start(args: readonly string[], env: Readonly<Record<string, string>>, ...channels: readonly "ipc"[]): ChildProcess {
+    const child = spawn(process.execPath, args, {
+      cwd: this.folder,
+      env: { ...process.env, ...env, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe", ...channels],
+      detached: true, // a group of its own, which is ended as a whole
+    });
+    this.#running.add(child);
+    child.once("close", () => this.#running.delete(child));
+    return child;
   }
 
   remove(): void {
@@ -73,7 +79,7 @@ export class Workbench {
   }
 }
 
-function endGroup({ pid }: ChildProcess): void {
+export function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");

@@ -85,7 +85,8 @@ function databaseName(url: string): string {
   return new URL(url).pathname.slice(1);
 }
 
-async function onServer(serverUrl: string, statement: string): Promise<void> {
+/** Sends one statement, or several, by a connection of its own. */
+export async function onServer(serverUrl: string, statement: string): Promise<void> {
   const server = new Client(serverUrl);
   await server.connect();
   try {
