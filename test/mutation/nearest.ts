@@ -21,7 +21,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses"],
-  [/^list_runs$/, "postgres/listing postgres/keys"],
+  [/^list_runs$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],

@@ -19,6 +19,18 @@ describeEachPostgres(
     const start = (n: number, more: object) => stage.onlooker.call("start_run", { ...aStart(idOf(n)), ...more });
     const red = { colour: "red", edge: "red" };
 
+    /** Asks for one run after the other, each page from behind the one ahead. */
+    async function pagesOf(call: Partial<ListCall>): Promise<readonly number[]> {
+      const pages: number[] = [];
+      for (let last: number | undefined = 9; last !== undefined; last = pages.at(-1)) {
+        const page = await list({ ...call, limit: 1, before: idOf(last) });
+        expect(page.length).toBeLessThanOrEqual(1);
+        if (page.length === 0) break;
+        pages.push(...page);
+      }
+      return pages;
+    }
+
     async function someRuns(): Promise<void> {
       await start(3, { tags: red });
       await start(1, { tags: red });
@@ -44,19 +56,34 @@ describeEachPostgres(
 
       test("goes on behind the last one of the page ahead", async () => {
         await someRuns();
-        const pages: number[] = [];
-        for (let last: number | undefined = 9; last !== undefined; last = pages.at(-1)) {
-          const page = await list({ ...call, limit: 1, before: idOf(last) });
-          expect(page.length).toBeLessThanOrEqual(1);
-          if (page.length === 0) break;
-          pages.push(...page);
-        }
-        expect(pages).toEqual(found);
+        expect(await pagesOf(call)).toEqual(found);
       });
 
       test("has none that was asked for as something else", async () => {
         await someRuns();
         expect(await list({ ...call, status: "completed" })).toEqual([]);
+      });
+    });
+
+    const over = "ended_at = layover.now(), ready_at = null, due_at = null";
+
+    describe.each([
+      ["blocked", [3, 1], "blocked = '0no'"],
+      ["failed", [4, 2], `status = 'failed', error = '0no', ${over}`],
+      ["queued", [6, 5], "turn = 1"],
+      ["completed", [8, 7], `status = 'completed', ${over}`],
+    ])("of those that are %s", (status, found, assignments) => {
+      test("has each of them, newest first, and goes on behind the last one of the page ahead", async () => {
+        for (let n = 1; n <= 8; n += 1) await start(n, {});
+        const ids = found.map(idOf);
+        await stage.onlooker.query(`update layover.run_state set ${assignments} where run_id = any ($1)`, [ids]);
+        // None of the others is seen as this.
+        await stage.onlooker.query(
+          "update layover.run_state set paused_at = layover.now(), due_at = null where not (run_id = any ($1))",
+          [ids],
+        );
+        expect(await list({ status })).toEqual(found);
+        expect(await pagesOf({ status })).toEqual(found);
       });
     });
 
