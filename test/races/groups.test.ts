@@ -95,6 +95,22 @@ describeEachPostgres("a turn whose leases were lost", (database) => {
       expect(await claim(run, "third", {})).toMatchObject({ outcome: "claimed" });
     });
 
+    test.each([
+      ["finishes", finish],
+      ["renews", renew],
+    ])("twice has not lost the last one whose holder %s too late, and is not spared another one", async (_, tell) => {
+      const run = await thatLost(1);
+      await claim(run, "again", {});
+      await stage.clock.advance(2 * minute);
+      expect(await claim(run, "third", { groupSize: 16 })).toMatchObject({ outcome: "claimed" });
+      await tell(run, first);
+      expect(await row(run)).toMatchObject({ lost: 2, spared: 0 });
+      for (const _ of ["said", "said again"]) {
+        await tell(run, "again");
+        expect(await row(run)).toMatchObject({ lost: 2, spared: 1 });
+      }
+    });
+
     test("to holders that are all alive goes in groups nevertheless, if it goes on like that", async () => {
       const run = await thatLost(1);
       for (let number = 1; number <= 6; number += 1) {

@@ -68,6 +68,22 @@ describeEachPostgres("a finish that sets its run back", (database) => {
     await run.finish(stage.onlooker, { token: "second", setback: why, records: [aRecord("step", "it")] });
     expect(await setbacks(run)).toEqual([{ path: "", turn: 3, tries: 1, until: noon + 2 * minute }]);
   });
+
+  test.each([
+    [9, 10],
+    [10, 20],
+    [30, 40],
+  ])(
+    "has its second try ten minutes after the first setback, or after now where that is over: %i",
+    async (at, until) => {
+      const run = await aRunAtWork(stage);
+      await setBack(run, "first")(stage.onlooker);
+      await stage.clock.set(noon + at * minute);
+      await run.claim(stage.onlooker, { token: "second", turn: 2 });
+      await setBack(run, "second")(stage.onlooker);
+      expect(await setbacks(run)).toEqual([{ path: "", turn: 3, tries: 2, until: noon + until * minute }]);
+    },
+  );
 });
 
 describeEachPostgres("a claim that finds a turn worn out", (database) => {
@@ -120,6 +136,47 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
       }
       expect(await run.state()).toMatchObject({ blocked: expect.stringContaining("never finished it"), dueAt: null });
       expect(await stage.look("select from layover.setback where run_id = $1", [run.id])).toHaveLength(0);
+    });
+
+    test("counts the tries of this turn alone, and forgets those of no other one", async () => {
+      const run = await aWornRun();
+      const other = await aWornRun();
+      const path = table === "pending" ? "b" : "";
+      const note = async (id: string, of: string, occurrence: number, turn: number, tries: number) =>
+        await stage.onlooker.query(
+          `insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
+             values ($1, $2, $3, $4, 'no', $5, layover.now() - interval '2 days', layover.now() - interval '1 day')`,
+          [id, of, occurrence, turn, tries],
+        );
+      const all = async () =>
+        await stage.look(
+          `select s.run_id = $1 as own, s.path, s.occurrence, s.tries, s.reason = 'no' as is_old,
+              layover.to_ms(s.since)::float8 as since, layover.to_ms(s.until)::float8 as until
+             from layover.setback s where s.run_id = any ($2)`,
+          [run.id, [run.id, other.id]],
+        );
+      await note(run.id, path, 1, 0, 3); // of a turn that was over before this one
+      await note(run.id, path, 2, 1, 3);
+      await note(run.id, "c", 1, 1, 3);
+      await note(other.id, path, 1, 1, 3);
+      const others = (await all()).filter(
+        (row) => row["occurrence"] !== 1 || row["path"] !== path || row["own"] !== true,
+      );
+      await claim(run, "x", 1)(stage.onlooker);
+      const anew = { own: true, path, occurrence: 1, tries: 1, is_old: false, since: noon, until: noon + minute };
+      expect(await all()).toHaveLength(4);
+      expect(await all()).toEqual(expect.arrayContaining([...others, anew]));
+
+      await stage.clock.advance(minute);
+      await claim(run, "y", 2)(stage.onlooker);
+      await wear(run, table);
+      await stage.onlooker.query(
+        "update layover.setback s set tries = 4 where s.run_id = $1 and s.path = $2 and s.occurrence = 1",
+        [run.id, path],
+      );
+      expect(await claim(run, "z", 2)(stage.onlooker)).toMatchObject({ outcome: "blocked" });
+      expect(await all()).toHaveLength(3);
+      expect(await all()).toEqual(expect.arrayContaining(others));
     });
   });
 });
