@@ -6,6 +6,15 @@ import type { Explanation } from "./explained.ts";
 
 export const ofOthers: readonly Explanation[] = [
   {
+    why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
+    mutants: [
+      "spare_loss: t.run_id = run → true",
+      "spare_loss: b.run_id = run → true",
+      "spare_loss: b.path = spare_loss.path → true",
+      "spare_loss: b.occurrence = spare_loss.occurrence → true",
+    ],
+  },
+  {
     why: "Costs time only: the wrong function for a set answers nothing or raises, and each item is done alone.",
     mutants: [
       "claim_or_finish_set: is_finish → true",
@@ -75,9 +84,25 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
+    why: "Costs time only: the cursor meets more runs, or all of them in the same order, and each run is looked at afterwards for all that was asked for.",
+    mutants: [
+      "list_runs: v_tag.name is not null → false",
+      "list_runs: l.namespace = v_namespace → true",
+      "list_runs: v_status = 'blocked' → false",
+      "list_runs: t.blocked is not null → true",
+      "list_runs: t.error is not null → true",
+      "list_runs: v_status <> 'completed' → false",
+      "list_runs: t.namespace = v_namespace → true (3)",
+      "list_runs: v_workflow is not null → false",
+    ],
+  },
+  {
     why: "Costs time only: no key is asked for, and none was revoked that has no id.",
     mutants: [
       "send_signal: p ? 'keyId' → true",
+      "pause_run: p ? 'keyId' → true",
+      "resume_run: p ? 'keyId' → true",
+      "terminate_run: p ? 'keyId' → true",
       "cancel_run: p ? 'keyId' → true",
       "start_run: p ? 'keyId' → true",
       "list_runs: p ? 'keyId' → true",

@@ -158,9 +158,12 @@ describeEachPostgres(
       });
     });
 
-    test("leaves out what is pruned while it is made", async () => {
+    test.each([
+      ["looks at its runs", "layover.tag"],
+      ["describes them", "layover.pending"],
+    ])("leaves out what is pruned while it %s", async (_, table) => {
       await someRuns();
-      const gate = await stage.gate("layover.tag", "access exclusive");
+      const gate = await stage.gate(table, "access exclusive");
       const reader = await stage.session("reader");
       const answer = reader.call("list_runs", { limit: 10 });
       await reader.untilBlocked(gate);

@@ -111,6 +111,35 @@ describeEachPostgres(
       expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({ readyAt: noon + minute });
     });
 
+    test("is seen as queued from the very instant on at which it or a branch of it is ready", async () => {
+      const late = await aRun(stage, { delayMs: minute });
+      const tried = await aFanOut(stage, ["a"]);
+      await tried.finishBranch(stage.onlooker, "a", { token: "a", attempt: failed });
+      const seen = async ({ id }: Run) => await stage.onlooker.call("get_run", { runId: id });
+      for (const [run, before, instant] of [
+        [tried, "retrying", noon + second],
+        [late, "sleeping", noon + minute],
+      ] as const) {
+        await stage.clock.set(instant - 1);
+        expect(await seen(run)).toMatchObject({ status: before });
+        await stage.clock.set(instant);
+        expect(await seen(run)).toMatchObject({ status: "queued" });
+      }
+    });
+
+    test("is seen as queued where one of its branches was set back and another one is ready", async () => {
+      const run = await aParkedRun(stage, branches(["a", "b"]));
+      await stage.onlooker.query(
+        `with tried as (update layover.pending set ready_at = layover.now() + interval '1 hour'
+                         where run_id = $1 and path = 'a' returning run_id, path, occurrence, ready_at)
+         insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until)
+           select t.run_id, t.path, t.occurrence, s.turn, 'it took too long', 1, layover.now(), t.ready_at
+             from tried t join layover.run_state s on s.run_id = t.run_id`,
+        [run.id],
+      );
+      expect(await stage.onlooker.call("get_run", { runId: run.id })).toMatchObject({ status: "queued" });
+    });
+
     test("is listed under what it is seen as, among runs of all kinds, and under nothing else", async () => {
       const listed = async (status?: string) => {
         const { runs } = await stage.onlooker.call("list_runs", { limit: 100, status });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { OperationVerb } from "../../src/postgres/wire-verbs.ts";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {
+  aFanOut,
   aParkedRun,
   aRecord,
   aRun,
@@ -10,6 +11,7 @@ import {
   at,
   aWaitFor,
   branches,
+  locksByPath,
   minute,
   noon,
   type Run,
@@ -36,6 +38,44 @@ describeEachPostgres(
       stage.look("select verb, asked_by, reason, verdict from layover.operation where run_id = $1 order by asked_at", [
         run.id,
       ]);
+
+    const paths = ["live", "lost", "tried", "later"];
+    /** When each branch is ready ("now" where that is over), and until when it is leased. */
+    const leasesOf = async (run: Run) => {
+      const rows = await stage.look(
+        `select path, layover.show_ready_at(ready_at)::float8 as ready, layover.to_ms(leased_until)::float8 as leased
+           from layover.pending where run_id = $1`,
+        [run.id],
+      );
+      return Object.fromEntries(rows.map(({ path, ready, leased }) => [String(path), [ready, leased]]));
+    };
+
+    describe.each(["pause", "resume", "terminate"] as const)("and a %s", (verb) => {
+      const aRunToOperateOn = async () => {
+        const run = await aRun(stage);
+        if (verb === "resume") await pause(run);
+        return run;
+      };
+
+      test("that comes twice at once is told the same, and is kept once", async () => {
+        const run = await aRunToOperateOn();
+        const before = (await operationsOf(run)).length;
+        const callId = randomUUID();
+        const call = (session: Session) => run.operate(session, verb, { callId });
+        const [told, again] = await stage.collide({ first: call, second: call });
+        expect(told).toMatchObject(again);
+        expect(await operationsOf(run)).toHaveLength(before + 1);
+      });
+
+      test("locks the branches by path, whatever their order", async () => {
+        const call = async (run: Run, session: Session) => {
+          if (verb === "resume")
+            await stage.onlooker.query("update layover.run_state set paused_at = layover.now(), due_at = null");
+          return await run.operate(session, verb);
+        };
+        expect(await locksByPath(stage, call)).toBe(true);
+      });
+    });
 
     describe("of a run", () => {
       test("lets no turn of it begin, and nobody looks at it", async () => {
@@ -217,6 +257,57 @@ describeEachPostgres(
             { ...at("c"), turn: 1 },
           ],
         });
+      });
+
+      test("that comes twice is told the same, and does nothing the second time, not even after another pause", async () => {
+        const run = await aRun(stage);
+        const callId = randomUUID();
+        await pause(run);
+        await resume(run, { callId });
+        const told = { outcome: "resumed", runId: run.id };
+        expect(await resume(run, { callId })).toEqual(told);
+        await pause(run);
+        expect(await resume(run, { callId })).toEqual(told);
+        expect(await run.claim(stage.onlooker, { token: "first" })).toEqual({ outcome: "paused" });
+      });
+
+      test("makes ready from now on what became ready meanwhile or lost its lease, and leaves the rest as it is", async () => {
+        const late = await aRun(stage, { delayMs: 2 * minute });
+        const [lost, live] = [await aRunAtWork(stage), await aRunAtWork(stage)];
+        const [fan, other] = [await aFanOut(stage, paths), await aFanOut(stage, paths)];
+        for (const run of [fan, other]) {
+          for (const [path, retryInMs] of [
+            ["tried", 2 * minute],
+            ["later", 10 * minute],
+          ] as const) {
+            const attempt = { number: 1, beganAt: noon, endedAt: noon, error: "0null", retryInMs };
+            await run.finishBranch(stage.onlooker, path, { token: path, attempt });
+          }
+          // As if it had been claimed before the clock was set back.
+          await stage.onlooker.query(
+            "update layover.pending set ready_at = layover.now() + interval '5 minutes' where run_id = $1 and path = 'lost'",
+            [run.id],
+          );
+        }
+        await stage.clock.set(noon + 90 * second);
+        await live.renew(stage.onlooker, "first");
+        await fan.renew(stage.onlooker, "live", { path: "live" });
+        for (const run of [late, lost, live, fan, other]) await pause(run);
+        const before = await leasesOf(other);
+
+        await stage.clock.set(noon + 2 * minute);
+        for (const run of [late, lost, live, fan]) await resume(run, { armed: [noon + 3 * minute] });
+        await stage.clock.set(noon + 3 * minute);
+        expect(await late.state()).toMatchObject({ readyAt: noon + 3 * minute });
+        expect(await lost.state()).toMatchObject({ leasedUntil: noon + 2 * minute });
+        expect(await live.state()).toMatchObject({ leasedUntil: noon + 150 * second });
+        expect(await leasesOf(fan)).toEqual({
+          later: [noon + 10 * minute, null],
+          live: [noon + 3 * minute, noon + 150 * second],
+          lost: [noon + 5 * minute, noon + 2 * minute],
+          tried: [noon + 3 * minute, null],
+        });
+        expect(await leasesOf(other)).toEqual({ ...before, live: [noon + 3 * minute, noon + minute] });
       });
 
       test("tells the turn whose lease ran out meanwhile", async () => {

@@ -62,6 +62,22 @@ const calls: Readonly<Record<string, Call>> = {
     arrange: (stage) => aParkedRun(stage, [aDemand("callback", "approval")]),
     make: (run, session, notAfter) => run.answer(session, "approval", late(notAfter)),
   },
+  "a pause": {
+    arrange: aRun,
+    make: (run, session, notAfter) => run.operate(session, "pause", late(notAfter)),
+  },
+  "a resume": {
+    arrange: async (stage) => {
+      const run = await aRun(stage);
+      await run.operate(stage.onlooker, "pause");
+      return run;
+    },
+    make: (run, session, notAfter) => run.operate(session, "resume", late(notAfter)),
+  },
+  "a termination": {
+    arrange: aRun,
+    make: (run, session, notAfter) => run.operate(session, "terminate", late(notAfter)),
+  },
 };
 const kinds = Object.entries(calls);
 
@@ -73,7 +89,7 @@ describeEachPostgres(
     const stage = stageOn(database);
     /** Everything that there is. */
     const all = async () => {
-      const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback"];
+      const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "operation"];
       const parts = tables.map((table) => `(select json_agg(t) from layover.${table} t) as ${table}`);
       return (await stage.look(`select ${parts.join(", ")}`))[0];
     };
