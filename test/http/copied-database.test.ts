@@ -11,41 +11,57 @@ describe("in a copied database", () => {
   const database = testDatabase();
   const endpoint = "db.example.com/app";
 
-  it.each(["start", "signal", "callback"] as const)("a %s is refused with 409, and stores nothing", async (verb) => {
-    const original = anApp(pg(database.pool, { endpoint }));
-    await original.calls.adoptEnvironment("test");
-    const { runId } = await original.client.start(order, { id: "1" });
-    const path = "approval";
-    await carryOut(original.calls, { runId, workflow: "order" }, { waitsFor: [{ kind: "callback", path }] });
-    const { token } = sealCallback({ runId, epoch: 0, path, occurrence: 0, workflow: "order", version: 1, name: path });
+  it.each(["start", "signal", "callback", "pause", "resume", "cancel", "terminate"] as const)(
+    "a %s is refused with 409, and stores nothing",
+    async (verb) => {
+      const original = anApp(pg(database.pool, { endpoint }));
+      await original.calls.adoptEnvironment("test");
+      const { runId } = await original.client.start(order, { id: "1" });
+      const path = "approval";
+      await carryOut(original.calls, { runId, workflow: "order" }, { waitsFor: [{ kind: "callback", path }] });
+      const { token } = sealCallback({
+        runId,
+        epoch: 0,
+        path,
+        occurrence: 0,
+        workflow: "order",
+        version: 1,
+        name: path,
+      });
 
-    const restored = await freshDatabase(new URL("/postgres", database.url).href);
-    onTestFinished(async () => await restored.drop());
-    const pool = new Pool({ connectionString: restored.url });
-    pool.on("error", () => {});
-    onTestFinished(async () => void pool.end());
-    await copyRows(database.pool, pool);
-    const rows = async () =>
-      (
-        await pool.query(`select (select count(*)::int from layover.run) as runs,
-          (select count(*)::int from layover.signal) as signals, (select count(*)::int from layover.callback) as answers`)
-      ).rows[0];
-    const before = await rows();
+      const restored = await freshDatabase(new URL("/postgres", database.url).href);
+      onTestFinished(async () => await restored.drop());
+      const pool = new Pool({ connectionString: restored.url });
+      pool.on("error", () => {});
+      onTestFinished(async () => void pool.end());
+      await copyRows(database.pool, pool);
+      const rows = async () =>
+        (
+          await pool.query(`select (select count(*)::int from layover.run) as runs,
+          (select count(*)::int from layover.signal) as signals, (select count(*)::int from layover.callback) as answers,
+          (select count(*)::int from layover.operation) as operations`)
+        ).rows[0];
+      const before = await rows();
 
-    const copy = anApp(pg(pool, { endpoint }));
-    const requests = {
-      start: ["/v1/workflows/order/runs", json({ input: { id: "2" } })],
-      signal: [`/v1/runs/${runId}/signals/address`, json({ payload: { city: "Turin" } })],
-      callback: [`/callbacks/${token}`, json({ ok: true })],
-    } satisfies Record<string, [string, RequestInit]>;
-    const response = await copy.app.request(...requests[verb]);
-    expect(response.status).toBe(409);
-    expect(await response.json()).toMatchObject({
-      code: "wrong_environment",
-      detail: expect.stringContaining('the namespace "test" belongs to another database than this one'),
-      hint: expect.stringContaining("layover adopt"),
-    });
-    expect(await rows()).toEqual(before);
-    expect([copy.dispatches, copy.errors]).toEqual([[], []]);
-  });
+      const copy = anApp(pg(pool, { endpoint }));
+      const requests = {
+        start: ["/v1/workflows/order/runs", json({ input: { id: "2" } })],
+        signal: [`/v1/runs/${runId}/signals/address`, json({ payload: { city: "Turin" } })],
+        callback: [`/callbacks/${token}`, json({ ok: true })],
+        pause: [`/v1/runs/${runId}/pause`, json({})],
+        resume: [`/v1/runs/${runId}/resume`, json({})],
+        cancel: [`/v1/runs/${runId}/cancel`, json({})],
+        terminate: [`/v1/runs/${runId}/terminate`, json({})],
+      } satisfies Record<string, [string, RequestInit]>;
+      const response = await copy.app.request(...requests[verb]);
+      expect(response.status).toBe(409);
+      expect(await response.json()).toMatchObject({
+        code: "wrong_environment",
+        detail: expect.stringContaining('the namespace "test" belongs to another database than this one'),
+        hint: expect.stringContaining("layover adopt"),
+      });
+      expect(await rows()).toEqual(before);
+      expect([copy.dispatches, copy.errors]).toEqual([[], []]);
+    },
+  );
 });

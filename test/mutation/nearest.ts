@@ -10,7 +10,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(cancel_run|describe_cancel)$/,
-    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups",
+    "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups http/copied-database",
   ],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
@@ -31,11 +31,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
-    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals postgres/keys",
+    "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals http/copied-database postgres/keys",
   ],
   [
     /^(answer_callback|expire_callbacks|read_answers)$/,
-    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals engine/waits postgres/keys",
+    "races/answers races/stillness races/callbacks races/finishes-apart races/refusals http/copied-database engine/waits postgres/keys",
   ],
   [
     /^(list_due|move_due)$/,
