@@ -1,7 +1,7 @@
 /** The slots of a map: none is lost and none is given twice, also where a race in the map is decided, or a finish deferred. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aMap, aParkedRun, branches, type Run } from "./runs.ts";
+import { aDemand, aFanOut, aMap, aParkedRun, branches, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 describeEachPostgres(
@@ -41,6 +41,51 @@ describeEachPostgres(
         expect(await decide(run)).toMatchObject({ branches: [{ path: "all/x" }] });
         expect(await queued(run)).toEqual(["all/y"]);
         expect(await slots(run)).toEqual({ slots: 0, counted: 2 });
+      });
+
+      test("slots go to the queue of that map in that run, in its order, and to each place once", async () => {
+        const all = { path: "all", slots: 3, failsFast: false };
+        const demands = [
+          ...branches(["both/a", "both/b"], { path: "both", slots: 1, failsFast: false }),
+          ...race.map((path, index) => aDemand("branch", path, { ordinal: 3 + index, map: all })),
+          ...[1, 2, 3, 4].map((occurrence) =>
+            aDemand("branch", "all/x", { occurrence, ordinal: 5 + occurrence, map: all }),
+          ),
+        ];
+        const places = async (run: Run) =>
+          (
+            await stage.look(
+              "select path, occurrence from layover.pending where run_id = $1 and is_queued order by ordinal",
+              [run.id],
+            )
+          ).map(({ path, occurrence }) => `${path}#${occurrence}`);
+        const rows = async (...runs: readonly Run[]) => {
+          const ids = runs.map(({ id }) => id);
+          const of = (table: string) =>
+            stage.look(`select * from layover.${table} where run_id = any ($1) order by run_id, path`, [ids]);
+          return [await of("pending"), await of("map")];
+        };
+        const run = await aParkedRun(stage, demands);
+        for (const path of race) await run.claimBranch(stage.onlooker, path, { token: path });
+        const others = [await aParkedRun(stage, demands), await aMap(stage, ["all/z"], { slots: 5 })];
+        const before = await rows(...others);
+
+        const recorded = await run.finishBranch(stage.onlooker, "all/race[0]", { token: "all/race[0]" });
+        expect(recorded).toMatchObject({ branches: [{ path: "all/x", occurrence: 1 }] });
+        expect(await places(run)).toEqual(["both/b#1", "all/x#2", "all/x#3", "all/x#4"]);
+        await goOn(run);
+        expect(await decide(run)).toMatchObject({
+          branches: [
+            { path: "all/x", occurrence: 2 },
+            { path: "all/x", occurrence: 3 },
+          ],
+        });
+        expect(await places(run)).toEqual(["both/b#1", "all/x#4"]);
+        expect((await rows(run))[1]).toMatchObject([
+          { path: "all", slots: 0 },
+          { path: "both", slots: 0 },
+        ]);
+        expect(await rows(...others)).toEqual(before);
       });
 
       test("by a finish that is deferred, the same", async () => {
