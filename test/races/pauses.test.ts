@@ -296,7 +296,10 @@ describeEachPostgres(
         const before = await leasesOf(other);
 
         await stage.clock.set(noon + 2 * minute);
-        for (const run of [late, lost, live, fan]) await resume(run, { armed: [noon + 3 * minute] });
+        const armed = [noon + 3 * minute];
+        for (const run of [lost, live]) await resume(run, { armed });
+        expect(await resume(late, { armed })).toMatchObject({ turn: 1, branches: null });
+        expect(await resume(fan, { armed })).toMatchObject({ turn: null, branches: [at("lost"), at("tried")] });
         await stage.clock.set(noon + 3 * minute);
         expect(await late.state()).toMatchObject({ readyAt: noon + 3 * minute });
         expect(await lost.state()).toMatchObject({ leasedUntil: noon + 2 * minute });
@@ -319,6 +322,21 @@ describeEachPostgres(
           turn: 1,
         });
         expect(await run.claim(stage.onlooker, { token: "again" })).toMatchObject({ outcome: "claimed" });
+      });
+
+      test("tells the turn of a run whose branch is blocked, and none of its branches", async () => {
+        const run = await aFanOut(stage, ["a", "b"]);
+        await run.finishBranch(stage.onlooker, "a", { token: "a", blocked: "0no" });
+        await pause(run);
+        await stage.clock.set(noon + 2 * minute);
+        expect(await resume(run, { armed: [noon + 3 * minute] })).toMatchObject({ turn: 2, branches: null });
+      });
+
+      test("tells a hundred branches at most", async () => {
+        const names = Array.from({ length: 101 }, (_, index) => `b${index}`);
+        const run = await aParkedRun(stage, branches(names));
+        await pause(run);
+        expect(await resume(run)).toMatchObject({ branches: names.slice(0, 100).map(at) });
       });
 
       test("leaves a run blocked that was blocked, and tells its turn, since new code may have come", async () => {

@@ -174,12 +174,12 @@ export class Run {
     return row ?? {};
   }
 
-  /** What it waits for, by path. */
+  /** What it waits for, by path: of several occurrences the first. */
   async pending(): Promise<Readonly<Record<string, Row>>> {
     const rows = await this.#stage.look(
       `select b.path, b.kind, b.turn, b.position, b.token, b.claims, b.beginnings, b.lost, b.spared, b.dispatches, b.attempts, b.is_queued as "isQueued",
           b.is_released as "isReleased", b.is_shielded as "isShielded", layover.to_ms(b.leased_until)::float8 as "leasedUntil"
-         from layover.pending b where b.run_id = $1`,
+         from layover.pending b where b.run_id = $1 order by b.occurrence desc`,
       [this.id],
     );
     return Object.fromEntries(rows.map(({ path, ...row }) => [String(path), row]));

@@ -1,7 +1,19 @@
 /** A turn that did not get on and is to be tried again, and who comes at that moment. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRecord, aRunAtWork, aWaitFor, minute, noon, type Run, soon, terms } from "./runs.ts";
+import {
+  aDemand,
+  aParkedRun,
+  aRecord,
+  aRunAtWork,
+  aWaitFor,
+  branches,
+  minute,
+  noon,
+  type Run,
+  soon,
+  terms,
+} from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const why = "it took too long";
@@ -84,13 +96,50 @@ describeEachPostgres("a finish that sets its run back", (database) => {
       expect(await setbacks(run)).toEqual([{ path: "", turn: 3, tries: 2, until: noon + until * minute }]);
     },
   );
+
+  test("forgets the tries of its own turns alone where one recorded something", async () => {
+    const [run, other] = [await aRunAtWork(stage), await aRunAtWork(stage)];
+    await setBack(other, "first")(stage.onlooker);
+    const note = "insert into layover.setback select $1, $2, 1, 1, 'no', 1, layover.now(), layover.now()";
+    for (const path of ["", "b"]) await stage.onlooker.query(note, [run.id, path]);
+    await run.finish(stage.onlooker, { token: "first", setback: why, records: [aRecord("step", "it")] });
+    expect((await setbacks(run)).map(({ path, turn }) => [path, turn])).toEqual(
+      expect.arrayContaining([
+        ["", 2],
+        ["b", 1],
+      ]),
+    );
+    expect(await setbacks(other)).toHaveLength(1);
+  });
+
+  test("blocks it where that was its last try", async () => {
+    const run = await aRunAtWork(stage);
+    const note = "insert into layover.setback select $1, '', 1, 1, 'no', 4, layover.now(), layover.now()";
+    await stage.onlooker.query(note, [run.id]);
+    const answer = await setBack(run, "first")(stage.onlooker);
+    expect(answer).toMatchObject({ isBlocked: true, isReady: false, readyAt: null });
+    expect(await run.state()).toMatchObject({ blocked: why, dueAt: null, isReady: true });
+  });
+
+  test.each([
+    ["makes it ready at the instant of its timeout", false],
+    ["has nobody look at it while it is paused, not even then", true],
+  ])("%s", async (_, isPaused) => {
+    const run = await aRunAtWork(stage, { timeoutMs: minute / 2 });
+    if (isPaused) await run.operate(stage.onlooker, "pause");
+    await stage.clock.set(noon + minute / 2);
+    const answer = await setBack(run, "first")(stage.onlooker);
+    expect(answer).toMatchObject({ isBlocked: false, isReady: !isPaused, readyAt: noon + minute / 2 });
+    expect(await run.state()).toMatchObject({ dueAt: isPaused ? null : soon });
+  });
 });
 
 describeEachPostgres("a claim that finds a turn worn out", (database) => {
   const stage = stageOn(database);
   const wear = async (run: Run, table: "run_state" | "pending") => {
     await stage.onlooker.query(
-      `update layover.${table} set claims = 8, beginnings = 6, lost = 8, leased_until = layover.now() where run_id = $1`,
+      `update layover.${table} set claims = 8, beginnings = 6, lost = 8, leased_until = layover.now()
+         where run_id = $1 and token is not null`,
       [run.id],
     );
   };
@@ -100,7 +149,18 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
     ["of a branch", "pending"],
   ] as const)("%s", (_, table) => {
     const aWornRun = async () => {
-      const run = table === "pending" ? await aFanOut(stage, ["b"]) : await aRunAtWork(stage);
+      if (table === "run_state") {
+        const run = await aRunAtWork(stage);
+        await wear(run, table);
+        return run;
+      }
+      // Branches of other turns lie ahead of it in the table.
+      const run = await aParkedRun(stage, [...branches(["a", "b"]), aDemand("branch", "b", { occurrence: 2 })]);
+      await stage.onlooker.query(
+        "update layover.pending set turn = 7 where run_id = $1 and (path = 'a' or occurrence = 2)",
+        [run.id],
+      );
+      await run.claimBranch(stage.onlooker, "b", { token: "b" });
       await wear(run, table);
       return run;
     };
@@ -139,8 +199,8 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
     });
 
     test("counts the tries of this turn alone, and forgets those of no other one", async () => {
-      const run = await aWornRun();
       const other = await aWornRun();
+      const run = await aWornRun();
       const path = table === "pending" ? "b" : "";
       const note = async (id: string, of: string, occurrence: number, turn: number, tries: number) =>
         await stage.onlooker.query(
@@ -150,7 +210,7 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
         );
       const all = async () =>
         await stage.look(
-          `select s.run_id = $1 as own, s.path, s.occurrence, s.tries, s.reason = 'no' as is_old,
+          `select s.run_id = $1 as own, s.path, s.occurrence, s.turn, s.tries, s.reason = 'no' as is_old,
               layover.to_ms(s.since)::float8 as since, layover.to_ms(s.until)::float8 as until
              from layover.setback s where s.run_id = any ($2)`,
           [run.id, [run.id, other.id]],
@@ -163,7 +223,16 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
         (row) => row["occurrence"] !== 1 || row["path"] !== path || row["own"] !== true,
       );
       await claim(run, "x", 1)(stage.onlooker);
-      const anew = { own: true, path, occurrence: 1, tries: 1, is_old: false, since: noon, until: noon + minute };
+      const anew = {
+        own: true,
+        path,
+        occurrence: 1,
+        turn: 2,
+        tries: 1,
+        is_old: false,
+        since: noon,
+        until: noon + minute,
+      };
       expect(await all()).toHaveLength(4);
       expect(await all()).toEqual(expect.arrayContaining([...others, anew]));
 
@@ -175,6 +244,7 @@ describeEachPostgres("a claim that finds a turn worn out", (database) => {
         [run.id, path],
       );
       expect(await claim(run, "z", 2)(stage.onlooker)).toMatchObject({ outcome: "blocked" });
+      expect(await stateOf(run)).toMatchObject({ claims: 0, beginnings: 0, lost: 0 });
       expect(await all()).toHaveLength(3);
       expect(await all()).toEqual(expect.arrayContaining(others));
     });
