@@ -6,6 +6,14 @@ import type { Explanation } from "./explained.ts";
 
 export const ofOthers: readonly Explanation[] = [
   {
+    why: "Costs time only: a row whose instants are to come is written with the same ones.",
+    mutants: ["resume_run: (b.ready_at <= v_now or b.leased_until < v_now) → true"],
+  },
+  {
+    why: "The update ahead has given the run an instant at which it is ready.",
+    mutants: ["set_back_run: coalesce(t.ready_at <= v_now, false) → coalesce(t.ready_at <= v_now)"],
+  },
+  {
     why: "A token is drawn for one claim, so it stands in one row; the place is how that is found.",
     mutants: [
       "spare_loss: t.run_id = run → true",
@@ -152,6 +160,7 @@ export const ofOthers: readonly Explanation[] = [
     mutants: [
       "void_leases: t.leased_until > v_now; update → t.leased_until >= v_now; update",
       "void_leases: b.leased_until > v_now; end → b.leased_until >= v_now; end",
+      "resume_run: b.leased_until < v_now); → b.leased_until <= v_now);",
     ],
   },
   {

@@ -195,6 +195,8 @@ export const explained: readonly Explanation[] = [
   {
     why: "No verb raises an epoch yet: there is one.",
     mutants: [
+      "answer_callback: k.epoch = (p->>'epoch')::integer → true",
+      "claim_branches: (i.turn->'have'->>'epoch')::integer = s.epoch → true",
       "read_answers: k.epoch = $2 → true",
       "read_records: h.epoch = $2 → true",
       "take_mail: k.epoch = take_mail.epoch → true",

@@ -51,14 +51,13 @@ describeEachPostgres(
     };
 
     describe.each(["pause", "resume", "terminate"] as const)("and a %s", (verb) => {
-      const aRunToOperateOn = async () => {
-        const run = await aRun(stage);
+      const arrange = async (run: Run) => {
         if (verb === "resume") await pause(run);
-        return run;
       };
 
       test("that comes twice at once is told the same, and is kept once", async () => {
-        const run = await aRunToOperateOn();
+        const run = await aRun(stage);
+        await arrange(run);
         const before = (await operationsOf(run)).length;
         const callId = randomUUID();
         const call = (session: Session) => run.operate(session, verb, { callId });
@@ -68,12 +67,8 @@ describeEachPostgres(
       });
 
       test("locks the branches by path, whatever their order", async () => {
-        const call = async (run: Run, session: Session) => {
-          if (verb === "resume")
-            await stage.onlooker.query("update layover.run_state set paused_at = layover.now(), due_at = null");
-          return await run.operate(session, verb);
-        };
-        expect(await locksByPath(stage, call)).toBe(true);
+        const call = (run: Run, session: Session) => run.operate(session, verb);
+        expect(await locksByPath(stage, call, arrange)).toBe(true);
       });
     });
 

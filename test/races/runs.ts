@@ -256,8 +256,10 @@ export async function aMap(
 export async function locksByPath(
   stage: Stage,
   call: (run: Run, session: Session) => Promise<unknown>,
+  arrange: (run: Run) => Promise<unknown> = async () => {},
 ): Promise<boolean> {
   const run = await aParkedRun(stage, branches(["b", "a"]));
+  await arrange(run);
   await stage.onlooker.query("update layover.pending set turn = turn where path = 'a'"); // behind the other one
   let unlocked: readonly unknown[] = [];
   await stage.collide({
