@@ -12,6 +12,7 @@
 
 export type {
   AttemptView,
+  EndingValue,
   HistoryOptions,
   HistoryView,
   PendingView,
@@ -24,7 +25,7 @@ export type { OperationOptions, OperationReceipt } from "./client/operations.ts"
 export type { Client } from "./client/over-postgres/client.ts";
 export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
-export type { RunEnding, RunStatus, RunView, Setback } from "./client/run-view.ts";
+export type { RunEnding, RunStatus, RunView, Setback, UndoCounts } from "./client/run-view.ts";
 export type { StartInOptions, StartOptions } from "./client/starting.ts";
 export { Unreadable } from "./client/unreadable.ts";
 export type { ClientVerbs } from "./client/verbs.ts";
@@ -50,10 +51,13 @@ export type {
   Log,
   MapOptions,
   RunInfo,
+  RunOptions,
   Settled,
   Step,
   StepContext,
   StepOptions,
+  Undo,
+  UndoContext,
   WaitOptions,
 } from "./core/contract/step.ts";
 export {

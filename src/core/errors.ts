@@ -51,6 +51,8 @@ export const errorCodes = {
   nested_step: 422,
   /** A step whose body is done, and whose result the database cannot store. */
   result_lost: 500,
+  /** A step that is to be undone, and has no undo in the code that is deployed. */
+  compensation_missing: 500,
   /** A step whose body had begun and not ended long after its run's timeout. */
   result_unknown: 500,
   duplicate_workflow: 500,

@@ -116,11 +116,20 @@ export interface WireRunView {
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
+  /** The undos of a run whose end stands in its history. Functions of an earlier release leave it out. */
+  readonly undos?: WireUndos | null;
   /** Names of signals that the run has closed. */
   readonly closed: readonly string[] | null;
   /** How many signals of each name the run has not taken. Null in lists. */
   readonly untaken: Readonly<Record<string, number>> | null;
   readonly tags: Readonly<Record<string, string>>;
+}
+export interface WireUndos {
+  readonly owed: number;
+  /** How many have ended, in whatever way. */
+  readonly done: number;
+  /** How many failed for good. Null until the run's last finish tells it. */
+  readonly failed: number | null;
 }
 export interface WireRefusal {
   /** Id of the deployment. */
@@ -150,15 +159,18 @@ export type RunStatus =
   | "waiting"
   /** A step failed, or a turn did not get on. It will be tried again. */
   | "retrying"
-  /** An operator stopped it, until they resume it. No verb leads here yet. */
+  /** Somebody stopped it, until they resume it. */
   | "paused"
   /** It does not fit the code; other code unblocks it. */
   | "blocked"
-  /** Its timeout has passed, and it cleans up. (Nobody can ask for a cancel yet.) */
+  /** It was cancelled, or its timeout has passed, and it cleans up. */
   | "cancelling"
+  /** Its handler has ended without a result. What it did is undone, the last step first. */
+  | "compensating"
   | "completed"
+  /** Also a run that has timed out. */
   | "failed"
-  /** No verb leads here yet: a run that timed out has failed. */
+  /** Somebody cancelled or terminated it. */
   | "cancelled";
 export interface ListCall {
   readonly workflow?: string;

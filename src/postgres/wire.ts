@@ -54,7 +54,7 @@ export type WireRecord = readonly [
   recordedAt: number,
   attempts: number,
 ];
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing" | "ending";
 export type PendingKind = "branch" | "retry" | "sleep" | "signal" | "callback";
 export interface WirePending extends Place {
   readonly kind: PendingKind;
@@ -119,6 +119,8 @@ export interface ClaimedRun extends Claimed {
   readonly pending?: readonly WirePending[] | null;
   readonly signals?: readonly WireSignal[] | null;
   readonly callbacks?: readonly WireCallback[] | null;
+  /** Its handler has ended, and these steps have no record and may have had their effect. */
+  readonly attempted?: readonly Place[] | null;
 }
 export interface ClaimedBranch extends Claimed {
   /** How many attempts have already failed. */
@@ -217,6 +219,15 @@ export interface FinishRun {
   readonly announces?: Place;
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
+  /**
+   * The handler has ended, and steps that can be undone have no record: nothing new begins, and what is at work ends.
+   * The claim after that tells which of them may have had their effect.
+   */
+  readonly closing?: true;
+  /** Its last record is the `ending`, with so many undos. It is refused while a lease stands. */
+  readonly ending?: number;
+  /** How many undos failed for good. */
+  readonly failedUndos?: number;
   readonly bytes?: number;
   readonly armed: readonly number[];
   /** Claim the next turn in the same call, if the run is ready. */

@@ -5,6 +5,7 @@ import { anyOf, inAnyOrder } from "./match.ts";
 import { hasRefused } from "./refusals.ts";
 import {
   arm,
+  dropRows,
   earliest,
   excuse,
   findRow,
@@ -16,6 +17,7 @@ import {
   isReady,
   isToBeCancelled,
   lose,
+  releaseAll,
   setBack,
   setBackRow,
   stopsAt,
@@ -88,6 +90,7 @@ function claimRun(world: World, terms: ClaimTerms, asked: ClaimTurn): unknown {
   run.isBlocked = false;
   run.status = "running";
   if (groupSizeOf(run) === 1) run.loneClaims += 1;
+  if (run.lease !== undefined) run.isInterrupted = true;
   if (run.lease !== undefined) lose(run, run.lease);
   run.lease = { token: asked.token, until: now + leaseMs };
   if (run.dispatches > 1) excuse(world, now + longestBackoffMs);
@@ -106,12 +109,12 @@ function whyRunIsRefused(world: World, run: Run, terms: ClaimTerms, asked: Claim
   if (run.pausedAt !== undefined) refusals.push({ outcome: "paused" });
   if (!terms.carries(run) || hasRefused(world, run, terms.by)) refusals.push({ outcome: "not_here" });
   refusals.push(...whyGroupIsRefused(run, terms, asked));
-  const isLate = run.cancelledPosition !== undefined;
+  const isLate = run.isClosing || run.cancelledPosition !== undefined;
   const atWork = run.rows.flatMap(({ lease, isShielded }) =>
     lease !== undefined && lease.until > now && (isLate || !isShielded) ? [lease.until] : [],
   );
   const isCrashing = run.status === "running" && isWornOut(run);
-  if (isCancelling && !isCrashing && atWork.length > 0)
+  if ((isCancelling || run.isClosing) && !isCrashing && atWork.length > 0)
     refusals.push({ outcome: "not_ready", readyAt: Math.max(...atWork) });
   if (run.status === "parked" && !isCancelling && !run.isBlocked && !isReady(run, now)) {
     refusals.push({ outcome: "not_ready", readyAt: run.readyAt ?? null });
@@ -144,18 +147,19 @@ function recordCancellation(run: Run, now: number): void {
     run.cancel === undefined
       ? { kind: "cancellation" as const, value: "timeout" }
       : { kind: "closing" as const, value: run.cancel.reason ?? null };
-  run.history.push({ ...said, path: "", occurrence: 1, isFailure: true, at: run.lastRecordAt, attempts: 1 });
+  const attempts = run.isInterrupted || run.lease !== undefined ? 2 : 1;
+  run.history.push({ ...said, path: "", occurrence: 1, isFailure: true, at: run.lastRecordAt, attempts });
   run.cancelledPosition ??= run.history.length;
   if (isLate) run.timeoutAt = undefined;
   else if (run.cancel !== undefined) run.timeoutAt = now + 60 * minute;
-  run.rows = run.rows.filter(({ isShielded }) => isShielded && !isLate);
-  run.maps.clear();
+  releaseAll(run, ({ isShielded }) => isLate || !isShielded);
+  dropRows(run, ({ isReleased, lease }) => isReleased && !isLive(lease, now));
 }
 
 /** Answers what the claimer is told, and notes the claimer in the world. */
 function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budgetBytes }: ClaimTerms): Answer {
   const { now } = world;
-  run.rows = run.rows.filter((row) => !row.isReleased || isLive(row.lease, now));
+  dropRows(run, ({ isReleased, lease }) => isReleased && !isLive(lease, now));
   const holder = {
     of: "run" as const,
     runId: run.id,
@@ -199,8 +203,21 @@ function describeRun(world: World, run: Run, { token, have }: ClaimTurn, { budge
         : inAnyOrder(
             holder.answers.map(({ path, occurrence, outcome, value }) => ({ path, occurrence, outcome, value })),
           ),
+    attempted: run.isClosing ? inAnyOrder(attemptedOf(run)) : null,
     run: known === null ? { workflow: run.workflow, version: run.version, input: run.input } : null,
   };
+}
+
+/** The steps without a record that may have had their effect. */
+function attemptedOf({ attempts, history }: Run): Place[] {
+  const names = new Set(attempts.map((attempt) => attempt.slice(0, attempt.lastIndexOf("/"))));
+  const recorded = history.filter(({ kind }) => kind === "step").map(({ path, occurrence }) => `${path}#${occurrence}`);
+  return [...names]
+    .filter((name) => !recorded.includes(name))
+    .map((name) => {
+      const cut = name.lastIndexOf("#");
+      return { path: name.slice(0, cut), occurrence: Number(name.slice(cut + 1)) };
+    });
 }
 
 function offered(run: Run): Signal[] {
@@ -250,6 +267,7 @@ function claimBranch(world: World, terms: ClaimTerms, asked: ClaimTurn, place: P
   if (groupSizeOf(row) === 1) row.loneClaims += 1;
   if (row.lease !== undefined) lose(row, row.lease);
   row.lease = { token: asked.token, until: now + leaseMs };
+  row.hasBegun = true;
   if (row.dispatches > 1) excuse(world, now + longestBackoffMs);
   row.dispatches = 0;
   return describeBranch(world, run, row, asked, terms);

@@ -87,6 +87,7 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   sawLess: seldom(30),
   chains: seldom(4),
   isSpoilt: seldom(40),
+  owes: usually(1, undefined, "closing" as const, "ending"),
   closes: fc.option(fc.constantFrom("red" as const, "blue" as const), { nil: undefined, freq: 8 }),
   announces: seldom(4),
 });

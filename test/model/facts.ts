@@ -30,6 +30,13 @@ function factsOfRun(run: Run, now: number): Facts {
     setback: factsOfSetback(run),
     closed: [...run.closed],
     cancelledPosition: run.cancelledPosition ?? null,
+    closing: [
+      run.isClosing,
+      run.isInterrupted,
+      run.ending?.position ?? null,
+      run.ending?.undos ?? null,
+      run.ending?.failed ?? null,
+    ],
     endedAt: run.endedAt ?? null,
     result: run.result,
     error: run.error,

@@ -4,11 +4,13 @@ import { type ClaimTerms, claim } from "./claims.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
 import { refuse } from "./refusals.ts";
 import {
+  dropRows,
   earliest,
   fillSlots,
   findRow,
   findRun,
   freeSlots,
+  isAboutToClose,
   isAnswered,
   isAtWork,
   isLive,
@@ -17,6 +19,7 @@ import {
   isSamePlace,
   isStill,
   isToBeCancelled,
+  releaseAll,
   setBack,
   setBackRow,
   spare,
@@ -54,7 +57,11 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   const isSetBack = f.setback !== undefined && f.position === run.history.length && !hasCome(run, f);
   if (isSetBack && (f.records?.length ?? 0) > 0) run.setback = undefined; // it has got on so far
   const triedAgainAt = isSetBack ? setBack(run, now) : undefined;
+  if (f.ending !== undefined && run.rows.some(({ lease }) => isLive(lease, now)))
+    return finishRun(world, namespace, { ...withoutEnding(f), closing: true });
   const isWhole = f.position === run.history.length && !hasCome(run, f);
+  if (isWhole && (f.ending !== undefined || f.closing) && isPastTimeout(run, f))
+    return finishRun(world, namespace, withoutEnding(f));
   const next = isWhole && isPastTimeout(run, f) ? "ready" : f.next;
   const through = isWhole ? f.position + (f.records?.length ?? 0) : f.position;
   run.status = "parked";
@@ -65,14 +72,17 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.losses = noLosses;
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
+  run.isInterrupted = false;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {
     record(run, f);
     run.closed.push(...(f.closes ?? []));
     recordAttempt(run, f, now);
   }
-  const freed = release(run, f, through, now);
   const isEnding = isWhole && isEnd(next);
+  const isLeft = isEnding || (isWhole && f.ending !== undefined); // nothing of it is waited for any more
+  const freed = isLeft ? [] : release(run, f, through, now);
+  if (isWhole) close(run, f);
   if (isEnding) end(run, f, now);
   const added = isEnding ? [] : recordDemands(run, f, through, now);
   if (isWhole && f.next === "blocked") refuse(world, run, f.deployment);
@@ -115,11 +125,29 @@ function isEnd(next: FinishRun["next"]): boolean {
 }
 
 /** A run whose last record came after its timeout, or whose cancel was asked for, does not end: that is to be recorded first. */
-function isPastTimeout(run: Run, { next, records = [] }: FinishRun): boolean {
-  if (!isEnd(next) || run.cancelledPosition !== undefined) return false;
+function isPastTimeout(run: Run, { next, records = [], ending, closing }: FinishRun): boolean {
+  const ends = isEnd(next) || ending !== undefined || closing === true;
+  if (!ends || run.cancelledPosition !== undefined || run.ending !== undefined) return false;
   if (run.cancel !== undefined) return true;
   if (run.timeoutAt === undefined) return false;
   return (records.at(-1)?.at ?? run.lastRecordAt) > run.timeoutAt;
+}
+
+function withoutEnding({ ending, closing: _, claim, records = [], ...f }: FinishRun): FinishRun {
+  if (ending === undefined) return { ...f, records, ...(claim !== undefined && { claim }) };
+  return { ...f, records: records.slice(0, -1) };
+}
+
+/** Its handler has ended. It closes, or what it owes stands in its history now. */
+function close(run: Run, { closing, ending, failedUndos }: FinishRun): void {
+  if (run.ending !== undefined && failedUndos !== undefined) run.ending.failed = failedUndos;
+  if (!closing && ending === undefined) return;
+  run.timeoutAt = undefined;
+  releaseAll(run, () => true);
+  run.isClosing = ending === undefined;
+  if (ending === undefined) return;
+  run.ending = { position: run.history.length, undos: ending, failed: undefined };
+  run.rows = [];
 }
 
 /** Records are appended; each ends what waited at its place, and takes what came for it. */
@@ -166,7 +194,7 @@ function release(run: Run, { released = [] }: FinishRun, through: number, now: n
   for (const path of [...run.maps.keys()]) if (isBelow(path)) run.maps.delete(path);
   const maps = new Set(losers.flatMap(({ map }) => (map === undefined ? [] : [map])));
   for (const row of losers) Object.assign(row, { isReleased: true, isQueued: false, isCounted: false, map: undefined });
-  run.rows = run.rows.filter((row) => !losers.includes(row) || isLive(row.lease, now));
+  dropRows(run, ({ isReleased, lease, path }) => isReleased && isBelow(path) && !isLive(lease, now));
   return [...maps].flatMap((map) => fillSlots(run, map, now));
 }
 
@@ -282,10 +310,9 @@ export function settleAnnouncement(run: Run, f: FinishBranch): FinishBranch {
 
 /** The run's timeout or cancel waits for nobody any more. It waits for what cleans up only when the hour of that is over. */
 function isLastAtWork(run: Run, now: number): boolean {
-  const isLate = run.cancelledPosition !== undefined;
+  const isLate = run.isClosing || run.cancelledPosition !== undefined;
   return (
-    isToBeCancelled(run, now) &&
-    !run.rows.some(({ lease, isShielded }) => (isLate || !isShielded) && isLive(lease, now))
+    isAboutToClose(run, now) && !run.rows.some(({ lease, isShielded }) => (isLate || !isShielded) && isLive(lease, now))
   );
 }
 

@@ -18,8 +18,8 @@ export function operate(world: World, namespace: string, verb: OperationVerb, ca
 const verbs = { pause, resume, cancel, terminate };
 
 function pause(run: Run, now: number): Answer {
-  if (isOver(run) || run.cancelledPosition !== undefined || run.cancel !== undefined)
-    return { outcome: "not_applicable", runId: run.id };
+  const isClosing = run.isClosing || run.cancelledPosition !== undefined || run.cancel !== undefined;
+  if (isOver(run) || (isClosing && run.ending === undefined)) return { outcome: "not_applicable", runId: run.id };
   run.pausedAt ??= now;
   return { outcome: "paused", runId: run.id };
 }
@@ -45,8 +45,8 @@ function resume(run: Run, now: number): Answer {
 
 function cancel(run: Run, now: number, { reason }: OperationCall): Answer {
   const { id: runId } = run;
-  if (isOver(run) || (run.cancelledPosition !== undefined && run.cancel === undefined))
-    return { outcome: "not_applicable", runId };
+  const isEnding = run.cancelledPosition !== undefined || run.ending !== undefined || run.isClosing;
+  if (isOver(run) || (isEnding && run.cancel === undefined)) return { outcome: "not_applicable", runId };
   if (run.cancel !== undefined) return { outcome: "cancelling", runId };
   if (run.turn === 1 && run.lease === undefined && run.startsAt !== undefined) {
     end(run, now, `the run was cancelled: ${reason}`);

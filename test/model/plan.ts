@@ -69,11 +69,14 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const parks = mustRetry || wanted === "parked" || (wanted === "ready" && !mayGoOn);
   const isSetBack = item.next === "set back" && !mustRetry;
   const demands = parks && !mustRetry && !isSetBack ? handler.demand(item) : [];
+  const owes = item.next === "fail" && !parks ? item.owes : undefined;
   const waits = mustRetry || demands.length > 0 || handler.waiting.length > 0;
-  const next = isSetBack ? "parked" : parks ? (waits ? "parked" : "ready") : wanted;
+  const next = owes !== undefined ? "ready" : isSetBack ? "parked" : parks ? (waits ? "parked" : "ready") : wanted;
 
   const position = item.sawLess && step === undefined ? Math.max(0, holder.seen - 1) : holder.seen;
   const { records } = handler;
+  if (owes === "ending" && run.ending === undefined)
+    records.push({ kind: "ending", path: "", occurrence: 1, value: "owed", at: Math.max(world.now, run.lastRecordAt) });
   const turn: Omit<FinishRun, "armed"> = {
     runId: run.id,
     token: holder.token,
@@ -81,6 +84,9 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     next,
     ...(next !== "ready" && next !== "parked" && { value: `${next} by ${holder.token.slice(-4)}` }),
     ...(next === "blocked" && refuserIn(item)),
+    ...(owes === "closing" && run.ending === undefined && { closing: true as const }),
+    ...(owes === "ending" && run.ending === undefined && { ending: 2 }),
+    ...(next === "failed" && run.ending !== undefined && { failedUndos: 1 }),
     ...(isSetBack && { setback: "it took too long" }),
     ...(records.length > 0 && { records, bytes: bytesOf(records) }),
     ...(demands.length > 0 && { demands }),

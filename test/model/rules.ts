@@ -42,7 +42,8 @@ export function isLive(lease: Lease | undefined, now: number): boolean {
 }
 
 /** When the next claim is to write into the history that the run closes, or that its cleanups have taken too long. */
-export function stopsAt({ cancel, cancelledPosition, timeoutAt }: Run): number | undefined {
+export function stopsAt({ cancel, cancelledPosition, timeoutAt, ending }: Run): number | undefined {
+  if (ending !== undefined) return undefined;
   if (cancel === undefined) return cancelledPosition === undefined ? timeoutAt : undefined;
   return cancelledPosition === undefined ? 0 : timeoutAt;
 }
@@ -51,6 +52,31 @@ export function stopsAt({ cancel, cancelledPosition, timeoutAt }: Run): number |
 export function isToBeCancelled(run: Run, now: number): boolean {
   const at = stopsAt(run);
   return at !== undefined && at <= now;
+}
+
+/** Tells whether a claim has to write first that the run closes, or its handler has ended. */
+export function isAboutToClose(run: Run, now: number): boolean {
+  return run.isClosing || isToBeCancelled(run, now);
+}
+
+/**
+ * Deletes rows. A branch that somebody has claimed, and that has no record, leaves an attempt: it may have had its
+ * effect.
+ */
+export function dropRows(run: Run, isDropped: (row: Row) => boolean): void {
+  for (const row of run.rows.filter(isDropped)) {
+    const attempt = `${row.path}#${row.occurrence}/${row.attempts + 1}`;
+    const isOpen = row.hasBegun && row.position === undefined;
+    if (isOpen && !run.attempts.includes(attempt)) run.attempts.push(attempt);
+  }
+  run.rows = run.rows.filter((row) => !isDropped(row));
+}
+
+/** Nothing of it is claimed any more. What is at work may still be recorded. */
+export function releaseAll(run: Run, isReleased: (row: Row) => boolean): void {
+  const rows = run.rows.filter((row) => row.position === undefined && isReleased(row));
+  for (const row of rows) Object.assign(row, { isReleased: true, isQueued: false, isCounted: false, map: undefined });
+  run.maps.clear();
 }
 
 export function isReady(run: Run, now: number): boolean {
@@ -143,6 +169,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     signal,
     until,
     isShielded,
+    hasBegun: false,
     map: ofMap,
     turn: 1,
     attempts: 0,

@@ -243,6 +243,7 @@ export function giveBack(world: World, namespace: string, turn: ReturnTurn): Ans
   if (row === undefined) {
     run.status = "parked";
     run.startsAt = undefined;
+    run.isInterrupted = true;
     run.readyAt = earliest(run.readyAt, world.now);
   }
   return { outcome: "returned" };

@@ -76,6 +76,8 @@ export interface FinishItem {
   readonly sawLess: boolean;
   readonly chains: boolean;
   readonly isSpoilt: boolean;
+  /** How a handler that fails goes on, if steps are to be undone. */
+  readonly owes: "closing" | "ending" | undefined;
   /** The name of a signal that it takes no more. */
   readonly closes: "red" | "blue" | undefined;
   /** Whether the step that failed was the announcement of a callback of the run. */

@@ -50,6 +50,8 @@ export interface Row extends Place {
   readonly until: number | undefined;
   /** Whether it cleans up, so that it outlives the cancel. */
   readonly isShielded: boolean;
+  /** Whether somebody has claimed it. */
+  hasBegun: boolean;
   /** Path of its map. Undefined: it has none, or has left it because it lost a race. */
   map: string | undefined;
   turn: number;
@@ -154,6 +156,12 @@ export interface Run {
   startsAt: number | undefined;
   /** Whether its cancel was asked for, and the reason. */
   cancel: { readonly reason: string | undefined } | undefined;
+  /** Whether its handler has ended, so that nothing new begins until the last lease is over. */
+  isClosing: boolean;
+  /** Whether a turn was begun since its last finish, and was not finished. */
+  isInterrupted: boolean;
+  /** Where its history says how it ends and what is to be undone, how many undos that is, and how many have failed. */
+  ending: { readonly position: number; readonly undos: number; failed: number | undefined } | undefined;
   cancelledPosition: number | undefined;
   endedAt: number | undefined;
   result: string | null;

@@ -12,6 +12,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(cancel_run|describe_cancel)$/,
     "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups http/copied-database",
   ],
+  [
+    /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
+    "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines",
+  ],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation)$/,

@@ -81,6 +81,12 @@ const cases: readonly (readonly [seen: string, how: string, make: Make])[] = [
   ["blocked", "does not fit the code", made(aRun, "blocked = 'by other code', due_at = null")],
   ["cancelling", "is to be cancelled", made(aRunAtWork, "cancel_requested_at = layover.now()")],
   ["cancelling", "cleans up", made(aRunAtWork, "cancelled_position = 1, last_position = 1")],
+  ["compensating", "waits for its last steps before it is undone", made(aRunAtWork, "is_closing = true")],
+  [
+    "compensating",
+    "is undone",
+    made(aRunAtWork, "is_closing = false, last_position = 1, ending_position = 1, undos = 1, cancelled_position = 1"),
+  ],
   ["completed", "has a result", made(aRun, `status = 'completed', result = '0null', ${over}`)],
   ["failed", "has failed", made(aRun, `status = 'failed', error = '0null', ${over}`)],
   ["cancelled", "was cancelled", made(aRun, `status = 'cancelled', error = '0null', ${over}`)],

@@ -3,10 +3,13 @@
 import {
   type Callback,
   type CallbacksOf,
+  type ErrorValue,
   type InputOf,
   type ResultOf,
+  type RunOptions,
   type Settled,
   type SignalsOf,
+  type Undo,
   type Workflow,
   workflow,
 } from "layover";
@@ -95,6 +98,51 @@ describe("a step", () => {
       const either = await step.run("either", () => (now.length > 1 ? "many" : undefined));
       expectTypeOf(either).toEqualTypeOf<string | undefined>();
       return { charge: later.id };
+    });
+  });
+
+  test("gives its result to its undo, which is told what is known of it", () => {
+    bare.handler(async ({ step }) => {
+      const charge = await step.run("charge", async () => ({ id: "c1", at: new Date(0) }), {
+        compensate: (charge, { outcome, error, original, attempt, idempotencyKey, abortSignal }) => {
+          expectTypeOf(charge).toEqualTypeOf<{ id: string; at: Date } | undefined>();
+          expectTypeOf(outcome).toEqualTypeOf<"succeeded" | "unknown">();
+          expectTypeOf(error).toEqualTypeOf<ErrorValue | undefined>();
+          expectTypeOf([original.idempotencyKey, idempotencyKey]).toEqualTypeOf<string[]>();
+          expectTypeOf(attempt).toEqualTypeOf<number>();
+          expectTypeOf(abortSignal).toEqualTypeOf<AbortSignal>();
+        },
+      });
+      expectTypeOf(charge).toEqualTypeOf<{ id: string; at: Date }>();
+      const count = await step.run("count", () => 1, {
+        retry: { maxAttempts: 1 },
+        compensate: {
+          run: async (count) => {
+            expectTypeOf(count).toEqualTypeOf<number | undefined>();
+          },
+          retry: { maxAttempts: 3, delay: "1s" },
+          timeout: "1 minute",
+        },
+      });
+      expectTypeOf(count).toEqualTypeOf<number>();
+      const refund: Undo<{ id: string }> = (charge) => charge?.id;
+      const options: RunOptions<{ id: string }> = { compensate: refund };
+      await step.run("apart", () => ({ id: "c1" }), options);
+    });
+  });
+
+  test("refuses an undo that is none, or of another result", () => {
+    bare.handler(async ({ step }) => {
+      // @ts-expect-error: the step gives a number
+      await step.run("ill", () => 1, { compensate: (id: string) => id.length });
+      // @ts-expect-error: a promise is no undo
+      await step.run("ill", () => 1, { compensate: Promise.resolve() });
+      // @ts-expect-error: nothing says what to run
+      await step.run("ill", () => 1, { compensate: { retry: { maxAttempts: 1 } } });
+      // @ts-expect-error: a typing error
+      await step.run("ill", () => 1, { compensate: { run: () => {}, retries: { maxAttempts: 1 } } });
+      // @ts-expect-error: a sleep is not undone
+      await step.sleep("nap", "1 hour", { compensate: () => {} });
     });
   });
 
@@ -260,6 +308,8 @@ describe("what runs side by side", () => {
     order.handler(async ({ step }) => {
       const freed = await step.cleanup("free", async ({ step }) => {
         await step.sleep("settle", "1 minute");
+        // @ts-expect-error: a cleanup is not undone
+        await step.run("lock", () => 1, { compensate: () => {} });
         // @ts-expect-error: a cleanup waits for no signal
         void (() => step.waitForSignal("address"));
         // @ts-expect-error: nor for a callback

@@ -2,6 +2,7 @@
  * What a handler does durably, through `step`. Every verb names its step; a run replayed after a crash goes through the
  * same names and gets the recorded results.
  */
+import type { ErrorValue } from "../codec/error-value.ts";
 import type { Duration } from "../duration.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { InferOutput, Schemas } from "./schema.ts";
@@ -35,6 +36,39 @@ export interface StepContext {
   readonly idempotencyKey: string;
   /** Fires at the step's timeout and at the run's, and when somebody else has taken over the step. */
   readonly abortSignal: AbortSignal;
+}
+
+/** What an undo is given, besides the step's result. */
+export interface UndoContext extends StepContext {
+  /** `unknown`: the step failed, or was begun and never ended. It may have had its effect. */
+  readonly outcome: "succeeded" | "unknown";
+  /** How the step failed, where that is known. */
+  readonly error: ErrorValue | undefined;
+  /** What the step's own body was given. */
+  readonly original: { readonly idempotencyKey: string };
+}
+
+/** Undoes a step. `result`: what the step returned; undefined where its outcome is unknown. */
+export type Undo<Result> = (result: Result | undefined, context: UndoContext) => unknown;
+
+export interface RunOptions<Result> extends StepOptions {
+  /**
+   * Undoes the step if the run fails, times out or is cancelled. What came last is undone first, one undo after the other,
+   * after the handler and its cleanups have ended. A completed run undoes nothing, and neither does `terminate`.
+   *
+   * A step is undone if it succeeded, and also if it failed or was begun and has no result, since it may have had its
+   * effect. An undo is a step of its own, at `[undo]/` and the path of the step. By default it is tried for 24 hours, with
+   * pauses of up to 10 minutes. If it fails for good, the others are still carried out, and the run's error tells of it
+   * (`data.compensation.failed`).
+   *
+   * An undo must void or occupy the step's own idempotency key (`original.idempotencyKey`), since a body that seems dead may
+   * still act. A step in a cleanup has no undo.
+   *
+   * @example await step.run("charge", pay, { compensate: (_, { original }) => refund(original.idempotencyKey) });
+   */
+  readonly compensate?:
+    | Undo<Result>
+    | { readonly run: Undo<Result>; readonly retry?: RetryPolicy; readonly timeout?: Duration };
 }
 
 export interface WaitOptions {
@@ -107,7 +141,8 @@ export type Settled<Result> =
 export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schemas = Schemas> {
   /**
    * Runs `body` at least once and records its result exactly once. The result is any value that can be stored, up to
-   * 1 MiB. By default 5 attempts of 60 s each, with pauses from 1 s, doubling up to 5 min.
+   * 1 MiB. By default 5 attempts of 60 s each, with pauses from 1 s, doubling up to 5 min. `compensate` undoes the step if
+   * the run fails or is cancelled.
    *
    * @throws StepError after the last attempt
    * @example const charge = await step.run("charge", ({ idempotencyKey }) => pay(order, idempotencyKey));
@@ -115,7 +150,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   run<Result>(
     name: string,
     body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
-    options?: StepOptions,
+    options?: RunOptions<NoInfer<Result>>,
   ): Promise<Result>;
   /** Waits up to 10 years. Nothing runs meanwhile. @example await step.sleep("cool off", "1 hour"); */
   sleep(name: string, duration: Duration): Promise<void>;
@@ -190,7 +225,8 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     branches: Branches<Signals, Callbacks, Results>,
   ): Promise<Results>;
   /**
-   * The first branch to settle wins; the others are released: no new attempts, no later signal.
+   * The first branch to settle wins; the others are released: no new attempts, no later signal. What they did stays done,
+   * unless the run fails or is cancelled: then it is undone (`compensate`), too.
    *
    * @example await step.race("paid or late", [({ step }) => step.waitForSignal("paid"), ({ step }) => step.sleep("late", "1d")]);
    */
@@ -225,7 +261,13 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
 }
 
 /** The `step` of a cleanup. It has no verb that waits for a signal, a callback or another run. */
-export interface CleanupStep extends Pick<Step, "run" | "sleep" | "sleepUntil" | "now" | "random" | "uuid"> {
+export interface CleanupStep extends Pick<Step, "sleep" | "sleepUntil" | "now" | "random" | "uuid"> {
+  /** As in a handler, but for `compensate`: a cleanup is not undone. */
+  run<Result>(
+    name: string,
+    body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
+    options?: StepOptions,
+  ): Promise<Result>;
   scope<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
 }
 

@@ -106,7 +106,8 @@ export class TimeoutError extends Error {
 /**
  * The run is being cancelled, or has reached its timeout. Thrown where the handler waits, so that `finally` and `catch`
  * can clean up. After a cancel `step.cleanup` alone does that: all else is refused with the same error. After a timeout
- * any step or sleep does it: only waits for signals and callbacks are refused.
+ * any step or sleep does it: only waits for signals and callbacks are refused. Steps with `compensate` are undone after
+ * that.
  *
  * @example if (error instanceof CancelledError) log.info("cancelled", { reason: error.reason });
  */

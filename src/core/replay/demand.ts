@@ -2,13 +2,22 @@
  * A demand: what a handler asks for at a place and waits for until a record of the history settles it.
  */
 import type { ResolvedRetry } from "../contract/retry.ts";
-import type { StepContext } from "../contract/step.ts";
+import type { StepContext, Undo } from "../contract/step.ts";
 
 /** What bounds and joins the branches of one `map`. */
 export interface MapScope {
   readonly path: string;
   readonly slots: number | null;
   readonly failsFast: boolean;
+}
+
+/** How a step is undone. */
+export interface UndoBody {
+  readonly run: Undo<unknown>;
+  readonly retry: ResolvedRetry;
+  readonly timeoutMs: number;
+  /** What the step's body is given. */
+  readonly original: { readonly idempotencyKey: string };
 }
 
 export interface StepBody {
@@ -18,6 +27,7 @@ export interface StepBody {
   readonly timeoutMs: number;
   /** The callback that it announces. */
   readonly announces?: { readonly path: string; readonly occurrence: number } | undefined;
+  readonly undo?: UndoBody | undefined;
 }
 /** Closes the name of a signal, unless such a signal is there already. */
 export interface Close {

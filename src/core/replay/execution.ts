@@ -15,10 +15,13 @@ import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
 import { covers, HandedOut } from "./handed-out.ts";
 import { type HistoryRecord, settle } from "./history.ts";
+import { type Ending, type FailedUndo, readEnding, Undos } from "./undos.ts";
 
 export type HandlerOutcome =
   | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly error: unknown };
+  | { readonly kind: "threw"; readonly error: unknown }
+  /** All undos that were owed are done; `failed`: those that failed for good. */
+  | { readonly kind: "undone"; readonly failed: readonly FailedUndo[] };
 
 export interface ExecutionOptions {
   /** Resolves when the microtasks are drained and one macrotask has passed. */
@@ -37,16 +40,16 @@ export class Execution {
   outcome: HandlerOutcome | undefined;
   /** Why this code cannot have made this history. */
   divergence: string | undefined;
-  /**
-   * Whether the divergence only means that the handler still waits for something of its own. Then the next try may
-   * succeed, so the turn ends with a setback.
-   */
+  /** Whether it diverged only since it still waits for something of its own. The next try may succeed. */
   isSetback = false;
   /** The end of the run before its time. Undefined: no record of the history tells of one. */
   closing: Closing | undefined;
+  /** How the run ends, once it is undone. Nobody asks the handler any more. */
+  ending: Ending | undefined;
+  readonly undos = new Undos();
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
-  /** Names of signals that the handler has closed. */
+  /** The names of signals that are closed. */
   readonly closed = new Set<string>();
   /** What the verbs of `step` gave to the handler. */
   readonly handedOut = new HandedOut();
@@ -91,9 +94,8 @@ export class Execution {
 
   /** The only demand there is, if there is just one. */
   get soleDemand(): Demand | undefined {
-    if (this.#pending.size !== 1) return undefined;
-    for (const demand of this.#pending.values()) return demand;
-    return undefined;
+    const [sole] = this.#pending.values();
+    return this.#pending.size === 1 ? sole : undefined;
   }
 
   find(path: string, occurrence: number): Demand | undefined {
@@ -163,16 +165,18 @@ export class Execution {
     if (this.divergence !== undefined) return;
     const key = placeName(record);
     const demand = this.#pending.get(key);
-    const closes = record.kind === "cancellation" || record.kind === "closing";
-    if (!closes && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+    const isOfRun = record.kind === "cancellation" || record.kind === "closing" || record.kind === "ending";
+    if (!isOfRun && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
       this.diverge(unlike(record, this));
       return;
     }
     this.position += 1;
     this.now = record.recordedAt;
     this.lastPlace = key;
+    this.undos.noteRecord(record, this.position);
     await this.#untilRest(() => {
-      if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record.value);
+      if (record.kind === "ending") return this.#beginUndoing(readEnding(record.value));
+      if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record);
       this.#pending.delete(key);
       this.#losers.delete(key);
       if (demand !== undefined) this.#settle(demand, record);
@@ -190,6 +194,7 @@ export class Execution {
   /** Asks for something at a place; the promise is settled by a record. */
   demand(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const isLate = !this.#isOpen;
+    if (this.ending !== undefined || this.outcome?.kind === "threw") return never;
     if (isLate && this.outcome !== undefined) return never;
     if (this.#isReleased(place.path) || this.isOverfull) return never;
     const { underWay } = this.bodies;
@@ -207,20 +212,30 @@ export class Execution {
     if (this.closing !== undefined && isRefused) return this.#refuse(place, this.closing);
     // Code that asks late may ask for more before its next rest. All of that counts as asked for at once.
     this.#isOpen = true;
-    const key = placeName(place);
+    return this.#add(place, wanted);
+  }
+
+  #add(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
-      this.#pending.set(key, {
-        ...place,
-        wanted,
-        ordinal: this.#ordinal++,
-        demandedAfter: this.position,
-        resolve,
-        reject,
-      });
+      const given = { wanted, ordinal: this.#ordinal++, demandedAfter: this.position, resolve, reject };
+      const demand = { ...place, ...given };
+      this.#pending.set(placeName(place), demand);
+      this.undos.note(demand);
     });
     promise.catch(() => {}); // a loser may fail with nobody left to look
     this.#wake();
     return promise;
+  }
+
+  /** Carries out what is owed. Nobody asks the handler any more. */
+  #beginUndoing(ending: Ending): void {
+    this.ending = ending;
+    this.outcome = undefined;
+    this.#pending.clear();
+    this.#losers.clear();
+    void this.undos
+      .carryOut(ending.owed, (place, step) => this.#add({ ...place, map: undefined, isShielded: true }, step))
+      .then((failed) => (this.outcome = { kind: "undone", failed }));
   }
 
   /** Code that takes no refusal would ask for ever. Its run is over after a cancel, and blocked after a timeout. */
@@ -258,16 +273,19 @@ export class Execution {
   }
 
   /** Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. */
-  #close(kind: ClosingKind, value: string | null): void {
+  #close(kind: ClosingKind, { value, attempts }: HistoryRecord): void {
     const closing = new Closing(kind, value ?? undefined, this.closing);
     this.closing = closing;
     const refused = this.pending.filter((demand) => !closing.spares(demand));
+    const [sole] = refused;
+    // A turn was begun, and was not finished.
+    if (attempts > 1 && sole !== undefined && refused.length === 1) this.undos.noteBegun(sole);
     for (const demand of refused) this.#pending.delete(placeName(demand));
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
   }
 
   #end(outcome: HandlerOutcome): void {
-    this.outcome ??= outcome;
+    if (this.ending === undefined) this.outcome ??= outcome;
     this.#wake();
   }
 

@@ -7,7 +7,7 @@ import { fromStored } from "../codec/stored-value.ts";
 import { CallbackRejectedError, StepError, TimeoutError } from "../contract/user-errors.ts";
 import { type Demand, placeName } from "./demand.ts";
 
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing";
+export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing" | "ending";
 
 /** One entry of the history. What is recorded never changes. */
 export interface HistoryRecord {
@@ -20,7 +20,10 @@ export interface HistoryRecord {
   readonly value: string | null;
   /** Epoch milliseconds, never before the record ahead. */
   readonly recordedAt: number;
-  /** How many attempts a step took. */
+  /**
+   * How many attempts a step took. 2 where the record tells that the run closes: a turn was begun and not finished, so the
+   * one step that it was to carry out may have begun.
+   */
   readonly attempts: number;
 }
 

@@ -15,3 +15,11 @@ export function toUuid(bytes: Uint8Array): string {
   const hex = Array.from(id, (byte) => byte.toString(16).padStart(2, "0")).join("");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** Makes the key that all attempts of a step hand to the service that they call. */
+export function idempotencyKey(
+  seed: (text: string) => Uint8Array,
+  { path, occurrence }: { readonly path: string; readonly occurrence: number },
+): string {
+  return toUuid(seed(`idempotency/${path}#${occurrence}`));
+}

@@ -7,7 +7,7 @@ import { CancelledError, isNonRetryable, retryAfterOf, TimeoutError } from "../.
 import { isLayoverError, LayoverError } from "../../core/errors.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
-import { toUuid } from "../../core/replay/seeded.ts";
+import { idempotencyKey } from "../../core/replay/seeded.ts";
 import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
 
@@ -108,7 +108,7 @@ async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown>
   const context = {
     attempt: number,
     get idempotencyKey() {
-      return toUuid(seed(`idempotency/${demand.path}#${demand.occurrence}`));
+      return idempotencyKey(seed, demand);
     },
     get abortSignal() {
       if (controller === undefined) {

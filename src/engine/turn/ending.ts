@@ -1,11 +1,12 @@
 /** How a run ends: by what its handler returned or threw, by its own time, or by growing too long. */
 
 import { toErrorValue } from "../../core/codec/error-value.ts";
-import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
+import { fromStored, toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
 import { CancelledError } from "../../core/contract/user-errors.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
+import type { FailedUndo, Ending as Owed } from "../../core/replay/undos.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 
@@ -13,14 +14,18 @@ export interface Ending {
   readonly next: "completed" | "failed" | "cancelled";
   /** The codec's text of the result or of the ErrorValue. */
   readonly value: string;
+  /** How many undos failed for good, if it owed some. */
+  readonly failedUndos?: number;
 }
 
 export async function describeEnd({ execution, workflow }: LoadedRun): Promise<Ending> {
-  const { closing, outcome } = execution;
+  const { closing, ending, outcome } = execution;
+  if (ending !== undefined && outcome?.kind === "undone") return undone(ending, outcome.failed);
   const { contract } = workflow;
   if (closing?.kind === "closing") return { ...failed(new CancelledError(closing.reason)), next: "cancelled" };
   if (closing !== undefined) return failed(timedOut(contract.name));
-  if (outcome?.kind !== "returned") return failed(outcome?.error);
+  if (outcome?.kind === "threw") return failed(outcome.error);
+  if (outcome?.kind !== "returned") return failed(undefined);
   try {
     const { output } = contract;
     const what = "the run's result";
@@ -30,6 +35,25 @@ export async function describeEnd({ execution, workflow }: LoadedRun): Promise<E
   } catch (error) {
     return failed(error);
   }
+}
+
+/** The error stays the one for which the run ended. Its data tell which undos failed, the first ten of them. */
+function undone({ next, error }: Owed, failedUndos: readonly FailedUndo[]): Ending {
+  if (failedUndos.length === 0) return { next, value: error, failedUndos: 0 };
+  const { data, ...original } = toErrorValue(fromStored(error, "the error of the run"));
+  const compensation = { failed: failedUndos.slice(0, 10).map(describeUndo) };
+  const both =
+    typeof data === "object" && data !== null && !Array.isArray(data) ? data : data !== undefined && { data };
+  const told = toErrorValue({ ...original, data: { ...both, compensation } });
+  const isKept = typeof told.data === "object";
+  const value = toStoredError(isKept ? told : { ...original, data: { compensation } });
+  return { next, value, failedUndos: failedUndos.length };
+}
+
+function describeUndo({ step, error }: FailedUndo) {
+  const { data, cause, ...thrown } = toErrorValue(error);
+  const { name, message, code } = cause ?? thrown;
+  return { step, error: { name, message: message.slice(0, 200), ...(code !== undefined && { code }) } };
 }
 
 export function failed(error: unknown): Ending {

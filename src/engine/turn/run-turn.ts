@@ -6,6 +6,7 @@
 import { toStored } from "../../core/codec/stored-value.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
+import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { dueForTimeout } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
@@ -13,7 +14,7 @@ import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { describeEnd, tooLong } from "./ending.ts";
+import { describeEnd, type Ending, tooLong } from "./ending.ts";
 import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
 import { toNewDemand } from "./new-demand.ts";
 
@@ -71,17 +72,14 @@ export class RunTurn {
       }
       if (execution.isOver) {
         for (const what of execution.unawaited) this.#options.warn("not_awaited", notAwaited(what));
-        const { next, value } = await describeEnd(this.#loaded);
-        return this.#end(next, { value });
+        return await this.#endRun(await describeEnd(this.#loaded));
       }
-      if (execution.isAwaitingForeign && execution.isClosing) {
-        const { next, value } = await describeEnd(this.#loaded);
-        return this.#end(next, { value });
-      }
+      if (execution.isAwaitingForeign && execution.isClosing)
+        return await this.#endRun(await describeEnd(this.#loaded));
       if (execution.isAwaitingForeign)
         return this.#end("parked", { setback: foreignAwaitTooLong(execution.lastPlace) });
       const excess = this.#excess();
-      if (excess !== undefined) return this.#end("failed", { value: excess });
+      if (excess !== undefined) return await this.#endRun({ next: "failed", value: excess });
 
       const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
       if (closing?.wanted.kind === "close") {
@@ -103,10 +101,29 @@ export class RunTurn {
     }
   }
 
+  /**
+   * Ends the run, or first what it owes: it writes down how the run ends and what is to be undone. If a step that can be
+   * undone has no record, only the database knows whether it has begun. Then the run closes first.
+   */
+  async #endRun({ next, value, failedUndos }: Ending): Promise<Plan> {
+    const { execution } = this.#loaded;
+    const { undos } = execution;
+    if (next === "completed" || execution.ending !== undefined)
+      return this.#end(next, { value, ...(failedUndos !== undefined && { failedUndos }) });
+    const { attempted } = this.#claimed;
+    if (undos.hasUnrecorded && attempted == null) return this.#end("ready", { closing: true });
+    for (const place of attempted ?? []) undos.noteBegun(place);
+    const { owed } = undos;
+    if (owed.length === 0) return this.#end(next, { value });
+    const place = { path: "", occurrence: 1 };
+    await this.#record(place, { kind: "ending", value: writeEnding({ next, error: value, owed }) });
+    return this.#end("ready", { ending: owed.length });
+  }
+
   /** The error of a run whose history is full. What cleans up after a cancel has room. */
   #excess(): string | undefined {
-    const { isClosing, pendingCount } = this.#loaded.execution;
-    if (isClosing) return undefined;
+    const { isClosing, ending, pendingCount } = this.#loaded.execution;
+    if (isClosing || ending !== undefined) return undefined;
     return tooLong(this.#claimed, { records: this.#records.length, bytes: this.#bytes, demands: pendingCount });
   }
 
@@ -218,9 +235,8 @@ export class RunTurn {
   }
 
   /** A record's time is fixed before it is handed out, so that the first pass and every replay see the same. */
-  async #record(demand: Demand, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
+  async #record({ path, occurrence }: Place, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
     const { execution } = this.#loaded;
-    const { path, occurrence } = demand;
     const { kind, isFailure = false, value = null, attempts = 1 } = entry;
     const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);
     this.#records.push({ ...entry, path, occurrence, at });

@@ -21,12 +21,12 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
   [
     "an option that a step does not have",
     (step) => step.run("x", idle, anything({ retries: 3 })),
-    'invalid_request: step "x" has no option "retries". Its options are "retry", "timeout", "key", "sensitiveKey". Write { retry: { maxAttempts: 3 } }.',
+    'invalid_request: step "x" has no option "retries". Its options are "retry", "timeout", "key", "sensitiveKey", "compensate". Write { retry: { maxAttempts: 3 } }.',
   ],
   [
     "options that are none",
     (step) => step.run("x", idle, anything("30s")),
-    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "timeout", "key", "sensitiveKey".',
+    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "timeout", "key", "sensitiveKey", "compensate".',
   ],
   [
     "an option that retry does not have",
@@ -37,6 +37,16 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
     "an option that a wait does not have",
     (step) => step.waitForSignal("go", anything({ timeoutMs: 3 })),
     'invalid_request: the wait for signal "go" has no option "timeoutMs". Its options are "timeout", "onTimeout". Write { timeout: "30s" }.',
+  ],
+  [
+    "an undo that is none",
+    (step) => step.run("x", idle, { compensate: anything(null) }),
+    'invalid_request: the options of the undo of step "x" are null. Pass an object. It may have "run", "retry", "timeout".',
+  ],
+  [
+    "an option that an undo does not have",
+    (step) => step.run("x", idle, { compensate: anything({ run: idle, retrys: 3 }) }),
+    'invalid_request: the undo of step "x" has no option "retrys". Its options are "run", "retry", "timeout".',
   ],
   [
     "another end of a wait",

@@ -1,26 +1,29 @@
 /** `step.run`: a named piece of work, whose result is kept. */
 import { resolveRetry } from "../../contract/retry.ts";
-import type { StepContext, StepOptions } from "../../contract/step.ts";
+import type { RunOptions, StepContext } from "../../contract/step.ts";
 import { toMilliseconds } from "../../duration.ts";
-import { placeName } from "../demand.ts";
+import { placeName, type UndoBody } from "../demand.ts";
+import { idempotencyKey } from "../seeded.ts";
+import { undoRetry } from "../undos.ts";
+import { checkIsNoCleanup } from "./cleanup.ts";
 import { checkFunction, checkOptions } from "./step-checks.ts";
 import { keyPart } from "./step-key.ts";
-import type { StepScope } from "./step-scope.ts";
+import type { DemandPlace, StepScope } from "./step-scope.ts";
 
-const taken = ["retry", "timeout", "key", "sensitiveKey"];
+const taken = ["retry", "timeout", "key", "sensitiveKey", "compensate"];
 
 export async function run<Result>(
   scope: StepScope,
   name: string,
   body: (context: StepContext) => Result | Promise<Result>,
-  options: StepOptions = {},
+  options: RunOptions<Result> = {},
 ): Promise<Result> {
   const { execution, announces } = scope;
   const { stepTimeoutMs, digest } = scope.options;
   const what = `step ${JSON.stringify(name)}`;
   checkFunction(`the body of ${what}`, body, "() => fetch(url)");
   checkOptions(what, options, taken);
-  const { retry, timeout, key, sensitiveKey: isSensitive } = options;
+  const { retry, timeout, key, sensitiveKey: isSensitive, compensate } = options;
   const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
   const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
   const result = await execution.demand(at, {
@@ -29,6 +32,32 @@ export async function run<Result>(
     retry: resolveRetry(retry),
     timeoutMs,
     announces,
+    undo: compensate === undefined ? undefined : undoOf(scope, what, at, compensate),
   });
   return result as Result; // the body's own result, through the codec
+}
+
+/** Reads the option `compensate`. */
+function undoOf<Result>(
+  scope: StepScope,
+  what: string,
+  at: DemandPlace,
+  compensate: NonNullable<RunOptions<Result>["compensate"]>,
+): UndoBody {
+  checkIsNoCleanup(scope, `the undo of ${what}`);
+  const isAlone = typeof compensate === "function";
+  if (!isAlone) checkOptions(`the undo of ${what}`, compensate, ["run", "retry", "timeout"]);
+  const { run: undo, retry, timeout } = isAlone ? { run: compensate } : compensate;
+  checkFunction(`the undo of ${what}`, undo, "(result) => refund(result)");
+  const { seed, stepTimeoutMs } = scope.options;
+  return {
+    run: (result, context) => undo(result as Result | undefined, context), // the body's own result, through the codec
+    retry: retry === undefined ? undoRetry : resolveRetry(retry),
+    timeoutMs: timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" }),
+    original: {
+      get idempotencyKey() {
+        return idempotencyKey(seed, at);
+      },
+    },
+  };
 }

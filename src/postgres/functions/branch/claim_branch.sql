@@ -80,7 +80,7 @@ begin
         else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
     end if;
     update layover.pending b
-       set token = v_token, leased_until = layover.lease_end(p, v_now),
+       set token = v_token, leased_until = layover.lease_end(p, v_now), has_begun = true,
            lost = b.lost + (b.token is not null)::integer, spared = case when b.lost = 0 then 0 else b.spared end,
            lost_token = coalesce(b.token, b.lost_token),
            claims = b.claims + coalesce(branch.group_size = 1, false)::integer, dispatches = 0

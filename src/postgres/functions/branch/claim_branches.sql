@@ -43,7 +43,7 @@ begin
            limit 1) as b
     )
     update layover.pending b
-       set token = i.token, leased_until = layover.lease_end(p, v_now), dispatches = 0
+       set token = i.token, leased_until = layover.lease_end(p, v_now), has_begun = true, dispatches = 0
       from item i where b.ctid = i.ctid
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
        'turn', b.turn, 'have', i.have, 'position', b.demanded_after, 'handedPosition', s.handed_position,

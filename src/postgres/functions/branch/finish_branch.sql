@@ -23,7 +23,8 @@ declare
   branch    record;
 begin
   select t.epoch, t.turn, t.status, t.last_position, t.last_record_at, t.ready_at, t.paused_at,
-      layover.stops_at(t) as stops_at, t.cancelled_position is not null as is_late, layover.may_be_due(t) as may_be_due
+      layover.stops_at(t) as stops_at, t.is_closing, t.is_closing or t.cancelled_position is not null as is_late,
+      layover.may_be_due(t) as may_be_due
     into s from layover.run_state t
    where t.run_id = v_run and t.namespace = finish_branch.namespace for update;
   if not found then
@@ -96,7 +97,7 @@ begin
          due_at = case when layover.may_be_due(t) then least(t.due_at, layover.pick_due(f->'armed', v_now)) end
    where t.run_id = v_run;
 
-  v_is_last := s.stops_at <= v_now and not exists (
+  v_is_last := (s.is_closing or s.stops_at <= v_now) and not exists (
     select from layover.pending b
      where b.run_id = v_run and b.leased_until > v_now and b.token <> v_token and (s.is_late or not b.is_shielded));
   v_answer := json_build_object('outcome', 'finished',

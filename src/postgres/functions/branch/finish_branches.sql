@@ -13,7 +13,7 @@ declare
 begin
   select t.epoch, t.turn, t.last_position, t.last_record_at,
       t.status = 'parked' and layover.may_be_due(t) as is_waiting, t.ready_at,
-      layover.stops_at(t) as stops_at, t.cancelled_position is not null as is_late
+      layover.stops_at(t) as stops_at, t.is_closing, t.is_closing or t.cancelled_position is not null as is_late
     into s from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
     return;
@@ -75,7 +75,7 @@ begin
       select case when count(*) > 0
           then coalesce(max(i.number) filter (where i.leased_until > v_now and i.is_waited_for), 1) end as number
         from item i
-       where s.stops_at <= v_now and not exists (
+       where (s.is_closing or s.stops_at <= v_now) and not exists (
          select from layover.pending b
           where b.run_id = v_run and b.leased_until > v_now and (s.is_late or not b.is_shielded)
             and not exists (select from item j where j.ctid = b.ctid))

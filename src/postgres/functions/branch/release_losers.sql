@@ -4,7 +4,6 @@
 create or replace function layover.release_losers(run uuid, through integer, races jsonb) returns void
 language plpgsql volatile as $$
 declare
-  v_now      constant timestamptz := layover.now();
   v_prefixes constant text[] := array(
     select r->>'prefix' from jsonb_array_elements(coalesce(races, '[]')) as r where (r->>'position')::integer <= coalesce(through, 2147483647));
 begin
@@ -22,12 +21,10 @@ begin
              and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix))
            group by b.map) as l
    where m.run_id = run and m.path = l.map;
-  delete from layover.pending b
-   where b.run_id = run and (b.leased_until is null or b.leased_until <= v_now) and b.position is null
-     and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix));
   update layover.pending b set is_released = true, is_queued = false, is_counted = false, map = null
    where b.run_id = run and b.position is null
      and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(b.path, x.prefix));
+  perform layover.drop_rows(run, v_prefixes);
   delete from layover.map m
    where m.run_id = run and exists (select from unnest(v_prefixes) as x (prefix) where starts_with(m.path, x.prefix));
 end $$;

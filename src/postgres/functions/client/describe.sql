@@ -21,6 +21,8 @@ begin
            where t.has_pending and b.run_id = r.id and layover.is_open_branch(b) and b.token is null)) end), 'dueAt', layover.to_ms(t.due_at),
         'pausedAt', case when t.ended_at is null then layover.to_ms(t.paused_at) end, 'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
         'records', t.last_position, 'lost', t.lost, 'closed', t.closed,
+        'undos', case when t.ending_position is not null then json_build_object('owed', t.undos,
+          'done', least(t.undos, t.last_position - t.ending_position), 'failed', t.failed_undos) end,
         'untaken', case when longest_value is null then (select json_object_agg(m.name, m.count order by m.name) from (
           select g.name, count(*) from layover.signal g where g.run_id = r.id and g.position is null group by g.name) as m) end,
         'tags', coalesce((select json_object_agg(l.name, l.value order by l.name) from layover.tag l

@@ -7,6 +7,7 @@ begin
       when s.ended_at is not null then s.status
       when s.blocked is not null then 'blocked'
       when s.paused_at is not null then 'paused'
+      when s.ending_position is not null or s.is_closing then 'compensating'
       when s.cancelled_position is not null or s.cancel_requested_at is not null then 'cancelling'
       when s.status = 'running' then 'running'
       when s.ready_at <= layover.now() then 'queued'

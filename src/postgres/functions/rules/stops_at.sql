@@ -3,6 +3,7 @@
 create or replace function layover.stops_at(t layover.run_state) returns timestamptz
 language sql stable as $$
   select case
+    when t.ending_position is not null then null
     when t.cancel_requested_at is null then case when t.cancelled_position is null then t.timeout_at end
     when t.cancelled_position is null then 'epoch'
     else t.timeout_at -- of the cleanups: the claim that wrote of the cancel has set it

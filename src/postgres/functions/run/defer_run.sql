@@ -17,6 +17,7 @@ declare
 begin
   update layover.run_state as t
      set status = 'parked', turn = t.turn + 1, token = null, leased_until = null, claims = 0, beginnings = 0, lost = 0,
+         is_interrupted = false,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = 'epoch',
          due_at = case when layover.may_be_due(t)

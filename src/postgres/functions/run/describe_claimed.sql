@@ -17,5 +17,6 @@ begin
       else coalesce((have->>'rowsThrough')::integer, 2147483647) end) end,
     'signals', case when s.has_mail then layover.read_signals(s.run_id) end,
     'callbacks', case when s.has_mail then layover.read_answers(s.run_id, s.epoch) end,
+    'attempted', case when s.is_closing then layover.read_attempted(s.run_id, s.epoch) end,
     'run', case when v_have is null then layover.read_run(s.run_id) end);
 end $$;

@@ -10,7 +10,7 @@ language plpgsql volatile as $$
 declare
   v_next     constant text := f->>'next';
   v_is_over  constant boolean := layover.is_over(v_next);
-  v_is_more  constant boolean := f ? 'attempt' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
+  v_is_more  constant boolean := f ?| '{attempt,closing}' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
   v_claims   constant boolean := v_next = 'ready' and f ? 'claim' and not v_is_more;
   v_now      constant timestamptz := layover.now();
   v_branches json;
@@ -26,7 +26,8 @@ begin
          token = case when v_claims and layover.goes_on(t, v_now) then (f->'claim'->>'token')::uuid end,
          leased_until = case when v_claims and layover.goes_on(t, v_now)
            then layover.lease_end(p, v_now) end,
-         claims = 0, beginnings = 0, lost = 0,
+         claims = 0, beginnings = 0, lost = 0, is_interrupted = false,
+         is_closing = f ? 'closing' or t.is_closing and not f ? 'ending',
          dispatches = case when v_claims and layover.goes_on(t, v_now) then 0 else t.dispatches end,
          last_position = t.last_position + layover.count_of(f->'records'),
          handed_position = t.last_position + layover.count_of(f->'records'),
@@ -41,20 +42,30 @@ begin
          error = case when v_next in ('failed', 'cancelled') then f->>'value' end,
          closed = case when f ? 'closes'
            then t.closed || array(select jsonb_array_elements_text(f->'closes')) else t.closed end,
+         timeout_at = case when not f ?| '{ending,closing}' then t.timeout_at end, -- the first reason to end wins
+         ending_position = case when f ? 'ending' then t.last_position + layover.count_of(f->'records') else t.ending_position end,
+         undos = case when f ? 'ending' then (f->>'ending')::integer else t.undos end,
+         failed_undos = coalesce((f->>'failedUndos')::integer, t.failed_undos),
          finished_token = t.token, finished_answer = null
    where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
      and t.last_position = (f->>'position')::integer
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
-     and (not v_is_over or layover.ends_in_time(t, f->'records'))
+     and (not (v_is_over or f ?| '{ending,closing}') or layover.ends_in_time(t, f->'records'))
+     and (not f ? 'ending' or not layover.is_at_work(t.run_id, v_now))
    returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail,
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;
   if not found then
-    if v_is_over and exists (select from layover.run_state t
+    if (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
       where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
         and t.last_position = (f->>'position')::integer and not layover.ends_in_time(t, f->'records'))
     then
-      return layover.finish_run(p, (f - 'value') || '{"next": "ready"}');
+      return layover.finish_run(p, layover.without_ending(f) || '{"next": "ready"}');
+    elsif f ? 'ending' and exists (select from layover.run_state t
+      where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
+        and t.last_position = (f->>'position')::integer)
+    then
+      return layover.finish_run(p, layover.without_ending(f) || '{"closing": true}');
     end if;
     return layover.defer_run(p->>'namespace', f);
   end if;
@@ -75,10 +86,13 @@ begin
 
   if s.has_pending then
     perform layover.end_waits(s.run_id, (f->>'position')::integer, f->'records');
-    if v_is_over then
+    if v_is_over or f ? 'ending' then
       perform from layover.pending b where b.run_id = s.run_id order by b.path, b.occurrence for update;
     else
       perform layover.release_losers(s.run_id, null, f->'released');
+      if f ? 'closing' then
+        perform layover.release_all(s.run_id, with_cleanups => true);
+      end if;
       v_freed := case when f ? 'released' then layover.ready_freed(s.run_id) end;
     end if;
   end if;
@@ -91,11 +105,13 @@ begin
   if f ? 'attempt' then
     perform layover.record_attempt(s.run_id, s.epoch, f->'attempt');
   end if;
-  if v_is_over then
+  if v_is_over or f ? 'ending' then
     if s.has_pending then
       delete from layover.pending b where b.run_id = s.run_id;
       delete from layover.map m where m.run_id = s.run_id;
     end if;
+  end if;
+  if v_is_over then
     return layover.plain_answer(s.turn, v_next);
   elsif f ? 'demands' then
     v_branches := layover.record_demands(s.run_id, null, f->'demands');

@@ -26,7 +26,7 @@ begin
           else (select case when case when i.turn ? 'next'
                 then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->>'position')::integer
                   and layover.goes_on(t, v_now) and i.turn->>'next' not in ('parked', 'blocked')
-                  and not i.turn ?| '{attempt,demands,released,closes,announces}'
+                  and not i.turn ?| '{attempt,demands,released,closes,announces,closing,ending,failedUndos}'
                   and i.turn->'records' @> '[{"kind": "callback"}]' is not true
                 else t.status = 'parked' and t.turn = (i.turn->>'turn')::integer and t.ready_at <= v_now
                   and t.lost < 2 and not t.has_pending and layover.may_run(t, v_now) end then 'runs' end

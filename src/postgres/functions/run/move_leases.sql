@@ -30,6 +30,7 @@ begin
              token = case when not gives_back then t.token end,
              leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
              ready_at = case when gives_back then 'epoch' else t.ready_at end,
+             is_interrupted = t.is_interrupted or gives_back,
              beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings)
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
        returning t.leased_until, layover.describe_cancel(t) into v_until, v_cancel;

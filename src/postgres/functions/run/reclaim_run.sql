@@ -29,7 +29,7 @@ begin
   select t.status, t.turn, t.token, t.leased_until, t.ready_at, t.paused_at, t.claims, t.beginnings, t.epoch,
       layover.group_size(t.lost, t.spared, t.token is not null) as group_size,
       t.last_position, t.blocked, t.refused_by, t.last_record_at, t.dispatches, t.due_at,
-      t.cancelled_position, t.cancel_requested_at is not null as is_cancel, layover.stops_at(t) as stops_at
+      t.cancelled_position, t.cancel_requested_at is not null as is_cancel, t.is_closing, layover.stops_at(t) as stops_at
     into s
     from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   if not found then
@@ -78,20 +78,23 @@ begin
       else json_build_object('outcome', 'not_ready', 'readyAt', null) end; -- its turn is another one now
   end if;
 
-  if s.stops_at <= v_now then
-    v_is_late := s.cancelled_position is not null;
+  if s.is_closing or s.stops_at <= v_now then
+    v_is_late := s.is_closing or s.cancelled_position is not null;
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
     select max(b.leased_until) into v_busy from layover.pending b
      where b.run_id = v_run and b.leased_until > v_now and (v_is_late or not b.is_shielded);
     if v_busy is not null then -- nobody else asks for this turn when the last branch's lease is over
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_busy));
     end if;
-    insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+  end if;
+  if s.stops_at <= v_now then
+    insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value, attempts)
       select v_run, s.epoch, s.last_position + 1, case when s.is_cancel then 'closing' else 'cancellation' end, '', 1, true,
-          greatest(v_now, s.last_record_at), case when s.is_cancel then t.cancel_reason else 'timeout' end
+          greatest(v_now, s.last_record_at), case when s.is_cancel then t.cancel_reason else 'timeout' end,
+          1 + (t.is_interrupted or t.token is not null)::integer
         from layover.run_state t where t.run_id = v_run;
-    delete from layover.pending b where b.run_id = v_run and (v_is_late or not b.is_shielded);
-    delete from layover.map m where m.run_id = v_run;
+    perform layover.release_all(v_run, with_cleanups => v_is_late);
+    perform layover.drop_rows(v_run);
     update layover.run_state t
        set last_position = t.last_position + 1, cancelled_position = coalesce(t.cancelled_position, t.last_position + 1),
            last_record_at = greatest(v_now, t.last_record_at),
@@ -105,7 +108,7 @@ begin
      set status = 'running', token = v_token,
          leased_until = layover.lease_end(p, v_now),
          lost = t.lost + (t.token is not null)::integer, spared = case when t.lost = 0 then 0 else t.spared end,
-         lost_token = coalesce(t.token, t.lost_token),
+         lost_token = coalesce(t.token, t.lost_token), is_interrupted = t.is_interrupted or t.token is not null,
          claims = t.claims + coalesce(s.group_size = 1, false)::integer, dispatches = 0, blocked = null,
          due_at = coalesce(t.due_at, v_now) -- a claim arms nothing: a blocked run without a due instant is found by the next tick
    where t.run_id = v_run

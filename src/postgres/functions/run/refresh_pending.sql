@@ -17,8 +17,7 @@ begin
      where b.run_id = run and (b.kind = 'retry' or b.is_released or b.demanded_after > known_through);
     exit when v_voids is not true;
     perform from layover.pending b where b.run_id = run and b.is_released order by b.path, b.occurrence for update;
-    delete from layover.pending b
-     where b.run_id = run and b.is_released and (b.leased_until is null or b.leased_until <= v_now);
+    perform layover.drop_rows(run);
   end loop;
   return v_pending;
 end $$;

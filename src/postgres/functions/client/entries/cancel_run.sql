@@ -23,14 +23,14 @@ begin
   end if;
   perform layover.check_environment(p);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
-      t.cancelled_position is not null and t.cancel_requested_at is null as is_timed_out,
+      (t.cancelled_position is not null or t.ending_position is not null or t.is_closing) and t.cancel_requested_at is null as is_ending,
       t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched
     into s from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
   v_verdict := layover.find_verdict(v_run, p);
-  if v_verdict is null and (s.ended_at is not null or s.is_timed_out) then
+  if v_verdict is null and (s.ended_at is not null or s.is_ending) then
     v_verdict := layover.keep_operation(v_run, 'cancel', p, json_build_object('outcome', 'not_applicable', 'runId', v_run,
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run)));
   elsif v_verdict is null and s.is_untouched then

@@ -17,7 +17,8 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.ended_at, t.cancelled_position is not null or t.cancel_requested_at is not null as is_closing into s
+  select t.ended_at, t.ending_position is null
+      and (t.is_closing or t.cancelled_position is not null or t.cancel_requested_at is not null) as is_closing into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');

@@ -1,0 +1,154 @@
+/**
+ * The undos of a run: which of its steps can be undone, which of them are owed when the run ends, and how each is carried
+ * out. Pure: the same history gives the same list.
+ */
+import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
+import { fromStored } from "../codec/stored-value.ts";
+import type { StepContext, UndoContext } from "../contract/step.ts";
+import { LayoverError } from "../errors.ts";
+import { type Demand, placeName, type StepBody, type UndoBody } from "./demand.ts";
+import type { HistoryRecord } from "./history.ts";
+
+/** The record `ending`: how the run ends when its undos are done, and what they are, the first one first. */
+export interface Ending {
+  readonly next: "failed" | "cancelled";
+  /** The codec's text of the ErrorValue. */
+  readonly error: string;
+  readonly owed: readonly { readonly path: string; readonly occurrence: number }[];
+}
+
+/** An undo that failed for good. */
+export interface FailedUndo {
+  /** The name of the step that is not undone. */
+  readonly step: string;
+  readonly error: unknown;
+}
+
+interface Undoable {
+  readonly place: { readonly path: string; readonly occurrence: number };
+  readonly ordinal: number;
+  readonly undo: UndoBody;
+  /** The position of its record; half a position after its demand while it has none. */
+  position: number;
+  record: HistoryRecord | undefined;
+  hasBegun: boolean;
+}
+
+/** The path of an undo is this and the path of its step. No name of a user can form it. */
+export const undoPrefix = "[undo]/";
+
+export class Undos {
+  readonly #undoables = new Map<string, Undoable>();
+
+  /** Notes a step that the handler has asked for. */
+  note({ path, occurrence, ordinal, demandedAfter, wanted }: Demand): void {
+    if (wanted.kind !== "step" || wanted.undo === undefined) return;
+    const place = { path, occurrence };
+    const { undo } = wanted;
+    const known = { place, ordinal, undo, position: demandedAfter + 0.5, record: undefined, hasBegun: false };
+    this.#undoables.set(placeName(place), known);
+  }
+
+  /** Notes the record of a step. */
+  noteRecord(record: HistoryRecord, position: number): void {
+    const undoable = this.#undoables.get(placeName(record));
+    if (undoable !== undefined) Object.assign(undoable, { record, position });
+  }
+
+  /** Notes that a step without a record may have begun. */
+  noteBegun(place: { readonly path: string; readonly occurrence: number }): void {
+    const undoable = this.#undoables.get(placeName(place));
+    if (undoable !== undefined) undoable.hasBegun = true;
+  }
+
+  /** Whether a step can be undone that has no record, so that only the database knows whether it has begun. */
+  get hasUnrecorded(): boolean {
+    return [...this.#undoables.values()].some(({ record }) => record === undefined);
+  }
+
+  /** Lists what is owed: whatever has succeeded, has failed, or may have begun. What came last is undone first. */
+  get owed(): Ending["owed"] {
+    return [...this.#undoables.values()]
+      .filter(({ record, hasBegun }) => record !== undefined || hasBegun)
+      .sort((one, other) => other.position - one.position || other.ordinal - one.ordinal)
+      .map(({ place }) => place);
+  }
+
+  /** Asks for one undo after the other, and answers which of them failed. One that fails keeps back no other. */
+  async carryOut(
+    owed: Ending["owed"],
+    ask: (place: Ending["owed"][number], step: StepBody) => Promise<unknown>,
+  ): Promise<readonly FailedUndo[]> {
+    const failed: FailedUndo[] = [];
+    for (const place of owed) {
+      try {
+        await ask({ path: undoPrefix + place.path, occurrence: place.occurrence }, this.#stepFor(place));
+      } catch (error) {
+        failed.push({ step: placeName(place), error });
+      }
+    }
+    return failed;
+  }
+
+  /** Makes the step that undoes the step of this place. */
+  #stepFor(place: { readonly path: string; readonly occurrence: number }): StepBody {
+    const known = this.#undoables.get(placeName(place));
+    if (known === undefined) return missing(place);
+    const { undo, record } = known;
+    const isKnown = record !== undefined && !record.isFailure;
+    const about = {
+      outcome: isKnown ? ("succeeded" as const) : ("unknown" as const),
+      error: record === undefined || isKnown ? undefined : errorOf(record),
+      original: undo.original,
+    };
+    const body = (context: StepContext) => {
+      const result =
+        isKnown && record.value !== null ? fromStored(record.value, `the result of ${placeName(place)}`) : undefined;
+      return undo.run(result, withContext(context, about));
+    };
+    return { kind: "step", body, retry: undo.retry, timeoutMs: undo.timeoutMs };
+  }
+}
+
+/** Keeps the getters of the context: a key and a signal that nobody asks for are not made. */
+function withContext(context: StepContext, about: Omit<UndoContext, keyof StepContext>): UndoContext {
+  return {
+    attempt: context.attempt,
+    get idempotencyKey() {
+      return context.idempotencyKey;
+    },
+    get abortSignal() {
+      return context.abortSignal;
+    },
+    ...about,
+  };
+}
+
+function errorOf({ value, path }: HistoryRecord): ErrorValue | undefined {
+  return value === null ? undefined : toErrorValue(fromStored(value, `the record of ${path}`));
+}
+
+/** Fails at once: the code that is deployed now does not ask for this step, or gives it no undo. */
+function missing(place: { readonly path: string; readonly occurrence: number }): StepBody {
+  const body = () => {
+    const message = `the code that is deployed has no undo for ${placeName(place)}`;
+    throw new LayoverError("compensation_missing", message, {
+      hint: "Undo it by hand: nothing tries this undo again.",
+      details: { path: place.path },
+    });
+  };
+  return { kind: "step", body, retry: once, timeoutMs: 60_000 };
+}
+
+const once = { maxAttempts: 1, delayMs: 0, backoff: 1, maxDelayMs: 0, jitter: false };
+
+/** The pauses double from 1 s to 10 minutes, for 24 hours: a provider's outage is longer than ten quick attempts. */
+export const undoRetry = { maxAttempts: 154, delayMs: 1_000, backoff: 2, maxDelayMs: 600_000, jitter: false };
+
+export function readEnding(value: string | null): Ending {
+  return JSON.parse(value ?? "") as Ending; // as `writeEnding` wrote it
+}
+
+export function writeEnding(ending: Ending): string {
+  return JSON.stringify(ending);
+}
