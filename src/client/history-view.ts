@@ -2,13 +2,17 @@
 import type { ErrorValue } from "../core/codec/error-value.ts";
 import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
+import { readEnding } from "../core/replay/undos.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
 import type { WireHistory } from "../postgres/wire-verbs.ts";
 import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
-import { readable, readableError } from "./unreadable.ts";
+import { readable, readableError, Unreadable } from "./unreadable.ts";
 
-/** The place in the run: scopes and name (`ship[3]/send`), and its number among those of the same name, from 1. */
+/**
+ * The place in the run: scopes and name (`ship[3]/send`), and its number among those of the same name, from 1. The undo
+ * of a step stands at `[undo]/` and the step's path.
+ */
 export interface StepPlace {
   readonly path: string;
   readonly occurrence: number;
@@ -25,13 +29,27 @@ export interface RecordView extends StepPlace {
   readonly isFailure: boolean;
   /** Whether it is a wait that timed out. */
   readonly hasTimedOut: boolean;
-  /** May be Unreadable. Undefined for a sleep, and for a wait that timed out. */
+  /**
+   * May be Unreadable. Undefined for a sleep, and for a wait that timed out. Of a `closing` or a `cancellation`: the error
+   * that the handler gets. Of an `ending`: an EndingValue.
+   */
   readonly value: unknown;
   readonly beganAt: Date | undefined;
   readonly recordedAt: Date;
 }
 
-/** An attempt that failed. (The one that succeeded is the record.) */
+/** How a run ends once it is undone: the value of its record `ending`. */
+export interface EndingValue {
+  readonly next: "failed" | "cancelled";
+  readonly error: ErrorValue | undefined;
+  /** The steps that are to be undone, the first one first. */
+  readonly owed: readonly StepPlace[];
+}
+
+/**
+ * An attempt that failed. (The one that succeeded is the record.) The error's code is `interrupted` if nobody knows how it
+ * ended.
+ */
 export interface AttemptView extends StepPlace {
   readonly number: number;
   readonly beganAt: Date;
@@ -118,13 +136,27 @@ export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions)
   });
 }
 
-/** The end of a run is recorded with the bare reason. It is shown as the error that the handler gets. */
 function recordedValue({ kind, isFailure, value }: WireHistory["records"][number]): unknown {
-  if (kind === "closing" || kind === "cancellation") {
+  if (isClose(kind)) {
     const { name, message } = new CancelledError(value ?? undefined);
     return { name, message };
   }
+  if (kind === "ending") return endingValue(value);
   return isFailure ? readableError(value) : readable(value);
+}
+
+/** Whether the record says that the run closes. Its value is the bare reason. Its attempts are for the engine. */
+function isClose(kind: RecordKind): boolean {
+  return kind === "closing" || kind === "cancellation";
+}
+
+function endingValue(value: string | null): EndingValue | Unreadable {
+  try {
+    const { next, error, owed } = readEnding(value);
+    return { next, error: readableError(error), owed };
+  } catch (error) {
+    return new Unreadable(error instanceof Error ? error.message : String(error));
+  }
 }
 
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
@@ -136,6 +168,7 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
     next: records.length === limit ? page.at(-1)?.position : undefined,
     records: page.map((record) => ({
       ...record,
+      attempts: isClose(record.kind) ? 1 : record.attempts,
       hasTimedOut: record.value === null && (record.kind === "signal" || record.kind === "callback"),
       value: recordedValue(record),
       beganAt: dateOf(record.beganAt),

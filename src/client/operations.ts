@@ -48,9 +48,10 @@ export function receiptOf(
 
 const done = { pause: "paused", resume: "resumed", cancel: "cancelled", terminate: "terminated" } as const;
 const hints = {
-  pause: "Only a run that is not over, and does not clean up, can be paused.",
+  pause: "A run cannot be paused when it is over, while it cleans up, and before it begins with its undos.",
   resume: "Only a paused run can be resumed. Nothing is left to do.",
-  cancel: "It has ended, or its timeout has passed and it cleans up. Terminate it if it does not end.",
+  cancel:
+    "It has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.",
   terminate: "It has ended already. Nothing is left to do.",
 } as const;
 

@@ -14,6 +14,7 @@ export const runStatuses: readonly RunStatus[] = [
   "paused",
   "blocked",
   "cancelling",
+  "compensating",
   "completed",
   "failed",
   "cancelled",
@@ -37,6 +38,16 @@ export interface Setback {
   readonly until: Date;
 }
 
+/** The undos of a run that ends without a result. */
+export interface UndoCounts {
+  /** How many there are to carry out. */
+  readonly owed: number;
+  /** How many have ended: they succeeded, or failed for good. */
+  readonly done: number;
+  /** How many failed for good. Undefined until the run is over, and if it was terminated. */
+  readonly failed: number | undefined;
+}
+
 /** A run as it was when it was asked for. */
 export interface RunView {
   readonly runId: string;
@@ -51,8 +62,13 @@ export interface RunView {
   /** Each value may be {@link Unreadable}. A list leaves out those over 16 KiB. */
   readonly input: unknown;
   readonly result: unknown;
-  /** Why it failed or was cancelled. */
+  /**
+   * Why it failed or was cancelled. If undos failed for good, `data.compensation.failed` lists the first ten, each with its
+   * `step` and `error`. All else of the error is as it was.
+   */
   readonly error: ErrorValue | undefined;
+  /** Undefined: the run owes no undos, or it is not known yet which. */
+  readonly undos: UndoCounts | undefined;
   /** Why it cannot go on with this code. The right code unblocks it. */
   readonly blocked: string | undefined;
   /** The deployments that refused the run because their code does not fit its history. Another deployment may take it. */
@@ -101,6 +117,7 @@ export function runView(run: WireRunView): RunView {
     input: run.leftOut.includes("input") ? leftOut : readable(run.input),
     result: run.leftOut.includes("result") ? leftOut : readable(run.result),
     error: run.leftOut.includes("error") ? errorLeftOut : readableError(run.error),
+    undos: undosOf(run.undos),
     blocked: run.blocked ?? undefined,
     refusedBy: (run.refusedBy ?? []).map((refusal) => ({ ...refusal, at: new Date(refusal.at) })),
     setback: setbackOf(run.setback),
@@ -118,6 +135,10 @@ export function runView(run: WireRunView): RunView {
     turn: run.turn,
     epoch: run.epoch,
   };
+}
+
+function undosOf(undos: WireRunView["undos"]): UndoCounts | undefined {
+  return undos == null ? undefined : { ...undos, failed: undos.failed ?? undefined };
 }
 
 function setbackOf(setback: WireRunView["setback"]): Setback | undefined {

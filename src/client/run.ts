@@ -60,7 +60,8 @@ export interface RunVerbs {
    * Pauses a run: nothing new begins until it is resumed. Steps that are under way are finished and recorded, and
    * signals and answers are kept.
    *
-   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, cleans up, or waits for its last steps before
+   *   it begins with its undos
    */
   pause(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 
@@ -74,16 +75,17 @@ export interface RunVerbs {
 
   /**
    * Asks a run to end. It begins nothing new; a `CancelledError` is thrown where its handler waits; its cleanups
-   * (`step.cleanup`) run; then it is `cancelled`. A step that is at work is told to stop, and what it returns within a
+   * (`step.cleanup`) run; then its undos (`compensate`); then it is `cancelled`. A step that is at work is told to stop, and what it returns within a
    * minute is recorded. A run that has done nothing yet is cancelled at once. The outcome says which: `cancelling` or
    * `cancelled`.
    *
-   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, or cleans up after its timeout
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is over, cleans up after its timeout, or has failed and
+   *   is being undone
    */
   cancel(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
 
   /**
-   * Ends a run at once, as `cancelled`. Nothing cleans up. A step that is at work is told to stop, as soon as its
+   * Ends a run at once, as `cancelled`. Nothing cleans up, and nothing more is undone. A step that is at work is told to stop, as soon as its
    * process learns it, and its result is not recorded.
    *
    * @throws LayoverError `unknown_run`; `not_applicable` if the run is over
@@ -161,12 +163,12 @@ export class Run<C extends Contract> {
     return this.#client.resume(this.runId, options);
   }
 
-  /** Asks the run to clean up and end. @throws LayoverError `unknown_run`, `not_applicable` */
+  /** Asks the run to clean up, to undo what it did, and to end. @throws LayoverError `unknown_run`, `not_applicable` */
   cancel(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#client.cancel(this.runId, options);
   }
 
-  /** Ends the run at once; nothing cleans up. @throws LayoverError `unknown_run`, `not_applicable` */
+  /** Ends the run at once; nothing cleans up, and nothing more is undone. @throws LayoverError `unknown_run`, `not_applicable` */
   terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#client.terminate(this.runId, options);
   }

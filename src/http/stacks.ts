@@ -3,6 +3,7 @@
  * it. So only a caller with the scope `admin` sees stacks. They stay in the database, and a client in the process sees
  * them.
  */
+import { Unreadable } from "../client/unreadable.ts";
 import { isRecord } from "../core/codec/tag-checks.ts";
 import type { Visit } from "./route.ts";
 
@@ -21,6 +22,8 @@ function withoutStacks(view: unknown): unknown {
   if (!isRecord(view)) return view;
   const fields = Object.entries(view).map(([name, value]): [string, unknown] => {
     if (lists.includes(name) && Array.isArray(value)) return [name, value.map(withoutStacks)];
+    const isEnding = name === "value" && view["kind"] === "ending" && !(value instanceof Unreadable);
+    if (isEnding) return [name, withoutStacks(value)];
     return [name, name === "error" || (name === "value" && view["isFailure"] === true) ? withoutStack(value) : value];
   });
   return Object.fromEntries(fields);

@@ -7,7 +7,15 @@ import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
-import { changedOrderWorkflow, napWorkflow, orderWorkflow, shopNapWorkflow, stuckOrderWorkflow } from "./workflows.ts";
+import {
+  changedOrderWorkflow,
+  napWorkflow,
+  orderWorkflow,
+  shopNapWorkflow,
+  stayWorkflow,
+  stuckOrderWorkflow,
+  tripWorkflow,
+} from "./workflows.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
@@ -74,7 +82,7 @@ describe("the commands for runs", () => {
     await expect.poll(() => statusOf(runId), patience).toBe("sleeping");
     expect(await ask(["cancel", "nap/n1", "--reason", "ordered twice", "--by", "ada"])).toEqual({
       status: 0,
-      stdout: "It cleans up, and is cancelled then.\n",
+      stdout: "It cleans up, undoes what it did, and is cancelled then.\n",
       stderr: "",
     });
     await expect.poll(() => statusOf(runId), patience).toBe("cancelled");
@@ -86,7 +94,7 @@ describe("the commands for runs", () => {
     expect(await ask(["cancel", runId])).toEqual({
       status: 1,
       stdout: "",
-      stderr: `The run ${runId} is cancelled, so it cannot be cancelled.\nIt has ended, or its timeout has passed and it cleans up. Terminate it if it does not end.\n`,
+      stderr: `The run ${runId} is cancelled, so it cannot be cancelled.\nIt has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.\n`,
     });
     const delayed = (await ask(["start", "nap", "--delay", "1h"])).stdout.trim();
     expect((await ask(["cancel", delayed])).stdout).toBe("Cancelled. It had done nothing yet.\n");
@@ -248,6 +256,55 @@ describe("the commands for runs", () => {
       /\nheld up +the handler awaits something at its beginning that is no step.*\n(.*\n)* +→ tried again at .*, held up since /,
     );
     expect(listed.stdout).toMatch(/ retrying +\S+ \S+ +the handler awaits/);
+  });
+
+  test("say of a run that failed what was not undone, and what to do", { timeout: 60_000 }, async () => {
+    await deploy(tripWorkflow);
+    const { stdout } = await ask(["start", "trip", "--id", "t1", "--wait", "20s", "--json"]);
+    const failed = [{ step: "hotel", error: { message: "the hotel is closed" } }];
+    expect(JSON.parse(stdout)).toMatchObject({ status: "failed", error: { data: { compensation: { failed } } } });
+    const [shown, listed] = await Promise.all([ask(["show", "trip/t1"]), ask(["runs", "--status", "failed"])]);
+    expect(shown.stdout).toMatch(/^trip@1 failed\n/);
+    expect(shown.stdout).toMatch(/\nundone +1 of 2 undos succeeded, and 1 failed for good\n/);
+    expect(shown.stdout).toMatch(
+      /\nerror +Error: there is no car\nundo +hotel is not undone: Error: the hotel is closed\n +→ No undo is tried again\. .*by hand\.\n/,
+    );
+    expect(shown.stdout).toMatch(
+      / ✗ +undo hotel .*failed for good: .*the hotel is closed\n.* ✓ +undo flight .*"free"$/m,
+    );
+    expect(listed.stdout).toMatch(/ Error: there is no car; 1 undo failed$/m);
+    expect((await ask(["runs", "--status", "compensating"])).stdout).toBe("There is no such run.\n");
+  });
+
+  test("show a run that is being undone, pause it, and end it at once, but do not cancel it", {
+    timeout: 60_000,
+  }, async () => {
+    await deploy(stayWorkflow);
+    const runId = (await ask(["start", "stay"])).stdout.trim();
+    await expect.poll(async () => (await server?.client.history(runId))?.attemptCount, patience).toBeGreaterThan(0);
+    const [shown, listed, waited] = await Promise.all([
+      ask(["show", runId]),
+      ask(["runs", "--status", "compensating"]),
+      ask(["start", "stay", "--wait", "1s"]),
+    ]);
+    const screen = shown.stdout.replaceAll(/\n {20,}/g, " "); // without the breaks of long lines
+    expect(screen).toMatch(/^stay@1 compensating\n(.*\n)*undone +0 of 1 undos have ended\n/);
+    expect(screen).toMatch(/ – +ending +as failed, after 1 undo: Error: there is no flight\n/);
+    expect(screen).toMatch(/ ✗ +attempt 1 of the undo of hotel .*Error: the hotel is closed\n/);
+    expect(screen).toMatch(/ … +undo hotel +(is tried again|is ready).*, \d+ attempts? failed$/m);
+    expect(listed.stdout).toMatch(/ compensating +\d+ \w+ +0 of 1 undos have ended$/m);
+    expect(waited).toMatchObject({ status: 1, stderr: expect.stringContaining("it is compensating.") });
+
+    expect((await ask(["cancel", runId])).stderr).toBe(
+      `The run ${runId} is compensating, so it cannot be cancelled.\nIt has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.\n`,
+    );
+    expect((await ask(["pause", runId])).stdout).toBe("Paused. Steps that are under way still end.\n");
+    expect((await ask(["show", runId])).stdout).toMatch(/^stay@1 paused$/m);
+    expect((await ask(["resume", runId])).stdout).toBe("Resumed.\n");
+    expect((await ask(["terminate", runId])).stdout).toBe("Terminated. The run is cancelled.\n");
+    expect((await ask(["show", runId])).stdout).toMatch(
+      /^stay@1 cancelled\n(.*\n)*undone +0 of 1 undos have ended\n(.*\n)*error +CancelledError: .*\n +→ No undo is tried again\./,
+    );
   });
 
   test("say what is wrong, and what to do", { timeout: 60_000 }, async () => {

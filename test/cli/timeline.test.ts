@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { timeline } from "../../src/cli/runs/timeline.ts";
 import { cancelled } from "../engine/cancelling.ts";
-import { play, type TestedHandler } from "../engine/playing.ts";
+import { play, type TestedHandler, tested, worldOf } from "../engine/playing.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();
@@ -37,6 +37,51 @@ test("a run that was cancelled tells who asked, why, and what cleaned up", async
   expect(lines).toMatch(
     / ● {2}cancel +ordered twice\n.* – {2}closing +CancelledError: the run was cancelled: ordered twice\n.* ✓ {2}step release\/unlock .*1$/,
   );
+});
+
+test("a run that failed tells how it ends, what was undone, and what was not", async () => {
+  const lines = await shown(async ({ step }) => {
+    await step.run("hotel", () => "h1", { compensate: () => "free" });
+    await step.run("flight", () => "f1", {
+      compensate: { run: () => Promise.reject(new Error("closed")), retry: { maxAttempts: 2, delay: "1 minute" } },
+    });
+    throw new Error("no car");
+  });
+  expect(lines.replaceAll(/^\S+ +/gm, "").replaceAll(/ {2,}/g, " ")).toBe(
+    [
+      `✓ step hotel 0 ms "h1"`,
+      `✓ step flight 0 ms "f1"`,
+      "– ending as failed, after 2 undos: Error: no car",
+      "✗ attempt 1 of the undo of flight 0 ms Error: closed",
+      "✗ attempt 2 of the undo of flight 0 ms Error: closed",
+      "✗ undo flight 0 ms failed for good, after 2 attempts: Error: closed",
+      `✓ undo hotel 0 ms "free"`,
+    ].join("\n"),
+  );
+});
+
+test("a run that is being undone tells of the undo that is tried again", async () => {
+  const world = await worldOf(database, async ({ step }) => {
+    await step.run("flight", () => "f1", { compensate: () => Promise.reject(new Error("busy")) });
+    throw new Error("no car");
+  });
+  const run = await world.start(tested);
+  await world.pass("30 minutes");
+  const terms = { now: new Date(world.now), width: 200 };
+  const lines = timeline(await world.get(run.runId), await world.history(run), terms);
+  expect(stripVTControlCharacters(lines)).toMatch(/ … {2}undo flight +is tried again .*, 1\d attempts failed$/);
+});
+
+test("an attempt that nobody knows the end of is no failure", async () => {
+  const error = '0{"name": "Error", "code": "interrupted", "message": "it was begun, and never told how it ended"}';
+  const lines = await shown(
+    async ({ step }) => {
+      await step.waitForSignal("go");
+    },
+    `insert into layover.attempt (run_id, epoch, path, occurrence, number, began_at, ended_at, error)
+      values ($1, 0, 'charge', 1, 1, layover.now(), layover.now(), '${error}')`,
+  );
+  expect(lines).toMatch(/– {2}attempt 1 of charge +interrupted: it was begun, and never told how it ended\n/);
 });
 
 test("a turn under way tells that earlier ones died over it", async () => {

@@ -33,6 +33,27 @@ export const changedOrderWorkflow = order.handler(async ({ step }) => {
 /** The same contract again, whose handler awaits what never comes. */
 export const stuckOrderWorkflow = order.handler(() => new Promise(() => {}));
 
+const trip = workflow({ name: "trip", version: 1 });
+
+/** There is no car. The flight is given back, the hotel is closed. */
+export const tripWorkflow = trip.handler(async ({ step }) => {
+  await step.run("flight", () => "f1", { compensate: () => "free" });
+  await step.run("hotel", () => "h1", { compensate: { run: refuseToUndo, retry: { maxAttempts: 1 } } });
+  throw new Error("there is no car");
+});
+
+const stay = workflow({ name: "stay", version: 1 });
+
+/** The undo of its step is tried again for a day, in vain. */
+export const stayWorkflow = stay.handler(async ({ step }) => {
+  await step.run("hotel", () => "h1", { compensate: refuseToUndo });
+  throw new Error("there is no flight");
+});
+
+function refuseToUndo(): never {
+  throw new Error("the hotel is closed");
+}
+
 const nap = workflow({ name: "nap", version: 1, signals: { wake: z.null() } });
 const shopNap = workflow({ name: "shop/nap", version: 1, signals: { wake: z.null() } });
 export const napWorkflow = nap.handler(async ({ step }) => {

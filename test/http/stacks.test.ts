@@ -28,13 +28,25 @@ const failsWorkflow = fails.handler(async ({ step, input: isCaught }) => {
 /** Name of this file, which stands in the stack of each error that is thrown here. */
 const ownFile = "stacks.test.ts";
 
+const undoes = workflow({ name: "undoes", version: 1 });
+const undoesWorkflow = undoes.handler(async ({ step }) => {
+  await step.run("charge", () => 1, {
+    compensate: { run: () => Promise.reject(new Error("gone")), retry: { maxAttempts: 1 } },
+  });
+  throw new Error("declined", { cause: new TypeError("no card") });
+});
+
 describe("the stacks of errors", () => {
   const database = testDatabase();
   const runs: Record<string, string> = {};
   let host: InProcess;
 
   beforeAll(async () => {
-    host = await startInProcess({ workflows: [failsWorkflow], database: database.query, namespace, onError: () => {} });
+    const workflows = [failsWorkflow, undoesWorkflow];
+    host = await startInProcess({ workflows, database: database.query, namespace, onError: () => {} });
+    const undone = await host.client.start(undoes);
+    await host.client.waitForEnd(undone.runId, { wait: "20s" });
+    runs["undone"] = undone.runId;
     for (const isCaught of [true, false]) {
       const run = await host.client.start(fails, isCaught);
       await host.client.waitForEnd(run.runId, { wait: "20s" });
@@ -47,10 +59,10 @@ describe("the stacks of errors", () => {
   async function answersTo(scopes: readonly Scope[], accept: string): Promise<Record<string, string>> {
     const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const authorization = `Bearer ${createApiKey(secrets, { name: "test", namespace, scopes })}`;
-    const { caught = "", failed = "" } = runs;
+    const { caught = "", failed = "", undone = "" } = runs;
     const paths = [
       "/v1/runs",
-      ...[caught, failed].flatMap((id) => ["", "/history", "/result"].map((part) => `/v1/runs/${id}${part}`)),
+      ...[caught, failed, undone].flatMap((id) => ["", "/history", "/result"].map((part) => `/v1/runs/${id}${part}`)),
     ];
     const answers: Record<string, string> = {};
     for (const path of paths) {
@@ -69,15 +81,19 @@ describe("the stacks of errors", () => {
   });
 
   it("are shown to callers with the scope admin", async () => {
-    const { failed = "" } = runs;
+    const { failed = "", undone = "" } = runs;
     const answers = await answersTo(["read", "admin"], "application/json");
-    for (const path of ["/v1/runs", `/v1/runs/${failed}`, `/v1/runs/${failed}/history`, `/v1/runs/${failed}/result`]) {
+    for (const path of [
+      "/v1/runs",
+      ...[failed, undone].flatMap((id) => ["", "/history", "/result"].map((part) => `/v1/runs/${id}${part}`)),
+    ]) {
       expect(answers[path], path).toContain(ownFile);
     }
   });
 
   it("are shown in process, and all else of an error and its causes is shown to everybody", async () => {
     const { failed = "" } = runs;
+    const { undone = "" } = runs;
     const { error } = await host.client.get(failed);
     expect(error?.stack).toContain("StepError");
     expect(error?.cause?.stack).toContain(ownFile);
@@ -98,6 +114,14 @@ describe("the stacks of errors", () => {
     expect((await client.get(failed)).error).not.toHaveProperty("stack");
     const history = await client.history(failed);
     expect(history.attempts.map(({ error }) => error?.message)).toEqual(["declined", "declined"]);
+    expect((await client.get(undone)).error).toMatchObject({
+      message: "declined",
+      data: { compensation: { failed: [{ step: "charge", error: { message: "gone" } }] } },
+    });
+    const ending = (await client.history(undone)).records.find(({ kind }) => kind === "ending");
+    expect(ending).toMatchObject({
+      value: { next: "failed", error: { message: "declined", cause: { message: "no card" } } },
+    });
     expect(history.records[0]).toMatchObject({ isFailure: true, value: { message: "declined" } });
   });
 });

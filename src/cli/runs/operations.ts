@@ -40,18 +40,21 @@ export const resume = operation({
 
 export const cancel = operation({
   verb: "cancel",
-  summary: "asks a run to clean up and end",
+  summary: "asks a run to clean up, to undo what it did, and to end",
   description:
-    "Asks a run to end, as cancelled: nothing new begins, its handler is told by a CancelledError, and its cleanups run. A step under way is told to stop, and what it returns within a minute is recorded.",
+    "Asks a run to end, as cancelled: nothing new begins, its handler is told by a CancelledError, its cleanups run, and then its undos. A step under way is told to stop, and what it returns within a minute is recorded.",
   example: `layover cancel order/o1 --reason "ordered twice"`,
-  done: { cancelling: "It cleans up, and is cancelled then.", cancelled: "Cancelled. It had done nothing yet." },
+  done: {
+    cancelling: "It cleans up, undoes what it did, and is cancelled then.",
+    cancelled: "Cancelled. It had done nothing yet.",
+  },
 });
 
 export const terminate = operation({
   verb: "terminate",
   summary: "ends a run at once",
   description:
-    "Ends a run at once, as cancelled. Nothing cleans up. A step under way is told to stop, and its result is not recorded.",
+    "Ends a run at once, as cancelled. Nothing cleans up, and nothing is undone. A step under way is told to stop, and its result is not recorded.",
   example: `layover terminate order/o1 --reason "a test"`,
   done: { terminated: "Terminated. The run is cancelled." },
 });

@@ -8,7 +8,7 @@ import { clockTime, fromNow, lasting } from "../times.ts";
 import { tagIn, wholeNumberIn } from "./arguments.ts";
 import { shortIds } from "./run-ids.ts";
 import { withServer } from "./server.ts";
-import { coloured, describeError } from "./values.ts";
+import { coloured, describeError, describeUndos } from "./values.ts";
 
 interface Options {
   readonly workflow?: string;
@@ -91,12 +91,18 @@ function rowOf(run: RunView, now: Date): (string | Cell)[] {
   ];
 }
 
+function failedUndos(undos: RunView["undos"]): string {
+  const failed = undos?.failed ?? 0;
+  return failed === 0 ? "" : `; ${failed === 1 ? "1 undo" : `${failed} undos`} failed`;
+}
+
 /** Says what is known of a run without its history. */
 function remark(run: RunView, now: Date): string {
-  const { status, blocked, error, readyAt, customStatus } = run;
+  const { status, blocked, error, readyAt, customStatus, undos } = run;
   if (status === "blocked") return blocked ?? "";
-  if (status === "failed" || status === "cancelled") return describeError(error);
+  if (status === "failed" || status === "cancelled") return describeError(error) + failedUndos(undos);
   if (run.setback !== undefined) return `${run.setback.reason}, tried again ${fromNow(run.setback.until, now)}`;
+  if (status === "compensating") return undos === undefined ? "waits for steps at work" : describeUndos(undos);
   const isTimed = readyAt !== undefined && readyAt > now && ["sleeping", "waiting", "retrying"].includes(status);
   const until = !isTimed ? "" : status === "waiting" ? `until ${clockTime(readyAt)}` : fromNow(readyAt, now);
   return [customStatus ?? "", until].filter((part) => part !== "").join(", ");

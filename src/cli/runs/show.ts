@@ -2,12 +2,13 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { isOver, type RunView } from "../../client/run-view.ts";
+import { failedUndosIn } from "../../client/undo-view.ts";
 import type { ErrorValue } from "../../core/codec/error-value.ts";
 import { cutOff, plain, print, printJson, screenWidth, wrapped } from "../screen.ts";
 import { clockTime, lasting, moment } from "../times.ts";
 import { findRun, withRun, withServer } from "./server.ts";
 import { timeline } from "./timeline.ts";
-import { coloured, describeError, describeValue } from "./values.ts";
+import { coloured, describeError, describeUndos, describeValue } from "./values.ts";
 
 interface Options {
   readonly full?: boolean;
@@ -61,6 +62,7 @@ function heading(run: RunView, { now, width, full }: Terms): string {
       endedAt === undefined ? "" : `${clockTime(endedAt)}, after ${lasting(endedAt.getTime() - createdAt.getTime())}`,
     ],
     ["times out", timeoutAt === undefined || isOver(status) ? "" : moment(timeoutAt, now)],
+    ["undone", run.undos === undefined ? "" : describeUndos(run.undos)],
     ["paused", run.pausedAt === undefined ? "" : moment(run.pausedAt, now)],
     ["says", run.customStatus ?? ""],
     ["not taken", Object.entries(mailOf(run)).map(untaken).join(", ")],
@@ -109,7 +111,22 @@ function reasons({ status, blocked, setback, error, ...run }: RunView, full: boo
   }
   if (status === "paused") return [...refusals, `${" ".repeat(11)}→ It goes on by: layover resume ${run.runId}`];
   if (error === undefined) return refusals;
-  return [told("error", describeError(error)), ...(full ? [stackOf(error)] : [])];
+  const { owed = 0, done = 0, failed = 0 } = run.undos ?? {};
+  const lost =
+    failed === 0
+      ? []
+      : failedUndosIn(error).map(({ step, error: why }) =>
+          told("undo", `${step} is not undone: ${describeError(why)}`),
+        );
+  const left = owed - done + failed; // terminated before its undos have ended, or some failed
+  return [
+    told("error", describeError(error)),
+    ...(full ? [stackOf(error)] : []),
+    ...lost,
+    ...(left === 0
+      ? []
+      : [`${" ".repeat(11)}→ No undo is tried again. Look below at what is not undone, and undo it by hand.`]),
+  ];
 }
 
 function stackOf({ stack, cause }: ErrorValue): string {

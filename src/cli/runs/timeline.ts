@@ -9,6 +9,8 @@ import type {
   StepPlace,
 } from "../../client/history-view.ts";
 import { isOver, type RunView } from "../../client/run-view.ts";
+import { isErrorValue, undonePath } from "../../client/undo-view.ts";
+import { isRecord } from "../../core/codec/tag-checks.ts";
 import { latestRingMs } from "../../core/waking.ts";
 import { type Cell, plain, table } from "../screen.ts";
 import { clockTime, fromNow, lasting, moment } from "../times.ts";
@@ -42,11 +44,17 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   const isLaterThan = (at: Date) => skipped === 0 || (first !== undefined && at >= first.recordedAt);
   const isShown = ({ endedAt }: AttemptView) => isLaterThan(endedAt);
   const isLater = ({ at }: OperationView) => isLaterThan(at);
-  // The sort keeps this order among lines of the same millisecond, so an operation stands above the records that it led to.
+  const isOfUndo = ({ path }: StepPlace) => undonePath(path) !== undefined;
+  const ending = records.findIndex(({ kind }) => kind === "ending");
+  const firstUndo = ending === -1 ? records.length : ending + 1;
+  // The sort keeps this order among lines of the same millisecond: an operation stands above the records that it led to,
+  // and an attempt above the record of its step.
   const past = [
     ...operationsOf(history).filter(isLater).map(operationLine),
-    ...attempts.filter(isShown).map(attemptLine),
-    ...records.map((record) => recordLine(record, width)),
+    ...attempts.filter((attempt) => isShown(attempt) && !isOfUndo(attempt)).map(attemptLine),
+    ...records.slice(0, firstUndo).map((record) => recordLine(record, width)),
+    ...attempts.filter((attempt) => isShown(attempt) && isOfUndo(attempt)).map(attemptLine),
+    ...records.slice(firstUndo).map((record) => recordLine(record, width)),
   ];
   past.sort((one, other) => (one.at?.getTime() ?? 0) - (other.at?.getTime() ?? 0));
   const next = isOver(run.status) ? [] : [...pending.map((row) => pendingLine(row, now)), ...turnLines(run, now)];
@@ -76,39 +84,49 @@ const columns = [
 function recordLine(record: RecordView, width: number): Line {
   const { kind, attempts, isFailure, value, beganAt, recordedAt } = record;
   const shown = isFailure ? describeError(errorIn(value)) : describeValue(value, width);
-  const after = kind === "step" && attempts > 1 ? `after ${attempts} attempts: ` : "";
+  const remarks = [
+    ...(isFailure && undonePath(record.path) !== undefined ? ["failed for good"] : []),
+    ...(kind === "step" && attempts > 1 ? [`after ${attempts} attempts`] : []),
+  ].join(", ");
   if (record.hasTimedOut)
     return { at: recordedAt, mark: ended, what: `${kind} ${placeOf(record)}`, value: "timed out" };
   if (kind === "close") {
     const is = value === true ? "closed: no more is taken" : "not closed: there was mail";
     return { at: recordedAt, mark: done, what: `close ${placeOf(record)}`, value: is };
   }
+  if (kind === "ending") return { at: recordedAt, mark: ended, what: "ending", value: describeEnding(value) };
   if (kind === "closing") return { at: recordedAt, mark: ended, what: "closing", value: shown };
   if (kind === "cancellation") return { at: recordedAt, mark: failed, what: "cancelled", value: "" };
   return {
     at: recordedAt,
     mark: isFailure ? failed : done,
-    what: `${kind} ${placeOf(record)}`,
+    what: kind === "step" ? stepOf(record) : `${kind} ${placeOf(record)}`,
     took: beganAt === undefined ? "" : lasting(recordedAt.getTime() - beganAt.getTime()),
-    value: `${after}${shown}`,
+    value: remarks === "" ? shown : `${remarks}: ${shown}`,
   };
 }
 
 function errorIn(value: unknown) {
-  const isError = typeof value === "object" && value !== null && "name" in value && "message" in value;
-  return isError ? { ...value, name: String(value.name), message: String(value.message) } : undefined;
+  return isErrorValue(value) ? value : undefined;
+}
+
+/** "as failed, after 2 undos: Error: no" */
+function describeEnding(value: unknown): string {
+  if (!isRecord(value) || !Array.isArray(value["owed"])) return describeValue(value, Number.POSITIVE_INFINITY);
+  const { length } = value["owed"];
+  const undos = length === 1 ? "1 undo" : `${length} undos`;
+  return `as ${plain(String(value["next"]))}, after ${undos}: ${describeError(errorIn(value["error"]))}`;
 }
 
 function attemptLine(attempt: AttemptView): Line {
   const { number, beganAt, endedAt, error, requestId } = attempt;
   const request = requestId === undefined ? "" : ` (request ${requestId})`;
-  return {
-    at: endedAt,
-    mark: failed,
-    what: `attempt ${number} of ${placeOf(attempt)}`,
-    took: lasting(endedAt.getTime() - beganAt.getTime()),
-    value: `${describeError(error)}${request}`,
-  };
+  const undone = undonePath(attempt.path);
+  const what = `attempt ${number} of ${undone === undefined ? "" : "the undo of "}${placeOf(attempt)}`;
+  if (error?.code === "interrupted")
+    return { at: endedAt, mark: ended, what, value: `interrupted: ${plain(error.message)}` };
+  const took = lasting(endedAt.getTime() - beganAt.getTime());
+  return { at: endedAt, mark: failed, what, took, value: `${describeError(error)}${request}` };
 }
 
 /** The operations of people. A server of an earlier release does not tell them. */
@@ -143,13 +161,13 @@ function pendingLine(row: PendingView, now: Date): Line {
   }
   if (row.leasedUntil !== undefined) {
     const value = `${lease(row.leasedUntil, now)}${failures}${interruptions(row)}`;
-    return { mark: underWay, what: `step ${place}`, value };
+    return { mark: underWay, what: stepOf(row), value };
   }
-  if (row.isQueued) return { mark: still, what: `step ${place}`, value: "queued: its map is at its maxConcurrency" };
+  if (row.isQueued) return { mark: still, what: stepOf(row), value: "queued: its map is at its maxConcurrency" };
   const isLater = row.readyAt !== undefined && row.readyAt > now;
   return {
     mark: still,
-    what: `step ${place}`,
+    what: stepOf(row),
     value: `${isLater ? `is tried again ${moment(row.readyAt, now)}` : "is ready"}${failures}${interruptions(row)}`,
   };
 }
@@ -178,7 +196,13 @@ function lease(until: Date, now: Date): string {
   return `under way; its lease ${until < now ? "ended" : "stands until"} ${clockTime(until)} (${fromNow(until, now)})`;
 }
 
-/** `ship[3]/send`, and `#2` where it is a second one of that name. */
+/** `step ship[3]/send`, and `undo ship[3]/send` where it undoes that step. */
+function stepOf(place: StepPlace): string {
+  return `${undonePath(place.path) === undefined ? "step" : "undo"} ${placeOf(place)}`;
+}
+
+/** `ship[3]/send`, and `#2` where it is a second one of that name. An undo has the place of its step. */
 function placeOf({ path, occurrence }: StepPlace): string {
-  return plain(occurrence > 1 ? `${path}#${occurrence}` : path);
+  const shown = undonePath(path) ?? path;
+  return plain(occurrence > 1 ? `${shown}#${occurrence}` : shown);
 }

@@ -1,6 +1,6 @@
 /** Values, errors and statuses of runs, on one line. */
 import { styleText } from "node:util";
-import type { RunStatus } from "../../client/run-view.ts";
+import type { RunStatus, UndoCounts } from "../../client/run-view.ts";
 import { Unreadable } from "../../client/unreadable.ts";
 import type { ErrorValue } from "../../core/codec/error-value.ts";
 import { toJson } from "../../http/plain-json.ts";
@@ -24,11 +24,18 @@ export function describeError(error: ErrorValue | undefined): string {
   return cause === undefined || said.includes(plain(cause.message)) ? said : `${said}, because ${describeError(cause)}`;
 }
 
+/** "2 of 3 undos have ended", "2 of 3 undos succeeded, and 1 failed for good" */
+export function describeUndos({ owed, done, failed }: UndoCounts): string {
+  if (failed === undefined) return `${done} of ${owed} undos have ended`;
+  return `${done - failed} of ${owed} undos succeeded${failed === 0 ? "" : `, and ${failed} failed for good`}`;
+}
+
 const colours = {
   completed: "green",
   failed: "red",
   cancelled: "gray",
   cancelling: "yellow",
+  compensating: "yellow",
   blocked: "red",
   paused: "yellow",
   retrying: "yellow",
