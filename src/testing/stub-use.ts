@@ -5,6 +5,8 @@
  *
  * A stub that no step meets is no mistake by itself: tests share stubs, and no run takes every branch.
  */
+import { undonePath } from "../client/undo-view.ts";
+import { undoPrefix } from "../core/replay/undos.ts";
 import { TestKitError } from "./kit-error.ts";
 import { areAlike } from "./near-names.ts";
 import type { Stub, StubFinder, Stubs } from "./stubs.ts";
@@ -53,6 +55,8 @@ export class StubUse implements StubFinder {
 
 /** The names of a path: the path itself, the path without numbers and keys, and the step's name. */
 function namesOf(path: string): readonly string[] {
+  const undone = undonePath(path);
+  if (undone !== undefined) return namesOf(undone).map((name) => undoPrefix + name);
   const bare = path.replaceAll(/#?\[[^\]]*\]|#\d+/g, "");
   return [path, bare, bare.slice(bare.lastIndexOf("/") + 1)];
 }

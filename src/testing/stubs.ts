@@ -2,6 +2,7 @@
  * Stubs stand for the bodies of steps. The engine knows nothing of them: each handler is given a `step` that hands the
  * stub on where it was given a body, also inside `scope`, `cleanup`, `all`, `race` and `map`.
  */
+
 import type { Workflow } from "../core/contract/contract.ts";
 import type { Schemas } from "../core/contract/schema.ts";
 import type {
@@ -10,23 +11,29 @@ import type {
   CallbackContext,
   CleanupStep,
   MapOptions,
+  RunOptions,
   Step,
   StepContext,
   StepOptionsOfAnnouncement,
+  Undo,
+  UndoContext,
   WaitOptions,
 } from "../core/contract/step.ts";
+import { undoPrefix } from "../core/replay/undos.ts";
 import { keyPart } from "../core/replay/verbs/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
 import { TestKitError } from "./kit-error.ts";
 
 /** What a stub is given: what the body would get, and where it stands. */
 export interface StubContext extends StepContext {
-  /** The path as in the history: `charge`, `ship[3]/send`, `approval/announce`. */
+  /** The path as in the history: `charge`, `ship[3]/send`, `approval/announce`, `[undo]/charge`. */
   readonly path: string;
   readonly runId: string;
   /** The URL of the callback, only for the step that announces one. */
   readonly url?: string;
   readonly token?: string;
+  /** What is known of the step that is to be undone, only for an undo. `result`: what the step returned. */
+  readonly undone?: Pick<UndoContext, "outcome" | "error" | "original"> & { readonly result: unknown };
 }
 
 /** Stands for a body: its result is recorded, what it throws fails the attempt. */
@@ -34,7 +41,8 @@ export type Stub = (context: StubContext) => unknown;
 
 /**
  * Stubs, first by workflow, then by step. A step is found by its path (`ship[3]/send`), else by the path without numbers
- * (`ship/send`), else by its name (`send`). The step of `waitForCallback("approval", …)` is `approval/announce`.
+ * (`ship/send`), else by its name (`send`). The step of `waitForCallback("approval", …)` is `approval/announce`. The undo of
+ * `charge`, its `compensate`, is `[undo]/charge`; the stub of a step never stands for its undo.
  */
 export type Stubs = Readonly<Record<string, Readonly<Record<string, Stub>>>>;
 
@@ -194,13 +202,31 @@ class Room {
   }
 
   #run(step: Pick<Step, "run">): Step["run"] {
-    return (name, body, options) =>
-      step.run(name, this.#standIn(this.#prefix + name + partOf(name, options?.key, options), body), options);
+    return (name, body, options) => {
+      const path = this.#prefix + name + partOf(name, options?.key, options);
+      return step.run(name, this.#standIn(path, body), this.#withUndo(path, options));
+    };
+  }
+
+  #withUndo<Result>(path: string, options: RunOptions<Result> | undefined): RunOptions<Result> | undefined {
+    const compensate = options?.compensate;
+    if (typeof compensate === "function") return { ...options, compensate: this.#undo(path, compensate) };
+    if (typeof compensate?.run !== "function") return options; // the engine says so
+    return { ...options, compensate: { ...compensate, run: this.#undo(path, compensate.run) } };
+  }
+
+  #undo<Result>(path: string, undo: Undo<Result>): Undo<Result> {
+    return (result, context) => {
+      const { outcome, error, original } = context;
+      const undone = { outcome, error, original, result };
+      return this.#standIn(undoPrefix + path, () => undo(result, context), { undone })(context);
+    };
   }
 
   #standIn<Context extends StepContext, Result>(
     path: string,
     body: (context: Context) => Result | Promise<Result>,
+    more: Pick<StubContext, "undone"> = {},
   ): typeof body {
     if (typeof body !== "function") return body; // the engine says so
     const { workflow, stubs, bodies, runId } = this.#scene;
@@ -210,7 +236,7 @@ class Room {
       try {
         const stub = stubs.find(workflow, path);
         if (stub === undefined) return await body(context);
-        const result = stub === "misspelt" ? never : Promise.resolve(stub({ ...context, path, runId }));
+        const result = stub === "misspelt" ? never : Promise.resolve(stub({ ...context, ...more, path, runId }));
         underWay.isHanging = result === never;
         return (await result) as Result; // what it answers is for the test to say
       } finally {

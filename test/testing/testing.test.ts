@@ -5,6 +5,7 @@ import { order, orderWorkflow } from "../../functions/workflows/order.ts";
 import {
   failing,
   hanging,
+  type Stub,
   type Stubs,
   type TestEngine,
   type TestEngineOptions,
@@ -102,28 +103,107 @@ describe("the order of the demo", () => {
     expect(Math.min(...figures.slice(1).map(({ engineMs }) => engineMs))).toBeLessThan(100);
   });
 
-  it("fails when it is not approved, after a refund", async () => {
-    const refund = vi.fn(() => "r1");
-    const t = await anEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => "c1", refund } } });
-    const run = await t.start(order, input);
+  /** The order, and what is asked of a payment provider: the charges, and the keys of the charges that it gives back. */
+  async function anOrder(charge: Stub = ({ idempotencyKey }) => charges.push(idempotencyKey)) {
+    charges = [];
+    const refunds: unknown[] = [];
+    const refund: Stub = ({ undone }) => refunds.push(undone?.original.idempotencyKey);
+    const stub = { order: { charge, "[undo]/charge": refund, send: () => "p" } };
+    const t = await anEngine({ workflows: [orderWorkflow], stub });
+    return { t, run: await t.start(order, input), refunds };
+  }
+  let charges: string[] = [];
+
+  it("fails when it is not approved, and refunds its customer once", async () => {
+    const { run, refunds } = await anOrder();
     await run.untilWaiting("approval");
     await run.callback("approval").resolve({ ok: false });
     await expect(run.result()).rejects.toMatchObject({ status: "failed", cause: { name: "NonRetryableError" } });
-    expect(refund).toHaveBeenCalledOnce();
+    expect(charges).toHaveLength(1);
+    expect(refunds).toEqual(charges);
   });
 
-  it("fails when nobody approves for three days", async () => {
-    const t = await anEngine({ workflows: [orderWorkflow], stub: { order: { charge: () => "c1" } } });
-    const run = await t.start(order, input);
+  it("fails when nobody approves for three days, and refunds its customer once", async () => {
+    const { t, run, refunds } = await anOrder();
     await t.advance(3 * 86_400_000 - 1);
     expect(await run.status()).toBe("waiting");
     await t.advance(1);
     await expect(run.result()).rejects.toMatchObject({ cause: { name: "TimeoutError" } });
     await expect(run.callback("approval").resolve({ ok: true })).rejects.toMatchObject({ code: "callback_expired" });
+    expect(refunds).toEqual(charges);
+  });
+
+  it("refunds its customer once when it is cancelled, though its process dies meanwhile", async () => {
+    const { t, run, refunds } = await anOrder();
+    await run.untilWaiting("approval");
+    await run.cancel({ reason: "ordered twice" });
+    t.crash();
+    await t.advance("10 minutes");
+    await expect(run.result()).rejects.toMatchObject({ status: "cancelled" });
+    expect(refunds).toEqual(charges);
+    expect(await run.get()).toMatchObject({ undos: { owed: 1, done: 1, failed: 0 } });
+  });
+
+  it("gives back a charge that failed, since it may have had its effect", async () => {
+    let key: string | undefined;
+    const { t, run, refunds } = await anOrder(({ idempotencyKey }) => {
+      key = idempotencyKey;
+      throw new Error("no answer");
+    });
+    await t.advance("1 hour");
+    await expect(run.result()).rejects.toMatchObject({ status: "failed", cause: { name: "StepError" } });
+    expect(refunds).toEqual([key]);
+  });
+
+  it("keeps the charge when it completes", async () => {
+    const { t, run, refunds } = await anOrder(() => "c1");
+    await run.untilWaiting("approval");
+    await run.callback("approval").resolve({ ok: true });
+    await t.advance("1 hour");
+    expect(await run.result()).toMatchObject({ charge: "c1" });
+    expect(refunds).toEqual([]);
   });
 });
 
 describe("stubs", () => {
+  it("stand for undos by a name of their own, and are told what is undone", async () => {
+    const undone: unknown[] = [];
+    const note: Stub = ({ path, undone: { result, outcome, error } = {} }) =>
+      undone.push([path, result, outcome, error?.message]);
+    const compensate = real;
+    const { t, run } = await aRunOf(
+      async (step) => {
+        await step.run("a", () => 1, { compensate });
+        await step.map("each", [1, 2], (_, { step }) =>
+          step.run("send", () => "s", { compensate: { run: compensate } }),
+        );
+        await step.run("b", () => Promise.reject(new Error("lost")), { retry: { maxAttempts: 1 }, compensate });
+      },
+      { a: () => "one", "[undo]/a": note, "[undo]/each[1]/send": note, "[undo]/send": note, "[undo]/b": note },
+    );
+    await t.advance("1 minute");
+    await expect(run.result()).rejects.toMatchObject({ status: "failed" });
+    expect(undone.toSorted()).toEqual([
+      ["[undo]/a", "one", "succeeded", undefined],
+      ["[undo]/b", undefined, "unknown", "lost"],
+      ["[undo]/each[0]/send", "s", "succeeded", undefined],
+      ["[undo]/each[1]/send", "s", "succeeded", undefined],
+    ]);
+  });
+
+  it("of a step do not stand for its undo, which is carried out for real", async () => {
+    const undo = vi.fn();
+    const { run } = await aRunOf(
+      async (step) => {
+        await step.run("charge", real, { compensate: undo });
+        throw new NonRetryableError("no");
+      },
+      { charge: () => "c1" },
+    );
+    await expect(run.result()).rejects.toMatchObject({ status: "failed" });
+    expect(undo).toHaveBeenCalledExactlyOnceWith("c1", expect.objectContaining({ outcome: "succeeded", attempt: 1 }));
+  });
+
   it("stand for bodies wherever steps are: in scopes, maps, branches, races and announcements", async () => {
     const paths: string[] = [];
     const note = ({ path }: { path: string }) => paths.push(path);

@@ -69,6 +69,10 @@ describe("the test kit", () => {
               expectTypeOf([idempotencyKey, path]).toEqualTypeOf<string[]>();
               expectTypeOf(url).toEqualTypeOf<string | undefined>();
             },
+            "[undo]/charge": ({ undone }) => {
+              expectTypeOf(undone?.result).toEqualTypeOf<unknown>();
+              expectTypeOf(undone?.outcome).toEqualTypeOf<"succeeded" | "unknown" | undefined>();
+            },
             send: failing(2, ({ attempt }) => attempt),
             slow: hanging,
             // @ts-expect-error: a stub is a function
