@@ -1,4 +1,7 @@
-/** An order: it is charged, approved by a person, cools off, and is shipped, each parcel beside the others. */
+/**
+ * An order: it is charged, approved by a person, cools off, and is shipped, each parcel beside the others. If it fails or
+ * is cancelled, the customer gets the money back.
+ */
 import { NonRetryableError, workflow } from "layover";
 import * as z from "zod/mini"; // or "zod", which weighs 13 kB more in a Worker
 import { perform } from "./effects.ts";
@@ -24,8 +27,15 @@ export const order = workflow({
 
 export const orderWorkflow = order.handler(async ({ input, step, log }) => {
   const { customer, amount } = input;
-  const charge = await step.run("charge", ({ idempotencyKey }) =>
-    perform("charge", { idempotencyKey, details: { customer, amount } }),
+  const charge = await step.run(
+    "charge",
+    ({ idempotencyKey }) => perform("charge", { idempotencyKey, details: { customer, amount } }),
+    {
+      // If the order fails or is cancelled. The provider gives back what was charged under the key of the charge, if
+      // anything was, and charges nothing under that key from then on: a process that seems dead may still be about to ask.
+      compensate: (_, { original, idempotencyKey }) =>
+        perform("refund", { idempotencyKey, details: { charge: original.idempotencyKey } }),
+    },
   );
   log.info("charged", { charge, amount });
 
@@ -34,10 +44,7 @@ export const orderWorkflow = order.handler(async ({ input, step, log }) => {
     ({ url }) => log.info("waits for approval: open this page", { url }),
     { timeout: "3 days" },
   );
-  if (!approval.ok) {
-    await step.run("refund", ({ idempotencyKey }) => perform("refund", { idempotencyKey, details: { charge } }));
-    throw new NonRetryableError("the order was not approved");
-  }
+  if (!approval.ok) throw new NonRetryableError("the order was not approved");
 
   await step.sleep("cool off", "3 seconds");
   // Until now the customer could send another address. It is kept until somebody looks.
