@@ -1,0 +1,40 @@
+/** Finishes of runs that owe undos: the one that closes a run, and the one that writes down how it ends. */
+import type * as wire from "../../src/postgres/wire.ts";
+import { aRecord, noon, type Run, terms } from "./runs.ts";
+import type { Session } from "./stage.ts";
+
+interface EndOptions {
+  readonly token?: string;
+  readonly position?: number;
+  /** The time of its last record. */
+  readonly at?: number;
+  readonly next?: "failed" | "cancelled";
+}
+
+/** What a turn says whose handler has failed after the step `x`, and whose run owes the undo of that step. */
+export function anEnd({ token = "first", position = 0, at = noon, next = "failed" }: EndOptions = {}) {
+  const value = JSON.stringify({ next, error: "0{}", owed: [{ path: "x", occurrence: 1 }] });
+  const records = [aRecord("step", "x", { at }), aRecord("ending", "", { at, value })];
+  return { token, position, next: "ready" as const, records, ending: 1 };
+}
+
+/** What a turn says whose handler has failed after the step `x`, while a step that can be undone has no record. */
+export function aClose({ token = "first", position = 0, at = noon }: EndOptions = {}) {
+  return { token, position, next: "ready" as const, records: [aRecord("step", "x", { at })], closing: true as const };
+}
+
+export const endsBy =
+  (run: Run, options?: EndOptions) =>
+  (session: Session): Promise<wire.FinishAnswer> =>
+    run.finish(session, anEnd(options));
+
+export const closesBy =
+  (run: Run, options?: EndOptions) =>
+  (session: Session): Promise<wire.FinishAnswer> =>
+    run.finish(session, aClose(options));
+
+/** Turns in one call. */
+export const callOf =
+  (name: "claim_turns" | "finish_turns", ...turns: object[]) =>
+  async (session: Session) =>
+    (await session.call(name, { ...terms, turns })).turns;
