@@ -1,7 +1,7 @@
 /** A run that closes: nothing new begins, and whoever is at work ends first. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aParkedRun, aRunAtWork, at, branches, minute, noon, type Run } from "./runs.ts";
+import { aFanOut, aParkedRun, aRunAtWork, at, branches, locksByPath, minute, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 import { aClose, callOf, closesBy, endsBy } from "./undoing.ts";
 
@@ -239,6 +239,15 @@ describeEachPostgres(
         expect([recorded, deferred]).toMatchObject([{ continues: null }, { outcome: "deferred", isReady: true }]);
         expect(await claim(run, 4)).toMatchObject({ ...claimed, position: 4 });
       });
+    });
+
+    test("locks the branches by their paths", async () => {
+      const close = async (run: Run, session: Session) => {
+        await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
+        await claim(run, 2);
+        return await closesBy(run, { token: "turn 2" })(session);
+      };
+      expect(await locksByPath(stage, close)).toBe(true);
     });
 
     test("comes twice: the second time it changes nothing, and the run ends all the same", async () => {

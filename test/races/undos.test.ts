@@ -1,7 +1,7 @@
 /** The record that says how a run ends and what it owes: it is written once, and while nobody is at work. */
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
-import { aFanOut, aRecord, aRunAtWork, at, minute, noon, type Run } from "./runs.ts";
+import { aFanOut, aRecord, aRunAtWork, at, minute, noon, only, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { anEnd, callOf, endsBy } from "./undoing.ts";
 
@@ -56,6 +56,29 @@ describeEachPostgres(
         Array(3).fill({ outcome: "finished", turn: 2 }),
       );
       expect(await Promise.all(runs.map((run) => run.kinds()))).toEqual([["step x"], ["step x", "ending"], ["step x"]]);
+    });
+
+    test("is refused by code of the release before, which knows no such record, and newer code carries out the undos", async () => {
+      const run = await aRunAtWork(stage);
+      for (const deployment of ["old", "new"]) {
+        const note = { ...terms, deployment, name: deployment, deployedAt: noon };
+        await stage.onlooker.query("select layover.note_deployment($1)", [
+          JSON.stringify({ ...note, namespace: "default" }),
+        ]);
+      }
+      await endsBy(run)(stage.onlooker);
+      const claimBy = async (deployment: string, turn: number) => {
+        const turns = [run.toClaim({ turn, token: `turn ${turn}` })];
+        return only((await stage.onlooker.call("claim_turns", { ...terms, deployment, turns })).turns);
+      };
+      const isEnding = expect.arrayContaining(["ending"]);
+      expect(await claimBy("old", 2)).toMatchObject({ outcome: "claimed", records: [{}, isEnding] });
+      const why = "the history holds ending at position 2, where the code has ended";
+      const refusal = { token: "turn 2", position: 2, next: "blocked", value: why, deployment: "old" } as const;
+      expect(await run.finish(stage.onlooker, refusal)).toMatchObject({ outcome: "finished", turn: 3 });
+      expect(await claimBy("old", 3)).toEqual({ outcome: "not_here" });
+      expect(await claimBy("new", 3)).toMatchObject({ outcome: "claimed", position: 2 });
+      expect(await run.kinds()).toEqual(["step x", "ending"]);
     });
 
     describe("while a branch is at work", () => {
