@@ -38,17 +38,21 @@ export async function tellWithDeaths(
       return death === undefined ? "passes" : `dies ${death.when}`;
     };
   });
-  expect(told.world.deaths).toBe(deaths.length);
+  expect(told.world.deaths).toBeGreaterThan(0); // the call of another death may not come after the first one
   return told;
 }
 
 /** Whatever died: the same end, each result once, each body at least once, each effect once, and soon. */
 export async function expectSameStory(told: Told, undisturbed: Told): Promise<void> {
-  const { world, view, effects, workflow } = told;
+  expect(recordsOf(told)).toEqual(recordsOf(undisturbed));
+  expect(told.effects.names).toEqual(undisturbed.effects.names);
+  await expectSameEnd(told, undisturbed);
+}
+
+/** Whatever died: the same end, also when the history is replayed, no body more often than it must, and soon. */
+export async function expectSameEnd({ world, view, effects, workflow }: Told, undisturbed: Told): Promise<void> {
   const { status, result, error } = undisturbed.view;
   expect(view).toMatchObject({ status, result, error });
-  expect(recordsOf(told)).toEqual(recordsOf(undisturbed));
-  expect(effects.names).toEqual(undisturbed.effects.names);
   const mostAttempts = Math.max(...undisturbed.effects.bodies.values());
   for (const count of effects.bodies.values()) expect(count).toBeLessThanOrEqual(mostAttempts + world.deaths);
   expect(world.time - undisturbed.world.time).toBeLessThanOrEqual(world.deaths * latestMsPerDeath);
