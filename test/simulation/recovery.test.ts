@@ -33,7 +33,9 @@ function aRun(changes: Partial<RunRows>): RunRows {
       records: [],
     },
     ...{ isCancelling: false, closings: 0, tidied: [], untidy: [], isDistinct: true },
-    ...{ steps: 0, isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
+    ...{ results: 0, steps: [], attempted: [], isInterrupted: false },
+    ...{ isClosing: false, ending: null, endings: 0, undos: null, failedUndos: null },
+    ...{ isDense: true, timesAscend: true, pending: [], signals: [], answers: [] },
     ...changes,
   };
 }

@@ -39,6 +39,7 @@ const times = 3;
 /** What a program may do so that faults decide nothing of what it waits for. */
 const steady = new Set([
   "step",
+  "undo",
   "sleep",
   "sequence",
   "all",

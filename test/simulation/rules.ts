@@ -5,6 +5,7 @@
 import type { Outlook } from "../engine/watch.ts";
 import { objection } from "../engine/watch.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
+import { wrongEndings, wrongUndos } from "./undoing.ts";
 
 export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" | "now" | "graceMs"> {
   /** Whether some deployment carries the workflow's version. */
@@ -128,6 +129,7 @@ function* wrongRows(run: RunRows): Generator<string> {
     if (taken.some((position, index) => index > 0 && position <= (taken[index - 1] ?? 0)))
       yield `signals "${name}" were taken out of order`;
   }
+  yield* wrongUndos(run);
   if (!isOver(run)) return;
   if (run.due !== null) yield "it is over, and due";
   if (pending.length > 0) yield "it is over, and waits";
@@ -141,6 +143,7 @@ function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver 
   if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";
   if (before.isPaused && run.isPaused && hasBegun(before, run)) yield "it is paused, and something began";
   yield* wrongClosing(before, run, now);
+  yield* wrongEndings(before, run, { now: latest, areLeasesCut: isTakenOver });
   if (isTakenOver) return;
   if (isSeized(before, run, latest)) yield "its lease was live, and another one began";
   for (const row of run.pending) {

@@ -15,6 +15,7 @@ import { openCleanups } from "./afterwards.ts";
 import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
+import { Ledger } from "./ledger.ts";
 import type { Outside } from "./outside/outside.ts";
 import { outsideOf } from "./outside/platforms.ts";
 import { Passage } from "./passage.ts";
@@ -27,6 +28,7 @@ import { Rules } from "./rules.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Site } from "./site.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { isUndone } from "./undoing.ts";
 import { judge } from "./verdict.ts";
 
 export interface Report {
@@ -82,6 +84,7 @@ class Simulation {
   readonly #contracts;
   /** The idempotency keys of the bodies that were carried out, by run. */
   readonly #bodies = new Map<string, Set<string>>();
+  readonly #ledger = new Ledger((runId, key) => this.#noteUndo(runId, key));
   /** How often bodies or handlers asked for something. */
   readonly #tries = new Map<string, number>();
   /** The leases of turns that were about to begin alone, by run. */
@@ -196,7 +199,7 @@ class Simulation {
     if (this.#site.sessions.isAnyLent) wrongs.push("a transaction stands open");
     wrongs.push(...this.#people.wrongs);
     await this.#look();
-    for (const [index, { program, timeoutMs, by }] of this.#scenario.runs.entries()) {
+    for (const [index, { program, timeoutMs, by, acts }] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
       const rows = this.#snapshot.runs.find((run) => run.runId === runId);
       const beginnings = this.#beginnings.get(runId)?.size ?? 0;
@@ -214,6 +217,10 @@ class Simulation {
         sent: this.#people.sentTo(runId),
         answers: { answered: this.#people.answersTo(runId), beginnings },
         bodies: this.#bodies.get(runId)?.size ?? 0,
+        account: this.#ledger.of(runId),
+        mayBeTerminated: acts.some(({ verb }) => verb === "terminate"),
+        areLeasesCut: this.#areLeasesCut,
+        isCalm: this.#calmAt === 0 && this.#fleet.deaths === 0,
         isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
         mayHaveEnded: this.#people.hasAskedToEnd(runId),
@@ -284,8 +291,9 @@ class Simulation {
     return {
       onBody: (runId, key, isCleanup = false) => {
         if (!isCleanup && this.#isTold(runId)) this.#wrongs.push(`${runId} closes, and a step in no cleanup began`);
-        this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
+        this.#noteBody(runId, key);
       },
+      ledger: this.#ledger,
       nextTry: (what) => {
         const tries = (this.#tries.get(what) ?? 0) + 1;
         this.#tries.set(what, tries);
@@ -305,10 +313,26 @@ class Simulation {
     };
   }
 
-  /** Whether the run's cancel is recorded, and no lease was cut short that was given before: by a clock, or a takeover. */
+  #noteBody(runId: string, key: string): void {
+    this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
+  }
+
+  #noteUndo(runId: string, key: string): void {
+    this.#noteBody(runId, key);
+    const run = this.#snapshot.runs.find((run) => run.runId === runId);
+    if (run !== undefined && !this.#areLeasesCut && isUndone(run, key))
+      this.#wrongs.push(`an undo of ${runId} was recorded, and was carried out again`);
+  }
+
+  /** Whether the run's cancel or its ending is recorded, and no lease was cut short that was given before. */
   #isTold(runId: string): boolean {
-    if (this.#steppedMs > 0 || this.#scenario.platform === "embedded") return false;
-    return this.#snapshot.runs.some((run) => run.runId === runId && run.closings > 0);
+    if (this.#areLeasesCut) return false;
+    return this.#snapshot.runs.some((run) => run.runId === runId && (run.closings > 0 || run.ending !== null));
+  }
+
+  /** Whether a lease may end before its time: by a clock, or a takeover. */
+  get #areLeasesCut(): boolean {
+    return this.#steppedMs > 0 || this.#scenario.platform === "embedded";
   }
 
   #dueAt(): number | undefined {

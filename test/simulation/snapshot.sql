@@ -24,6 +24,7 @@ select json_build_object(
         'leasedUntil', layover.to_ms(s.leased_until)::float8,
         'readyAt', layover.to_ms(s.ready_at)::float8,
         'stopsAt', layover.to_ms(case
+           when s.ending_position is not null then null
            when s.cancel_requested_at is not null and s.cancelled_position is null then timestamptz 'epoch'
            when s.cancel_requested_at is not null or s.cancelled_position is null then s.timeout_at end)::float8,
         'isCancelling', s.cancel_requested_at is not null,
@@ -42,7 +43,16 @@ select json_build_object(
         'closed', coalesce(s.closed, '{}'),
         'end', coalesce(s.result, s.error),
         'records', h.records,
+        'results', h.results,
         'steps', h.steps,
+        'isClosing', s.is_closing,
+        'ending', h.ending,
+        'endings', h.endings,
+        'undos', s.undos,
+        'failedUndos', s.failed_undos,
+        'attempted', (select coalesce(json_agg(distinct a.path || '#' || a.occurrence), '[]')
+           from layover.attempt a where a.run_id = s.run_id and a.epoch = s.epoch),
+        'isInterrupted', h.is_interrupted,
         'tidied', h.tidied,
         'untidy', h.untidy,
         'isDistinct', h.is_distinct,
@@ -56,15 +66,21 @@ select json_build_object(
       cross join lateral (
         select coalesce(json_agg(hashtext(d::text) order by d.position), '[]'::json) as records,
                count(*) filter (where d.kind = 'closing')::integer as closings,
-               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.is_tidy), '[]') as tidied,
-               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.kind <> 'closing' and not d.is_tidy
+               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.is_tidy or d.is_undo), '[]') as tidied,
+               coalesce(json_agg(d.path || '#' || d.occurrence) filter (where d.kind not in ('closing', 'ending') and not (d.is_tidy or d.is_undo)
                  and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
                count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
                  = count(*) filter (where d.path <> '') as is_distinct,
-               count(*) filter (where d.kind = 'step' and d.value not like '%step_crashed%')::integer as steps,
+               count(*) filter (where d.kind = 'step' and d.value not like '%step_crashed%')::integer as results,
+               coalesce(json_agg(json_build_object('place', d.path || '#' || d.occurrence, 'position', d.position,
+                 'isFailure', d.is_failure, 'isCrash', coalesce(d.is_failure and d.value like '%step_crashed%', false)) order by d.position)
+                 filter (where d.kind = 'step'), '[]') as steps,
+               (json_agg(json_build_object('position', d.position, 'value', d.value)) filter (where d.kind = 'ending'))->0 as ending,
+               count(*) filter (where d.kind = 'ending')::integer as endings,
+               coalesce(bool_or(d.kind in ('closing', 'cancellation') and d.attempts > 1), false) as is_interrupted,
                count(*) = s.last_position and coalesce(max(d.position), 0) = s.last_position as is_dense,
                coalesce(bool_and(d.recorded_at >= d.before), true) as times_ascend
-          from (select d.*, d.path ~ '(^|/)tidy(#[0-9]+)?/' as is_tidy, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
+          from (select d.*, d.path ~ '(^|/)tidy(#[0-9]+)?/' as is_tidy, starts_with(d.path, '[undo]/') as is_undo, coalesce(lag(d.recorded_at) over (order by d.position), d.recorded_at) as before
                   from layover.record d where d.run_id = s.run_id and d.epoch = s.epoch) as d) as h
       left join lateral (
         select min(coalesce(q.leased_until, q.ready_at)) filter (where s.cancel_requested_at is null or q.is_shielded) as claimable_at,

@@ -54,10 +54,24 @@ export interface RunRows extends Leased {
   /** A hash of each record, by position. */
   readonly records: readonly number[];
   /** How many steps have results that a body returned or threw. */
-  readonly steps: number;
-  /** The places of records that were made in a cleanup. */
+  readonly results: number;
+  /** The records of steps, by position. */
+  readonly steps: readonly StepRow[];
+  /** Whether its handler has ended, and nothing new may begin until the last lease is over. */
+  readonly isClosing: boolean;
+  /** The record that tells how it ends and which undos it owes. */
+  readonly ending: { readonly position: number; readonly value: string } | null;
+  readonly endings: number;
+  /** How many undos it owes, and how many of them failed for good, as its row counts them. */
+  readonly undos: number | null;
+  readonly failedUndos: number | null;
+  /** The places of which an attempt is kept that failed, or never told how it ended. */
+  readonly attempted: readonly string[];
+  /** Whether a turn was begun before its end was recorded, and never told how it ended. */
+  readonly isInterrupted: boolean;
+  /** The places of records that were made in a cleanup, and of undos. */
   readonly tidied: readonly string[];
-  /** The places of records that were made after its cancel was recorded, and in no cleanup. */
+  /** The places of records that were made after its cancel was recorded, in no cleanup, and are no undos. */
   readonly untidy: readonly string[];
   /** Whether each place has one record at most. */
   readonly isDistinct: boolean;
@@ -79,6 +93,14 @@ export interface PendingRow extends Leased {
   /** Whether it lost a race. */
   readonly isReleased: boolean;
   readonly position: number | null;
+}
+
+export interface StepRow {
+  readonly place: string;
+  readonly position: number;
+  readonly isFailure: boolean;
+  /** Whether it was failed unexecuted, since those that had begun it ended without a word. */
+  readonly isCrash: boolean;
 }
 
 export interface SignalRow {

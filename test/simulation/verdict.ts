@@ -4,8 +4,9 @@ import { mostBeginnings } from "./programs/crashed.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
 import { thrownOf } from "./programs/thrown.ts";
 import { isOver, type RunRows } from "./snapshot.ts";
+import { type Undoing, wrongAccount } from "./undoing.ts";
 
-export interface Case {
+export interface Case extends Omit<Undoing, "rows"> {
   readonly program: Program;
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
@@ -42,17 +43,18 @@ export function judge({
   isTerminated,
   mayHaveEnded,
   openCleanups,
+  ...undoing
 }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
-  const { status, blocked, signals, pending, steps } = rows;
-  const wrongs: string[] = [];
+  const { status, blocked, signals, pending, results } = rows;
+  const wrongs: string[] = [...wrongAccount({ rows, ...undoing })];
   const came = signals.map(({ name, payload }) => ({ name, payload: decode(payload) }));
   for (const { name, payload } of sent)
     if (!came.some((each) => each.name === name && each.payload === payload))
       wrongs.push(`signal "${name}" ${String(payload)} was acknowledged, and is not there`);
   const facts = { ...answers, signals: came };
-  if (steps > bodies) wrongs.push(`${steps} steps have results, and only ${bodies} had their bodies carried out`);
+  if (results > bodies) wrongs.push(`${results} steps have results, and only ${bodies} had their bodies carried out`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
     const isEnded = isCancelled || isTerminated;

@@ -12,7 +12,7 @@ import { plainly } from "./plain.ts";
 import { scope } from "./scope.ts";
 import { sequence } from "./sequence.ts";
 import { sleep } from "./sleep.ts";
-import { step } from "./step.ts";
+import { stepWithoutUndo } from "./step.ts";
 import { lambda } from "./words.ts";
 
 type Room = Parameters<Parameters<ProgramStep["cleanup"]>[1]>[0]["step"];
@@ -79,6 +79,6 @@ function cleanups(steps: fc.Arbitrary<Program>): Verb["arbitrary"] {
 
 export const cleanup: Verb = {
   weight: 3,
-  arbitrary: cleanups(step.arbitrary(nothing)),
-  orderly: cleanups(step.arbitrary(nothing).map(caught)),
+  arbitrary: cleanups(stepWithoutUndo.arbitrary(nothing)),
+  orderly: cleanups(stepWithoutUndo.arbitrary(nothing).map(caught)),
 };

@@ -36,10 +36,34 @@ export interface Playing {
   readonly isCleanup?: boolean;
 }
 
+/** What is kept of the steps that can be undone, and of their undos. */
+export interface ProgramLedger {
+  /** Notes that the body of a step with an undo is carried out. */
+  charge(runId: string, idempotencyKey: string): void;
+  undo(runId: string, undo: UndoAtWork): void;
+}
+
+/** An execution of an undo. */
+export interface UndoAtWork {
+  readonly key: string;
+  readonly attempt: number;
+  /** The key of its step. */
+  readonly of: string;
+  readonly outcome: "succeeded" | "unknown";
+  /** Whether it was given what its step returned, or nothing where that is unknown. */
+  readonly isResultRight: boolean;
+  /** Whether one of its attempts fails for good. */
+  readonly mayFail: boolean;
+  /** Whether this attempt goes wrong. */
+  readonly isInTrouble: boolean;
+}
+
 /** What bodies may ask of the world around them. One for all processes. */
 export interface ProgramWorld {
   /** Notes that the body of a step is carried out. `isCleanup`: of a step in a cleanup. */
   onBody(runId: string, idempotencyKey: string, isCleanup?: boolean): void;
+  /** Left out where nobody looks at the undos. */
+  readonly ledger?: ProgramLedger;
   /** Answers how often somebody was asked for this, by whatever process, counted from 1. */
   nextTry(what: string): number;
   /** Kills the process that asks. */

@@ -1,29 +1,37 @@
 /** A step whose body kills its process, some times or always. */
 import fc from "fast-check";
+import type { StepContext } from "layover";
 import { crashed, mostBeginnings, stepCrashed } from "./crashed.ts";
 import { markOf, type Program, type ProgramWorld, type Verb } from "./part.ts";
 import { exactly, returning, throwing } from "./prospects.ts";
 import { names } from "./step.ts";
+import { compensation, type UndoSpec, undoInWords, undos } from "./undo.ts";
+import { options } from "./words.ts";
 
 /** Executions of each body, by world. The world outlives the processes that die in it. */
 const executions = new WeakMap<ProgramWorld, Map<string, number>>();
 
 /** `deaths`: how many executions of the body kill the process, before one succeeds. */
-export function poisonous(name: string, deaths: number): Program {
+export function poisonous(name: string, deaths: number, undo?: UndoSpec): Program {
   return {
     kind: "poison",
     parts: [],
-    play: ({ step, runId, at, world }) =>
-      step.run(name, ({ idempotencyKey }) => {
+    play: (playing) => {
+      const { step, runId, at, world } = playing;
+      const mark = markOf(name, at);
+      const body = ({ idempotencyKey }: StepContext) => {
         world.onBody(runId, idempotencyKey);
-        const mark = markOf(name, at);
+        if (undo !== undefined) world.ledger?.charge(runId, idempotencyKey);
         return countOf(world, `${runId} ${mark}`) <= deaths ? world.die() : mark;
-      }),
+      };
+      return step.run(name, body, compensation(undo, playing, mark));
+    },
     prospects: ({ at, facts }) => {
       if (deaths === Number.POSITIVE_INFINITY) return throwing(stepCrashed);
       return { ...returning(exactly(markOf(name, at))), throws: crashed(facts.beginnings ?? 0) };
     },
-    inWords: (at) => `await step.run("${name}", dies(${deaths}, "${markOf(name, at)}"))`,
+    inWords: (at) =>
+      `await step.run("${name}", dies(${deaths}, "${markOf(name, at)}")${options({ compensate: undoInWords(undo) })})`,
   };
 }
 
@@ -41,5 +49,8 @@ const deaths = fc.constantFrom(1, 2, mostInCompany, mostInCompany + mostBeginnin
 
 export const poison: Verb = {
   weight: 2,
-  arbitrary: () => fc.tuple(names, deaths).map(([name, deaths]) => poisonous(name, deaths)),
+  arbitrary: () =>
+    fc
+      .tuple(names, deaths, fc.option(undos, { nil: undefined, freq: 1 }))
+      .map(([name, deaths, undo]) => poisonous(name, deaths, undo)),
 };

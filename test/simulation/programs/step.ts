@@ -6,6 +6,7 @@ import { crashed } from "./crashed.ts";
 import { markOf, type Program, type Verb } from "./part.ts";
 import { eitherOf, exactly, returning, throwing } from "./prospects.ts";
 import { failedBy, lastOf, suffer, type Trouble, troubles } from "./trouble.ts";
+import { compensation, type UndoSpec, undoInWords, undos } from "./undo.ts";
 import { options } from "./words.ts";
 
 export interface StepSpec {
@@ -21,25 +22,31 @@ export interface StepSpec {
   readonly isKeyed?: boolean;
   /** How many characters its result has more than it needs. */
   readonly padding?: number;
+  readonly undo?: UndoSpec | undefined;
 }
 
 export function aStep(spec: StepSpec): Program {
   const { name, tries = [], maxAttempts = 4, delay = 500, timeout = 5_000, takes = 0, padding = 0 } = spec;
   const keyAt = (at: string) => (spec.isKeyed ? { key: at || "whole" } : {});
   return {
-    kind: "step",
+    kind: spec.undo === undefined ? "step" : "undo",
     parts: [],
-    play: async ({ step, runId, at, world, isCleanup }) => {
+    play: async (playing) => {
+      const { step, runId, at, world, isCleanup } = playing;
       const mark = markOf(name, at);
       const result = mark.padEnd(mark.length + padding, "x");
       const body = ({ attempt, idempotencyKey, abortSignal }: StepContext): unknown => {
         world.onBody(runId, idempotencyKey, isCleanup);
+        if (spec.undo !== undefined && !isCleanup) world.ledger?.charge(runId, idempotencyKey);
         const trouble = tries[attempt - 1];
         if (trouble !== undefined)
           return suffer(trouble, { says: sayingOf(attempt, mark), world, delay, timeout, abortSignal });
         return takes === 0 ? result : world.foreign(takes).then(() => result);
       };
-      const given = await step.run(name, body, { retry: { maxAttempts, delay, jitter: false }, timeout, ...keyAt(at) });
+      const given = await step.run(name, body, {
+        ...{ retry: { maxAttempts, delay, jitter: false }, timeout, ...keyAt(at) },
+        ...compensation(spec.undo, playing, result),
+      });
       return given === result ? mark : given;
     },
     prospects: ({ at, facts }) => {
@@ -55,7 +62,7 @@ export function aStep(spec: StepSpec): Program {
       const attempts = [...tries, markOf(name, at)].map((each) => JSON.stringify(each)).join(", ");
       const body = tries.length === 0 ? `() => ${attempts}` : `attempts(${attempts})`;
       const terms = tries.length === 0 ? { timeout: spec.timeout } : { maxAttempts, delay, timeout };
-      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined, ...keyAt(at) })})`;
+      return `await step.run("${name}", ${body}${options({ ...terms, takes: takes || undefined, padding: padding || undefined, ...keyAt(at), compensate: undoInWords(spec.undo) })})`;
     },
   };
 }
@@ -77,32 +84,36 @@ const terms = {
 };
 /** A slow body goes on when it is told of its run's cancel. It may end within the minute that it has then, or not. */
 const paces = fc.constantFrom({}, {}, {}, { takes: 200 }, { takes: 3_000 }, { takes: 150_000, timeout: 300_000 });
-const calm = fc
-  .record({ name: names, pace: paces, padding: terms.padding, isKeyed: terms.isKeyed })
-  .map(({ pace, ...spec }) => aStep({ ...spec, ...pace }));
 const passing = fc.constantFrom<Trouble>("throws", "throws", "hangs", "is late", "asks for time");
-const shaky = fc
-  .record({ ...terms, tries: fc.array(passing, { minLength: 1, maxLength: 2 }), maxAttempts: fc.constantFrom(3, 4) })
-  .map(aStep);
-const failing = fc
-  .record({
-    ...terms,
-    tries: fc.array(fc.constantFrom(...troubles), { minLength: 1, maxLength: 3, size: "max" }),
-    maxAttempts: fc.constantFrom(1, 2, 3),
-  })
-  .map(aStep);
 
-function steps(list: { readonly failing: fc.Arbitrary<Program> }): fc.Arbitrary<Program> {
-  return fc.oneof(
-    { withCrossShrink: true },
-    { weight: 6, arbitrary: calm },
-    { weight: 3, arbitrary: shaky },
-    { weight: 2, arbitrary: list.failing },
-  );
+/** `undo`: makes the undo of each step, or none. */
+function stepsWith(undo: fc.Arbitrary<UndoSpec | undefined>): Required<Verb> {
+  const calm = fc
+    .record({ name: names, pace: paces, padding: terms.padding, isKeyed: terms.isKeyed, undo })
+    .map(({ pace, ...spec }) => aStep({ ...spec, ...pace }));
+  const shaky = fc
+    .record({
+      ...{ ...terms, undo, maxAttempts: fc.constantFrom(3, 4) },
+      tries: fc.array(passing, { minLength: 1, maxLength: 2 }),
+    })
+    .map(aStep);
+  const failing = fc
+    .record({
+      ...{ ...terms, undo, maxAttempts: fc.constantFrom(1, 2, 3) },
+      tries: fc.array(fc.constantFrom(...troubles), { minLength: 1, maxLength: 3, size: "max" }),
+    })
+    .map(aStep);
+  const steps = (failing: fc.Arbitrary<Program>) =>
+    fc.oneof(
+      { withCrossShrink: true },
+      { weight: 6, arbitrary: calm },
+      { weight: 3, arbitrary: shaky },
+      { weight: 2, arbitrary: failing },
+    );
+  return { weight: 6, arbitrary: () => steps(failing), orderly: () => steps(failing.map(caught)) };
 }
 
-export const step: Verb = {
-  weight: 6,
-  arbitrary: () => steps({ failing }),
-  orderly: () => steps({ failing: failing.map(caught) }),
-};
+export const step: Verb = stepsWith(fc.option(undos, { nil: undefined, freq: 1 }));
+
+/** Those of a cleanup. */
+export const stepWithoutUndo: Required<Verb> = stepsWith(fc.constant(undefined));

@@ -1,0 +1,139 @@
+/**
+ * What must hold of undos. Of the rows after everything that happens: only what the record `ending` lists is undone, one
+ * after the other, and nothing else begins. Of the whole at the end: whatever was begun is undone, once, and nothing else is.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { decode } from "../../src/core/codec/codec.ts";
+import { readEnding } from "../../src/core/replay/undos.ts";
+import { type Account, keyOf } from "./ledger.ts";
+import { thrownOf } from "./programs/thrown.ts";
+import { isOver, type RunRows, type StepRow } from "./snapshot.ts";
+
+const prefix = "[undo]/";
+
+/** The places of the steps that the run undoes, the first one first. Undefined: it has no record `ending`. */
+function owedBy({ ending }: RunRows): readonly string[] | undefined {
+  return ending === null
+    ? undefined
+    : readEnding(ending.value).owed.map(({ path, occurrence }) => `${path}#${occurrence}`);
+}
+
+/** Tells whether the undo with this key has ended, so that nobody may carry it out again. */
+export function isUndone(run: RunRows, key: string): boolean {
+  return undosIn(run).some(({ place }) => keyOf(run, place) === key);
+}
+
+function undosIn({ steps }: RunRows): readonly StepRow[] {
+  return steps.filter(({ place }) => place.startsWith(prefix));
+}
+
+export function* wrongUndos(run: RunRows): Generator<string> {
+  const { ending, endings, lastPosition, pending, steps } = run;
+  const undos = undosIn(run);
+  const owed = owedBy(run);
+  if (endings > 1) yield "it has several records of its ending";
+  if (ending === null || owed === undefined) {
+    for (const { place } of undos) yield `${place} was recorded, and its ending was not`;
+    return;
+  }
+  const places = owed.map((place) => prefix + place);
+  const done = undos.map(({ place }) => place);
+  if (!isDeepStrictEqual(done, places.slice(0, done.length)))
+    yield `it owes ${owed.join(", ")}, in this order, and has recorded ${done.join(", ")}`;
+  if (lastPosition !== ending.position + done.length)
+    yield "it has recorded something besides its undos after its ending";
+  const next = places[done.length];
+  for (const { place } of pending) if (place !== next) yield `it undoes ${next}, and waits for ${place}`;
+  const positions = owed.flatMap((place) => steps.find((step) => step.place === place)?.position ?? []);
+  if (positions.some((position, index) => index > 0 && position >= (positions[index - 1] ?? 0)))
+    yield `it does not owe first what came last: ${owed.join(", ")}`;
+  if (owed.length !== run.undos) yield `it owes ${owed.length} undos, and counts ${run.undos}`;
+}
+
+/** `areLeasesCut`: a lease may end before its time. */
+export function* wrongEndings(
+  before: RunRows,
+  run: RunRows,
+  { now, areLeasesCut }: { readonly now: number; readonly areLeasesCut: boolean },
+): Generator<string> {
+  const hasEnded = before.isClosing || before.ending !== null;
+  for (const { place, token } of run.pending)
+    if (hasEnded && !place.startsWith(prefix) && token !== null)
+      if (before.pending.find((row) => row.place === place)?.token !== token)
+        yield `its handler had ended, and ${place} began`;
+  if (before.ending !== null || run.ending === null || areLeasesCut) return;
+  for (const { place, token, leasedUntil, finishedToken } of before.pending)
+    if (token !== null && token !== finishedToken && (leasedUntil ?? 0) > now)
+      yield `it begins to undo, and the lease of ${place} stands`;
+}
+
+export interface Undoing {
+  readonly rows: RunRows;
+  readonly account: Account;
+  /** Whether somebody may have terminated the run. */
+  readonly mayBeTerminated: boolean;
+  /** Whether two executions may overlap: a lease may end before its time. */
+  readonly areLeasesCut: boolean;
+  /** Whether nothing went wrong at all. */
+  readonly isCalm: boolean;
+}
+
+export function* wrongAccount({ rows, account, mayBeTerminated, areLeasesCut, isCalm }: Undoing): Generator<string> {
+  const { status, steps } = rows;
+  const { charged, undone } = account;
+  const owed = owedBy(rows) ?? [];
+  const keys = owed.map((place) => keyOf(rows, place));
+  for (const { of } of undone) if (!keys.includes(of)) yield `the step with the key ${of} was undone, and is not owed`;
+  for (const place of owed) {
+    const mayHaveBegun =
+      steps.some((step) => step.place === place) ||
+      rows.attempted.includes(place) ||
+      rows.isInterrupted ||
+      charged.has(keyOf(rows, place));
+    if (!mayHaveBegun) yield `${place} is owed, and never began`;
+  }
+  const attempts = undone.map(({ key, attempt }) => `${key} ${attempt}`);
+  if (isCalm && new Set(attempts).size < attempts.length)
+    yield "nothing went wrong, and an attempt of an undo was carried out twice";
+  yield* wrongExecutions(rows, account, areLeasesCut);
+  if (status !== "failed" && status !== "cancelled") return;
+  if (mayBeTerminated && status === "cancelled") return;
+  for (const key of charged)
+    if (!keys.includes(key)) yield `it is ${status}, and the step with the key ${key} is not owed`;
+  const left = owed.slice(undosIn(rows).length);
+  if (left.length > 0) yield `it is over, and ${left.join(", ")} are not undone`;
+  yield* wrongEnd(rows);
+}
+
+/** Each undo is carried out as its step asks for, and none after the one that follows it. */
+function* wrongExecutions(rows: RunRows, { undone }: Account, areLeasesCut: boolean): Generator<string> {
+  const owed = owedBy(rows) ?? [];
+  const order = undone.map(({ of }) => owed.findIndex((place) => keyOf(rows, place) === of));
+  const isBack = order.some((at, index) => index > 0 && at < (order[index - 1] ?? 0));
+  if (isBack && !areLeasesCut) yield `its undos were carried out in the order ${order.join()}`;
+  for (const { of, outcome, isResultRight } of undone) {
+    const place = owed.find((place) => keyOf(rows, place) === of);
+    const record = rows.steps.find((step) => step.place === place);
+    const right = record !== undefined && !record.isFailure ? "succeeded" : "unknown";
+    if (outcome !== right) yield `the undo of ${place} was told "${outcome}", and it is "${right}"`;
+    if (!isResultRight) yield `the undo of ${place} was given a wrong result`;
+  }
+  for (const { place, isFailure, isCrash } of undosIn(rows)) {
+    const executions = undone.filter(({ key }) => key === keyOf(rows, place));
+    const mayEnd = executions.some(({ mayFail, isInTrouble }) => (isFailure ? mayFail : !isInTrouble));
+    if (!mayEnd && !isCrash) yield `${place} is recorded as ${isFailure ? "failed" : "done"}, and was not`;
+  }
+}
+
+/** It ends for the reason for which it began to undo. */
+function* wrongEnd(rows: RunRows): Generator<string> {
+  const { status, ending, end, failedUndos } = rows;
+  if (ending === null || !isOver(rows)) return;
+  const { next, error } = readEnding(ending.value);
+  if (status !== next) yield `it was to end as ${next}, and is ${status}`;
+  const [meant, found] = [error, end ?? ""].map((value) => thrownOf(decode(value)));
+  if (meant?.name !== found?.name || meant?.message !== found?.message || meant?.code !== found?.code)
+    yield `it was to end with ${meant?.name}: ${meant?.message}, and ended with ${found?.name}: ${found?.message}`;
+  const failures = undosIn(rows).filter(({ isFailure }) => isFailure).length;
+  if (failures !== failedUndos) yield `${failures} of its undos failed, and it counts ${failedUndos}`;
+}
