@@ -12,6 +12,8 @@ const Input = z.object({
   parcels: z.array(z.string()),
   /** Whose body outlasts its lease, which must be renewed. */
   slow: z.enum(["first", "ship[0]/pack", "none"]),
+  /** Whether it fails at its end, and owes undos. */
+  fails: z.boolean(),
 });
 
 export const Output = z.object({
@@ -40,6 +42,14 @@ export const late = "too late";
 /** The step that cleans up after each run, also after one that is cancelled. */
 export const tidy = "tidy/tidy";
 export const refusal = "no after 1";
+/** The steps that have undos, in an errand that is to fail. */
+export const undoable: readonly string[] = ["first", "ship[0]/pack", "left", "right"];
+/** What such an errand fails with. */
+export const failure = "nobody was at home";
+
+export function undoPath(path: string): string {
+  return `[undo]/${path}`;
+}
 
 /** The database that bodies write to is stopped and crashed as well: they are tried until it is there. */
 const retry = { maxAttempts: 10_000, delay: "100ms", maxDelay: "500ms" } as const;
@@ -64,13 +74,19 @@ export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: st
         return value;
       };
     };
+    /** The options of a step that is undone where the errand fails. An undo sees what its step saw, and does as much. */
+    const undone = (path: string) => {
+      if (!input.fails) return { retry };
+      const undo = act(undoPath(path));
+      return { retry, compensate: { run: (_: unknown, context: StepContext) => undo(context), retry } };
+    };
     const see = <Result extends string>(result: Result): Result => {
       seen.push(result);
       return result;
     };
 
     const work = async () => {
-      const first = see(await step.run("first", act("first"), { retry }));
+      const first = see(await step.run("first", act("first"), undone("first")));
       const flakyBody = act("flaky");
       const flaky = see(
         await step.run(
@@ -98,15 +114,15 @@ export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: st
         "ship",
         input.parcels,
         async (_, { step, index }) => {
-          if (index === 0) await step.run("pack", act(`ship[${index}]/pack`), { retry });
+          if (index === 0) await step.run("pack", act("ship[0]/pack"), undone("ship[0]/pack"));
           return await step.run("send", act(`ship[${index}]/send`), { retry });
         },
         { maxConcurrency: 2 },
       );
       for (const one of sent) see(one);
       const [left, right] = await Promise.all([
-        step.run("left", act("left"), { retry }),
-        step.run("right", act("right"), { retry }),
+        step.run("left", act("left"), undone("left")),
+        step.run("right", act("right"), undone("right")),
         step.sleep("beside", "700ms"),
       ]);
       see(left);
@@ -126,6 +142,7 @@ export function errandWorkflow(happen: Happen, onBegin: (runId: string, path: st
         }),
       );
       const last = see(await step.run("last", act("last"), { retry }));
+      if (input.fails) throw new NonRetryableError(failure);
       return { first, flaky, notes: taken, approval: approval.code, sent, beside: [left, right], hurry, refused, last };
     };
     try {

@@ -26,6 +26,8 @@ export interface Errand {
   readonly code: string;
   /** Payload of its signal `hurry`. */
   readonly hurry: string;
+  /** Whether it fails at its end, and owes undos. */
+  readonly fails: boolean;
   /** How long after its start somebody cancels it. Undefined: nobody does. */
   readonly cancelAfterMs: number | undefined;
 }
@@ -62,11 +64,11 @@ export class Outside {
     const slow = this.#random() < 0.1 ? "first" : "none";
     const cancelAfterMs = number % 3 === 2 ? this.#random() * longestUntilCancelMs : undefined;
     const answers = { code: `code ${number}`, hurry: `hurry ${number}` };
-    return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs };
+    return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs, fails: number % 4 === 3 };
   }
 
-  async #start({ runId, id, parcels, slow }: Errand): Promise<void> {
-    const input = { parcels: [...parcels], slow };
+  async #start({ runId, id, parcels, slow, fails }: Errand): Promise<void> {
+    const input = { parcels: [...parcels], slow, fails };
     await this.#insist(() => this.#client.start(errand, input, { runId, id }));
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { encode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
-import { notes, refusal, tidy } from "./errand.ts";
+import { failure, notes, refusal, tidy } from "./errand.ts";
 import { type Evidence, faultsOf, isWornOut } from "./verdict.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
@@ -14,6 +14,7 @@ const errand = {
   code: "yes",
   hurry: "quick",
   cancelAfterMs: undefined,
+  fails: false,
 };
 const text = (value: unknown) => encode(value, { what: "a value" });
 
@@ -55,7 +56,7 @@ const result = {
 };
 const run: SeenRun = {
   ...{ runId, status: "completed", blocked: null, endedAt: "2026-01-01", result: text(result), error: null },
-  ...{ records, token: "token" },
+  ...{ records, attempted: [], token: "token" },
 };
 const signals = records
   .filter(({ kind }) => kind === "signal")
@@ -157,6 +158,54 @@ describe("a run that is cancelled", () => {
       { ...cancelled([first, told, last]), effects: effects.filter(({ path }) => path !== tidy) },
       "never ran the body",
     ],
+  ])("has the fault %s", (_, evidence, fault) => {
+    expect(faultsOf(evidence).join("\n")).toContain(fault);
+  });
+});
+
+describe("a run that is undone", () => {
+  const owed = [
+    { path: "left", occurrence: 1 },
+    { path: "first", occurrence: 1 },
+  ];
+  const undone = ["left", "first"].map((path) => ["step", `[undo]/${path}`, `undo ${path}`] as const);
+  const undoing = (order: typeof owed, undos: typeof history): Evidence => {
+    const done = [...history.filter(([, path]) => path !== "ship[0]/pack" && path !== "right"), ...undos];
+    const error = text({ name: "Error", message: failure });
+    const all = recordsOf([...done.slice(0, -undos.length), ["ending", ""], ...undos]).map((record) =>
+      record.kind === "ending"
+        ? { ...record, value: JSON.stringify({ next: "cancelled", error, owed: order }) }
+        : record,
+    );
+    const traces = undos.map(([, path, value]) => ({
+      ...effectOf("first"),
+      path,
+      value: String(value),
+      idempotencyKey: path,
+    }));
+    const paths = new Set(done.map(([, path]) => path));
+    return {
+      ...{ ...right, errand: { ...errand, fails: true }, isCancelled: true, signals: [] },
+      run: { ...run, status: "cancelled", result: null, error, records: all },
+      effects: [...effects.filter(({ path }) => paths.has(path)), ...traces],
+    };
+  };
+  const undoFaultsOf = (evidence: Evidence) => faultsOf(evidence).filter((fault) => /ow[en]|undo/.test(fault));
+
+  test("has no fault if what it began is undone, the last one first", () => {
+    expect(undoFaultsOf(undoing(owed, undone))).toEqual([]);
+  });
+
+  test.each<[string, Evidence, string]>([
+    ["that one is not undone", undoing(owed, undone.slice(0, 1)), "and has undone [undo]/left"],
+    ["that one is not owed", undoing(owed.slice(0, 1), undone.slice(0, 1)), "does not owe [undo]/first"],
+    ["that the first one is undone first", undoing(owed.toReversed(), undone.toReversed()), "undoes in the order"],
+    [
+      "that one was never begun",
+      undoing([{ path: "right", occurrence: 1 }, ...owed], [["step", "[undo]/right", "x"], ...undone]),
+      "never begun",
+    ],
+    ["that nobody was to undo it", { ...undoing(owed, undone), errand }, "never begun"],
   ])("has the fault %s", (_, evidence, fault) => {
     expect(faultsOf(evidence).join("\n")).toContain(fault);
   });

@@ -1,8 +1,9 @@
 /** What must hold of every run in the end, whatever has happened to it meanwhile. */
 import { decode } from "../../src/core/codec/codec.ts";
 import type { Effect } from "./effects.ts";
-import { late, notes, Output, refusal, tidy } from "./errand.ts";
+import { failure, late, notes, Output, refusal, tidy, undoPath } from "./errand.ts";
 import type { Errand } from "./outside.ts";
+import { undoFaults } from "./undo-verdict.ts";
 import type { SeenRecord, SeenRun } from "./watcher.ts";
 
 export interface SentSignal {
@@ -37,16 +38,19 @@ const leastBodies = 4;
 /** One sentence for each thing that is not as it must be; none if all is well. */
 export function faultsOf({ errand, run, effects, signals, isCancelled }: Evidence): string[] {
   if (run === undefined) return ["was started, and is not there"];
-  if (isCancelled) return cancelFaults(run, effects, signals);
-  if (run.status !== "completed") {
+  const undos = undoFaults(errand.fails, run, effects);
+  if (isCancelled) return [...cancelFaults(run, effects, signals), ...undos];
+  const status = errand.fails ? "failed" : "completed";
+  if (run.status !== status) {
     const why = run.blocked ?? run.error;
-    return [`is ${run.status}${why === null ? "" : ` (${why})`}, not completed`];
+    return [`is ${run.status}${why === null ? "" : ` (${why})`}, not ${status}`];
   }
   return [
+    ...undos,
     ...historyFaults(run.records),
     ...effectFaults(pathsOf(errand.parcels.length), run.records, effects),
     ...signalFaults(run.records, signals),
-    ...resultFaults(errand, run),
+    ...(errand.fails ? errorFaults(run) : resultFaults(errand, run)),
   ];
 }
 
@@ -60,16 +64,25 @@ function cancelFaults(run: SeenRun, effects: readonly Effect[], signals: readonl
   return [
     ...historyFaults(records),
     ...(closing === undefined ? ["was not told of its cancel"] : []),
-    ...after.filter(({ path }) => path !== tidy).map(({ path }) => `recorded ${path} after its cancel`),
+    ...after.filter((record) => !mayFollowCancel(record)).map(({ path }) => `recorded ${path} after its cancel`),
     ...(records.some(({ path }) => path === tidy) ? [] : ["did not clean up"]),
     ...effectFaults([...new Set(done)], records, effects),
     ...takenFaults(records, signals),
   ];
 }
 
+function mayFollowCancel({ kind, path }: SeenRecord): boolean {
+  return path === tidy || kind === "ending" || path.startsWith(undoPath(""));
+}
+
+function errorFaults({ error }: SeenRun): string[] {
+  const message: unknown = Reflect.get(Object(decode(error ?? "")), "message");
+  return message === failure ? [] : [`has the error ${error}`];
+}
+
 function historyFaults(records: readonly SeenRecord[]): string[] {
   const positions = records.map(({ position }) => position);
-  const places = records.map(({ path, occurrence }) => `${path}#${occurrence}`);
+  const places = records.flatMap(({ path, occurrence }) => (path === "" ? [] : [`${path}#${occurrence}`]));
   const times = records.map(({ recordedAt }) => recordedAt);
   return [
     ...(positions.every((position, index) => position === index + 1) ? [] : [`has the positions ${positions.join()}`]),
@@ -157,7 +170,7 @@ function isAnnouncement(path: string): boolean {
 }
 
 function resultIn(record: SeenRecord | undefined): unknown {
-  return record === undefined || record.value === null ? undefined : decode(record.value);
+  return record === undefined || record.value === null || record.kind === "ending" ? undefined : decode(record.value);
 }
 
 function codeOf(value: unknown): unknown {

@@ -24,6 +24,8 @@ export interface SeenRun {
   readonly result: string | null;
   readonly error: string | null;
   readonly records: readonly SeenRecord[];
+  /** The paths of steps of which an attempt is kept that failed, or never told how it ended. */
+  readonly attempted: readonly string[];
   /** Token of the run's callback, once it is known outside. */
   readonly token: string | null;
 }
@@ -42,6 +44,7 @@ const look = `
           'occurrence', h.occurrence, 'isFailure', h.is_failure, 'value', h.value, 'recordedAt', h.recorded_at,
           'attempts', h.attempts) order by h.position)
         from layover.record h where h.run_id = s.run_id), '[]') as records,
+      (select coalesce(json_agg(distinct a.path), '[]') from layover.attempt a where a.run_id = s.run_id) as attempted,
       (select e.token from chaos.effect e where e.run_id = s.run_id and e.token is not null limit 1) as token
     from layover.run_state s where s.run_id = any ($1)`;
 
