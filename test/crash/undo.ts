@@ -8,7 +8,7 @@ import { Effects, type Tell, type Told } from "./story.ts";
 const trip = workflow({ name: "trip", version: 1 });
 
 /** What was booked and given back, by the key of the booking, as its provider sees it. */
-export class Bookings extends Effects {
+class Bookings extends Effects {
   /** Names of what was booked. */
   readonly booked = new Map<string, string>();
   /** Names of what was given back, in order: a key stands in it once. */

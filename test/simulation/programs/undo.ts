@@ -49,7 +49,7 @@ export function compensation(
   };
 }
 
-export function failsForGood({ tries, maxAttempts }: UndoSpec): boolean {
+function failsForGood({ tries, maxAttempts }: UndoSpec): boolean {
   return lastOf(tries, maxAttempts ?? Number.POSITIVE_INFINITY) !== undefined;
 }
 
