@@ -242,12 +242,12 @@ describeEachPostgres(
     });
 
     test("locks the branches by their paths", async () => {
-      const close = async (run: Run, session: Session) => {
+      const arrange = async (run: Run) => {
         await stage.onlooker.query("update layover.run_state set ready_at = layover.now() where run_id = $1", [run.id]);
         await claim(run, 2);
-        return await closesBy(run, { token: "turn 2" })(session);
       };
-      expect(await locksByPath(stage, close)).toBe(true);
+      const close = (run: Run, session: Session) => closesBy(run, { token: "turn 2" })(session);
+      expect(await locksByPath(stage, close, arrange)).toBe(true);
     });
 
     test("comes twice: the second time it changes nothing, and the run ends all the same", async () => {
