@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { type Chances, fates, focuses } from "./faults.ts";
 import { type PlatformName, platforms } from "./outside/platforms.ts";
 import { type SignalName, signalNames } from "./programs/contract.ts";
-import { any, type Program } from "./programs/program.ts";
+import { any, doomed, type Program } from "./programs/program.ts";
 
 export interface Scenario {
   readonly platform: PlatformName;
@@ -141,7 +141,7 @@ const acts = fc.oneof(
 );
 
 const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
-  program: any,
+  program: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: doomed }),
   startAtMs: minutes(12),
   by: fc.constantFrom<PlannedRun["by"][]>(
     "client",

@@ -51,6 +51,6 @@ export const poison: Verb = {
   weight: 2,
   arbitrary: () =>
     fc
-      .tuple(names, deaths, fc.option(undos, { nil: undefined, freq: 1 }))
+      .tuple(names, deaths, fc.option(undos, { nil: undefined, freq: 2 }))
       .map(([name, deaths, undo]) => poisonous(name, deaths, undo)),
 };

@@ -32,7 +32,7 @@ import { scope } from "./scope.ts";
 import { sequence, sequenceOf } from "./sequence.ts";
 import { isTakenOnce, signal } from "./signal.ts";
 import { sleep } from "./sleep.ts";
-import { step } from "./step.ts";
+import { step, stepWithUndo } from "./step.ts";
 import { thrownOf } from "./thrown.ts";
 import { lambda } from "./words.ts";
 
@@ -117,6 +117,15 @@ export const wild: fc.Arbitrary<Program> = programs(leaves, structures, 4);
 
 export const any: fc.Arbitrary<Program> = programs([...leaves, close, poison], structures, 4, foreign);
 
+/** Programs that do something, and then a step or two that can be undone, and fail. */
+export const doomed: fc.Arbitrary<Program> = fc
+  .tuple(any, fc.array(stepWithUndo.arbitrary(any), { minLength: 1, maxLength: 2, size: "max" }), fail.arbitrary(any))
+  .map(([first, steps, last]) => legible([first, ...steps, last]));
+
+function legible(list: readonly Program[]) {
+  return { ...sequenceOf(list), [fc.toStringMethod]: () => inWords(sequenceOf(list)) };
+}
+
 function orderlyOf(verbs: readonly Verb[]): Verb[] {
   return verbs.flatMap(({ weight, orderly }) => (orderly === undefined ? [] : [{ weight, arbitrary: orderly }]));
 }
@@ -153,7 +162,7 @@ function programs(
       : fc
           .tuple(fc.option(first, { nil: undefined, freq: 7 }), others)
           .map(([one, list]) => [...(one ? [one] : []), ...list]);
-  return parts.map((list) => ({ ...sequenceOf(list), [fc.toStringMethod]: () => inWords(sequenceOf(list)) }));
+  return parts.map(legible);
 }
 
 /**

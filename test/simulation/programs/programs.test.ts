@@ -321,6 +321,7 @@ describe("parts", () => {
 const kinds = [
   ...[
     "step",
+    "undo",
     "sleep",
     "sleepUntil",
     "signal",

@@ -113,7 +113,9 @@ function stepsWith(undo: fc.Arbitrary<UndoSpec | undefined>): Required<Verb> {
   return { weight: 6, arbitrary: () => steps(failing), orderly: () => steps(failing.map(caught)) };
 }
 
-export const step: Verb = stepsWith(fc.option(undos, { nil: undefined, freq: 1 }));
+export const step: Verb = stepsWith(fc.option(undos, { nil: undefined, freq: 2 }));
+
+export const stepWithUndo: Required<Verb> = stepsWith(undos);
 
 /** Those of a cleanup. */
 export const stepWithoutUndo: Required<Verb> = stepsWith(fc.constant(undefined));
