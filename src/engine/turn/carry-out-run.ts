@@ -53,8 +53,11 @@ export async function carryOutRun(
         lease.goOn({ runId: again.runId, token: again.token });
         continue;
       }
-      loaded.rest();
-      warm.keep(loaded);
+      // A finish that was too late for its record of the ending has kept the others. Memory has that record all the same.
+      if (plan.ending === undefined) {
+        loaded.rest();
+        warm.keep(loaded);
+      }
     }
     if (plan.next === "blocked" && answer.isReady !== true) return; // until a new deployment tries
     return invocation.followUps.next(claim.runId, answer);
