@@ -74,8 +74,8 @@ export function dropRows(run: Run, isDropped: (row: Row) => boolean): void {
 
 /** Nothing of it is claimed any more. What is at work may still be recorded. */
 export function releaseAll(run: Run, isReleased: (row: Row) => boolean): void {
-  const rows = run.rows.filter((row) => row.position === undefined && isReleased(row));
-  for (const row of rows) Object.assign(row, { isReleased: true, isQueued: false, isCounted: false, map: undefined });
+  const released = { isReleased: true, isQueued: false, isCounted: false, map: undefined };
+  for (const row of run.rows) if (isReleased(row)) Object.assign(row, released);
   run.maps.clear();
 }
 
