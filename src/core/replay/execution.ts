@@ -194,15 +194,15 @@ export class Execution {
   /** Asks for something at a place; the promise is settled by a record. */
   demand(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const isLate = !this.#isOpen;
-    if (this.ending !== undefined || this.outcome?.kind === "threw") return never;
+    const mayCleanUp = this.isClosing && place.isShielded;
+    if (this.ending !== undefined || (this.outcome?.kind === "threw" && !mayCleanUp)) return never;
     if (isLate && this.outcome !== undefined) return never;
     if (this.#isReleased(place.path) || this.isOverfull) return never;
-    const { underWay } = this.bodies;
-    const [body] = underWay;
+    const [body] = this.bodies.underWay;
     if (isLate && body !== undefined) {
       // Nobody can tell whether the body asks or the code around it. So the run is blocked, and a body that asks gets an
       // error at once.
-      this.divergence ??= `${askedLate(placeName(place))}, or the body of step ${underWay.join(" or ")} uses \`step\``;
+      this.divergence ??= `${askedLate(placeName(place))}, or the body of step ${this.bodies.underWay.join(" or ")} uses \`step\``;
       return Promise.reject(nested(placeName(place), body));
     }
     const isRefused = this.closing?.allows(place, wanted.kind) === false;
