@@ -58,8 +58,6 @@ class ClaimedTurns {
           : warm.findFor(ref.runId, ref.branch.path, ref.branch.occurrence);
       return { ref, held, turn: claims.ofTurn(ref, held) };
     });
-    // Turns that may go only with fewer others than this call has. They are dispatched anew, in small groups.
-    const regrouped: TurnRef[] = [];
     let answer: ClaimAnswer;
     try {
       answer = await claimInParts(
@@ -82,6 +80,13 @@ class ClaimedTurns {
     const postponed = asked.filter((_, index) => answer.turns[index]?.outcome === "later");
     for (const { ref, held } of postponed) if (ref.branch === undefined && held !== undefined) warm.keep(held);
     await followUps.send(postponed.map(({ ref }) => ref));
+    // Turns that may go only with fewer others than this call has. They are dispatched anew, in small groups. They go now,
+    // since the bodies of this call may take hours.
+    const suspects = asked.flatMap(({ ref }, index) => {
+      const refused = answer.turns[index];
+      return refused?.outcome === "alone" ? [inGroupOf(refused.groupSize, ref)] : [];
+    });
+    const regrouped = Promise.all(groupsOf(suspects).map((group) => followUps.send(group)));
     const madeDue = this.#makeDueSooner(
       asked.flatMap(({ ref }, index) => {
         const refused = answer.turns[index];
@@ -93,7 +98,6 @@ class ClaimedTurns {
         const claimed = answer.turns[index];
         try {
           if (claimed?.outcome === "claimed") await this.#carryOutOne(ref, turn, claimed, held);
-          else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));
           else if (claimed?.outcome === "not_ready" && claimed.readyAt !== null)
             await followUps.later(ref, claimed.readyAt);
           else if (claimed?.outcome === "not_here") options.onElsewhere?.(ref);
@@ -108,8 +112,7 @@ class ClaimedTurns {
         }
       }),
     );
-    for (const group of groupsOf(regrouped)) await followUps.send(group);
-    await madeDue;
+    await Promise.all([madeDue, regrouped]);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 

@@ -1,8 +1,9 @@
 /** Turns that come late, or where the database's clock went back: nobody waits longer for it, and time never does. */
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
-import type { World } from "./world.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 
@@ -22,6 +23,37 @@ describe("a turn whose process died", () => {
       await world.pass("1s");
     }
     expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: 3 });
+  });
+
+  test("waits for no body of the call that learned of its group", async () => {
+    let bodies = 0;
+    const contract = workflow({ name: "mixed", version: 1 });
+    const world: World = await World.begin(database, {
+      workflows: [
+        contract.handler(({ step, run }) =>
+          step.run("it", async () => {
+            if (run.id === "slow") return await world.foreign("10s");
+            bodies += 1;
+            return bodies <= 2 ? world.die() : bodies;
+          }),
+        ),
+      ],
+      leaseMs: 10_000,
+      batch: 10,
+    });
+    const deadly = await world.start(contract, undefined, { id: "deadly" });
+    await world.pass("11s");
+    await world.platform.dispatch([{ runId: deadly.runId, turn: 1 }], 0);
+    await world.pass("11s");
+    expect(bodies).toBe(2);
+    const slow = await world.start(contract, undefined, { id: "slow" });
+    await world.platform.dispatch(
+      [deadly, slow].map(({ runId }) => ({ runId, turn: 1 })),
+      0,
+    );
+    await world.pass("1s");
+    expect(await world.get(slow.runId)).toMatchObject({ status: "running" });
+    expect(await world.get(deadly.runId)).toMatchObject({ status: "completed", result: 3 });
   });
 });
 
