@@ -220,7 +220,7 @@ class Simulation {
         account: this.#ledger.of(runId),
         mayBeTerminated: acts.some(({ verb }) => verb === "terminate"),
         areLeasesCut: this.#areLeasesCut,
-        isCalm: this.#calmAt === 0 && this.#fleet.deaths === 0,
+        isCalm: this.#isCalm,
         isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
         mayHaveEnded: this.#people.hasAskedToEnd(runId),
@@ -238,6 +238,13 @@ class Simulation {
     const { "is held": _, ...faults } = this.#faults.met;
     const met = Object.values(faults).reduce((sum, count) => sum + count, 0);
     return mostTicks + met + this.#fleet.deaths + this.#scenario.deployments.length;
+  }
+
+  /** Whether nothing has gone wrong, and nobody was replaced. */
+  get #isCalm(): boolean {
+    const { "is held": _, ...faults } = this.#faults.met;
+    const hasMet = Object.values(faults).some((count) => count > 0);
+    return !(hasMet || this.#areLeasesCut) && this.#fleet.deaths === 0 && this.#scenario.deployments.length === 1;
   }
 
   /** When the last fault was over. */
