@@ -133,6 +133,11 @@ function isPastTimeout(run: Run, { next, records = [], ending, closing }: Finish
   return (records.at(-1)?.at ?? run.lastRecordAt) > run.timeoutAt;
 }
 
+/** Whether a finish is stored without its record of the ending: somebody is at work still, or the run was to end otherwise. */
+export function isEndingRefused(run: Run, f: FinishRun, now: number): boolean {
+  return f.ending !== undefined && (run.rows.some(({ lease }) => isLive(lease, now)) || isPastTimeout(run, f));
+}
+
 function withoutEnding({ ending, closing: _, claim, records = [], ...f }: FinishRun): FinishRun {
   if (ending === undefined) return { ...f, records, ...(claim !== undefined && { claim }) };
   return { ...f, records: records.slice(0, -1) };

@@ -3,7 +3,7 @@ import type { ClaimTurn, FinishBranch, FinishRun } from "../../src/postgres/wire
 import { countFitting } from "./budgets.ts";
 import { claim, claimable } from "./claims.ts";
 import { nameOf } from "./facts.ts";
-import { finish, hasCome, settleAnnouncement } from "./finishes.ts";
+import { finish, hasCome, isEndingRefused, settleAnnouncement } from "./finishes.ts";
 import { begin, describeHolder, standingOf } from "./make-leases.ts";
 import { wrong } from "./make-visits.ts";
 import { text } from "./match.ts";
@@ -286,7 +286,8 @@ function mayRecord(world: World, namespace: string, turn: FinishRun | FinishBran
   if ("path" in turn) {
     return findRow(run, turn)?.lease?.token === turn.token && settleAnnouncement(run, turn) === turn; // which has another record
   }
-  return run.lease?.token === turn.token && turn.position === run.history.length && !hasCome(run, turn);
+  if (run.lease?.token !== turn.token || turn.position !== run.history.length || hasCome(run, turn)) return false;
+  return !isEndingRefused(run, turn, world.now) || (turn.records?.length ?? 0) > 1;
 }
 
 function describeClaim(script: Script, asked: ClaimTurn): string {

@@ -348,8 +348,8 @@ export const orderings: readonly Ordering[] = [
     name: "whoever is to come in a group is not dispatched",
     file: carryOutTurns,
     why: "A turn whose process died would wait for the next tick.",
-    find: 'else if (claimed?.outcome === "alone") regrouped.push(inGroupOf(claimed.groupSize, ref));',
-    replace: "",
+    find: "const regrouped = Promise.all(groupsOf(suspects).map((group) => followUps.send(group)));",
+    replace: "const regrouped = undefined;",
   },
   {
     name: "a dispatch that fails fails the turn",
