@@ -63,6 +63,14 @@ export function motionMinute(now: number): number {
 }
 
 /**
+ * The latest due instant of a run that was in motion when the database's clock showed this time, and was set back. Its
+ * motion minute is less than two minutes ahead.
+ */
+export function latestMotionMinute(setBackFrom: number): number {
+  return setBackFrom + 2 * minuteMs;
+}
+
+/**
  * The distance from which a due instant need not be exact. A look that comes a little early dispatches what it finds for
  * the wake instant itself.
  */

@@ -49,6 +49,23 @@ test.each([
   expect(clock.now()).toBe(noon + 5_000 + step);
 });
 
+test("a clock that was set back remembers the latest time that it has shown, until that is dealt with", () => {
+  const { clock, pass } = aClock();
+  pass(5_000);
+  clock.learn(noon + 65_000);
+  expect(clock.setBackFrom).toBeUndefined();
+  pass(5_000);
+  clock.learn(noon);
+  expect(clock.setBackFrom).toBe(noon + 70_000);
+  pass(5_000);
+  clock.learn(noon - 60_000);
+  expect(clock.setBackFrom).toBe(noon + 70_000);
+  clock.forgetSetBack(noon + 69_999);
+  expect(clock.setBackFrom).toBe(noon + 70_000);
+  clock.forgetSetBack(noon + 70_000);
+  expect(clock.setBackFrom).toBeUndefined();
+});
+
 test("an answer to a question that was sent before a step was noticed tells nothing", () => {
   const { clock, pass } = aClock();
   const sentAt = pass(1_000);

@@ -1,6 +1,7 @@
 /** What stands outside of every process: the alarms that are armed, and the dispatches that are under way. */
 import { groupSizeOf } from "../../src/core/groups.ts";
 import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
+import type { TickOptions } from "../../src/engine/scheduler/tick.ts";
 
 export interface StandingAlarm {
   /** The instant that it was armed for, by the database's clock. */
@@ -11,6 +12,8 @@ export interface StandingAlarm {
   isRinging: boolean;
   /** Whether nobody armed it: it stands for a tick that somebody wants now. */
   readonly isUnarmed?: boolean;
+  /** The latest due instant of ready runs at which its tick looks, though the database's clock was set back. */
+  readonly rungFor?: number | undefined;
 }
 
 export interface Delivery {
@@ -24,11 +27,13 @@ export interface PlatformOptions {
   readonly lateness: () => number;
   /** How many turns one invocation takes. Undefined: those that were dispatched together. */
   readonly batch: number | undefined;
+  /** Whether an alarm tells the instant for which it rings. The timers of a process do not. */
+  readonly tellsInstants: boolean;
 }
 
 /** A process that carries out ticks. */
 interface Ticking {
-  tick(): Promise<unknown>;
+  tick(options: TickOptions): Promise<unknown>;
 }
 
 const againMs = 2_000;
@@ -74,7 +79,7 @@ export class Platform {
   ring(alarm: StandingAlarm, owner: Ticking): void {
     alarm.isRinging = true;
     this.#ringing.set(alarm, owner);
-    owner.tick().then(
+    owner.tick(this.#options.tellsInstants ? { rungFor: alarm.at } : {}).then(
       () => {
         this.#ringing.delete(alarm);
         this.alarms = this.alarms.filter((other) => other !== alarm && !this.#failed.has(other));

@@ -102,7 +102,13 @@ export function objection(
   // What the scheduler dispatched, it looks at again a minute later; what nobody claims, less and less often.
   const from = dispatches > 0 || isRefused ? Math.max(claimableAt ?? 0, now) : Math.max(claimableAt ?? 0, since);
   const latest = claimableAt === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
-  return due <= latest ? undefined : `it may be claimed at ${time(claimableAt)}, but is due as late as ${time(due)}`;
+  // Of a clock that was set back: the alarm that was armed for the due instant rings as soon as it would have.
+  const isFoundEarly = alarms.some(
+    ({ rungFor = 0, ringsAt }) => rungFor >= due && ringsAt <= latest + twoMinutes + graceMs,
+  );
+  return due <= latest || isFoundEarly
+    ? undefined
+    : `it may be claimed at ${time(claimableAt)}, but is due as late as ${time(due)}`;
 }
 
 function time(ms: number | null): string {

@@ -95,7 +95,8 @@ export class World {
     this.namespace = `world-${number}`;
     this.chance = new Chance(options.seed ?? 1, number);
     const lateness = () => (options.isShuffled ? this.chance.below(120_000) : 0);
-    this.platform = new Platform({ time: () => this.hostNow, lateness, batch: options.batch });
+    const tellsInstants = !this.#isOneProcess;
+    this.platform = new Platform({ time: () => this.hostNow, lateness, batch: options.batch, tellsInstants });
     this.#course = new Course({
       sources: this.#sources(),
       isAtRest: () => this.#processes.every(({ resting }) => resting === 0),

@@ -202,6 +202,7 @@ const lists: fc.Arbitrary<Wish> = fc.record({
   isElsewhere,
   isNew: seldom(4),
   withinMs: usually(2, 0, 2 * minute),
+  readyWithinMs: usually(3, 0, 2 * minute, 10 * minute),
   carries: usually(4, "all" as const, "some"),
   limit: fc.constantFrom(100, 1, 2),
   isNextPage: seldom(3),

@@ -20,11 +20,13 @@ export function makeList(script: Script, wish: ListWish): void {
   const isNew = page?.isNew ?? wish.isNew;
   const limit = page?.limit ?? wish.limit;
   const withinMs = page?.withinMs ?? wish.withinMs;
+  const readyWithinMs = page?.readyWithinMs ?? wish.readyWithinMs;
   const after = last === undefined ? undefined : { dueAt: last.dueAt, runId: last.runId };
   const listing = list(world, {
     namespace,
     isNew,
     withinMs,
+    readyWithinMs,
     limit,
     carries: carriedBy[wish.carries],
     by: wish.by,
@@ -40,6 +42,7 @@ export function makeList(script: Script, wish: ListWish): void {
     limit,
     isNew,
     withinMs,
+    ...(readyWithinMs > 0 && { readyUntil: world.now + readyWithinMs }),
     ...(wish.by !== undefined && { deploymentName: "server", deployment: wish.by }),
     ...(after !== undefined && { after }),
   };
@@ -91,7 +94,7 @@ export function makeMove(script: Script, { by, isElsewhere, isLate }: MoveWish):
 
 /** A tick is a look and a move, between which others do what they do. */
 export function stagesOf({ isAlarmed, by, isElsewhere, meanwhile }: TickWish): readonly Wish[] {
-  const all = { isNew: false, withinMs: 0, carries: "all", limit: 100, isNextPage: false } as const;
+  const all = { isNew: false, withinMs: 0, readyWithinMs: 0, carries: "all", limit: 100, isNextPage: false } as const;
   return [
     ...(isAlarmed ? [{ kind: "alarm" } as const] : []),
     { kind: "list", by, isElsewhere, ...all },

@@ -32,6 +32,8 @@ export interface ListTerms {
   readonly namespace: string;
   readonly isNew: boolean;
   readonly withinMs: number;
+  /** How far ahead a run may be due that is ready already, in milliseconds. */
+  readonly readyWithinMs: number | undefined;
   readonly limit: number;
   readonly carries: (run: Run) => boolean;
   /** Id of the deployment that asks. */
@@ -41,19 +43,19 @@ export interface ListTerms {
 
 export function list(world: World, terms: ListTerms): Listing {
   const { now } = world;
-  const { namespace, isNew, withinMs, limit, carries, by, after } = terms;
+  const { namespace, isNew, withinMs, readyWithinMs = 0, limit, carries, by, after } = terms;
   const runs = world.runs
     .filter(
       (run) =>
         run.namespace === namespace &&
         carries(run) &&
-        (isNew ? isOfInterest(run, now, now + withinMs) : isDue(run, now + withinMs)),
+        (isDue(run, now + withinMs) || isOfInterest(run, now, { isNew, readyUntil: now + readyWithinMs })),
     )
     .map((run) => withoutDispatches(look(run, now, now + withinMs), hasRefused(world, run, by)))
     .filter((listed) => after === undefined || isBehind(listed, after))
     .sort((one, other) => (isBehind(one, other) ? 1 : -1))
     .slice(0, limit);
-  return { namespace, now, isNew, withinMs, limit, runs };
+  return { namespace, now, isNew, withinMs, readyWithinMs, limit, runs };
 }
 
 export function nextDueAt(world: World, namespace: string): number | null {
@@ -68,13 +70,18 @@ function isDue(run: Run, now: number): boolean {
 }
 
 /**
- * Tells whether a deployment that has just begun looks at the run: it is ready or blocked, whenever it is due, or it
- * is due soon.
+ * Tells whether a run is looked at before it is due. A deployment that has just begun looks at all runs that are ready
+ * or blocked. After the clock was set back, each deployment looks at those that are ready and due by `readyUntil`.
  */
-function isOfInterest(run: Run, now: number, dueBy: number): boolean {
+function isOfInterest(
+  run: Run,
+  now: number,
+  { isNew, readyUntil }: { readonly isNew: boolean; readonly readyUntil: number },
+): boolean {
   if (isOver(run) || run.pausedAt !== undefined) return false;
+  if (run.isBlocked) return isNew;
   const hasWork = run.rows.some((row) => isAtWork(row) && (row.lease?.until ?? row.readyAt ?? 0) <= now);
-  return run.isBlocked || isReady(run, now) || isDue(run, dueBy) || hasWork;
+  return (isReady(run, now) || hasWork) && (isNew || isDue(run, readyUntil));
 }
 
 function isBehind(

@@ -267,6 +267,7 @@ export interface Listing {
   readonly now: number;
   readonly isNew: boolean;
   readonly withinMs: number;
+  readonly readyWithinMs: number;
   readonly limit: number;
   readonly runs: readonly ListedRun[];
 }

@@ -231,10 +231,6 @@ export const ofOthers: readonly Explanation[] = [
     mutants: ["list_due: p ? 'environment' → true"],
   },
   {
-    why: "What is due now is due soon as well.",
-    mutants: ["list_due: not v_is_new → false"],
-  },
-  {
     why: "While a branch is pending the due instant stays where finish_run has put it, which is the first one that was armed.",
     mutants: ["park_run: min(coalesce(b.leased_until, b.ready_at)) → max(…)"],
   },

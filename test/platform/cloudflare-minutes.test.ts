@@ -9,6 +9,8 @@ const next = minuteOf(beginning);
 let now: number;
 let object: PlayedObject;
 let rung: number[];
+/** The instants of the database's clock that its ticks were told. */
+let rungFor: (number | undefined)[];
 let errors: string[];
 /** What a tick does. */
 let tick: () => Promise<boolean>;
@@ -18,6 +20,7 @@ beforeEach(() => {
   now = beginning;
   object = new PlayedObject();
   rung = [];
+  rungFor = [];
   errors = [];
   tick = async () => true;
   wakeUp();
@@ -28,8 +31,9 @@ function wakeUp(): void {
   minutes = new Minutes({
     storage: object,
     now: () => now,
-    ring: () => {
+    ring: (_, instant) => {
       rung.push(now);
+      rungFor.push(instant);
       return tick();
     },
     onError: (error) => errors.push(String(error)),
@@ -100,6 +104,36 @@ test("one whose clock is a little behind is rung for as much too early, and a mi
   await untilAlarm();
   expect(now).toBe(meant + offMs + 60_000);
   expect([rung.length, object.alarmAt]).toEqual([2, null]);
+});
+
+test.each([0, 1_900, -1_900, 600_000, -600_000])(
+  "its tick is told the database's time at which it rings, as the sender meant it, whose clock is %d ms off",
+  async (offMs) => {
+    const aheadMs = 7_000_000;
+    const meant = minuteRingsAt(next + 2) + offMs;
+    await minutes.answer({ arm: [minuteOf(meant)], sentAt: now + offMs, aheadMs });
+    await untilAlarm();
+    expect(rungFor[0]).toBeGreaterThanOrEqual(meant + aheadMs);
+    expect(rungFor[0]).toBeLessThan(meant + aheadMs + 60_000);
+  },
+);
+
+test("its tick is told the latest time of several minutes, and of a database's clock that was set ahead meanwhile", async () => {
+  await minutes.answer({ arm: [next, next + 1], sentAt: now, aheadMs: 1_000 });
+  const { writes } = object;
+  await minutes.answer({ arm: [next + 1], sentAt: now, aheadMs: 1_900 });
+  await minutes.answer({ arm: [next + 1], sentAt: now, aheadMs: -300_000 });
+  expect(object.writes).toBe(writes);
+  await minutes.answer({ arm: [next], sentAt: now, aheadMs: 301_000 });
+  now = minuteRingsAt(next + 1);
+  await untilAlarm();
+  expect(rungFor).toEqual([minuteRingsAt(next) + 301_000]);
+});
+
+test("its tick is told no time of a minute that was armed without", async () => {
+  await minutes.answer({ arm: [next] });
+  await untilAlarm();
+  expect(rungFor).toEqual([undefined]);
 });
 
 test("hundreds of minutes are armed at once, and a ring that comes late ends all that are over", async () => {

@@ -15,6 +15,8 @@ let asked: number;
 let refusals: number;
 let reports: string[];
 let ticks: number;
+/** The instant of the database's clock that the last tick was told. */
+let rungFor: number | undefined;
 let tick: () => Promise<{ due: number; isWhole: boolean }>;
 let armed: Set<number>;
 
@@ -24,6 +26,7 @@ beforeEach(() => {
   asked = 0;
   refusals = 0;
   ticks = 0;
+  rungFor = undefined;
   reports = [];
   armed = new Set();
   tick = async () => ({ due: 0, isWhole: true });
@@ -70,8 +73,9 @@ async function cron({ deployment = "one", sweep = sweepMs }: { deployment?: stri
     shards,
     code: { id: deployment, carries: [] },
     sweepMs: sweep === false ? undefined : sweep,
-    tick: () => {
+    tick: (instant) => {
       ticks += 1;
+      rungFor = instant;
       return tick();
     },
     tell: (event) => reports.push(messageOf(event)),
@@ -208,6 +212,17 @@ describe("the cron trigger", () => {
       [],
       [],
     ]);
+  });
+
+  test("tells its tick the database's time at which the last minute should have rung that is overdue", async () => {
+    await cron();
+    expect(rungFor).toBeUndefined();
+    await arm(60_000, 120_000, 10 * 60_000);
+    for (const object of objects) object.alarmAt = null; // dropped
+    now += 4 * 60_000;
+    await cron();
+    expect(rungFor).toBeGreaterThanOrEqual(120_000);
+    expect(rungFor).toBeLessThan(180_000);
   });
 
   test("sets the alarm of what is left where it was dropped", async () => {

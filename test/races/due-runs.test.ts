@@ -90,6 +90,21 @@ describeEachPostgres(
       for (const withinMs of [0, undefined]) expect(await ids({ isNew: true, withinMs })).toEqual([run.id]);
     });
 
+    test("is shown what is ready and due by the instant to which a clock has yet to come that was set back", async () => {
+      const ready = await aRun(stage);
+      const asleep = await aParkedRun(stage, [aWaitFor("address", { until: noon + 3 * minute })]);
+      const blocked = await aRun(stage);
+      const due = noon + 5 * minute;
+      for (const run of [ready, asleep, blocked]) await set(run, `due_at = layover.from_ms(${due})`);
+      await set(blocked, "blocked = 'by other code'");
+      await aFanOut(stage, ["a"]);
+      const fanned = await aParkedRun(stage, branches(["a"]));
+      await set(fanned, `due_at = layover.from_ms(${due})`);
+      expect(await ids({ isNew: false, readyUntil: due - 1 })).toEqual([]);
+      expect(await ids({ isNew: false, readyUntil: due })).toEqual([ready.id, fanned.id].toSorted());
+      expect(await ids({ isNew: false })).toEqual([]);
+    });
+
     test("of a new deployment is shown a run whose branch is ready, and not the one beside it", async () => {
       await aFanOut(stage, ["a"]);
       const run = await aParkedRun(stage, branches(["a"]));

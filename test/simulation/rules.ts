@@ -28,6 +28,11 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
    * away.
    */
   readonly steppedMs: number;
+  /**
+   * How many milliseconds later a ready run may be found, because the clock was set. If it was set back, that is none: the
+   * alarm or the process knows of the due instants of the clock as it was.
+   */
+  readonly lateMs: number;
 }
 
 export class Rules {
@@ -65,7 +70,7 @@ export class Rules {
   }
 
   /** Answers why a run was left alone for too long, if it was. `run`: as it stood until now. */
-  #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, steppedMs }: Prospect): string | undefined {
+  #stall(run: RunRows, { now, calmAt, carries, longestWaitMs, groupAt, lateMs }: Prospect): string | undefined {
     if (isOver(run) || run.isStopped || run.claimableAt === null || !carries(run)) return undefined;
     const movedAt = this.#movedAt.get(run.runId) ?? 0;
     const from = Math.max(
@@ -76,8 +81,8 @@ export class Rules {
       lastLeaseBeforeItStops(run, now),
     );
     const waitedMs = now - from;
-    // Until a process learns by an answer that the clock was set, its alarms ring so much too late.
-    if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + steppedMs) return undefined;
+    // Until a process learns by an answer that the clock was set ahead, its alarms ring so much too late.
+    if (waitedMs <= longestWaitMs(this.#dispatches.get(run.runId) ?? 0) + lateMs) return undefined;
     return `it could be claimed, nothing went wrong any more, and nobody did so for ${waitedMs / 1_000} s`;
   }
 

@@ -92,6 +92,7 @@ class Simulation {
   /** How far the database's clock is ahead of the world's, and how much it was set in all. */
   #offMs = 0;
   #steppedMs = 0;
+  #setAheadMs = 0;
   #steppedAt = 0;
   /** When a group of suspects was under way the last time; the database's. */
   /** The latest time that the database's clock has shown. */
@@ -127,7 +128,7 @@ class Simulation {
       timeOf: (at) => at - beginning,
       below: (bound) => chance.below(bound),
       processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
-      tick: (process) => this.#fleet.tick(process),
+      tick: (process, rungFor) => this.#fleet.tick(process, rungFor),
       hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
@@ -280,6 +281,7 @@ class Simulation {
       if (step === undefined) return;
       this.#offMs += step.byMs;
       this.#steppedMs += Math.abs(step.byMs);
+      this.#setAheadMs += Math.max(0, step.byMs);
       this.#steppedAt = this.#course.time;
       await this.#turnClock();
     };
@@ -391,6 +393,8 @@ class Simulation {
           longestWaitMs({ ...this.#scenario, isHintLost: this.#passage.isHintLost }, dispatches),
         groupAt: this.#groupAt,
         steppedMs,
+        // An isolate of a cron without alarms may be new at each ring, so that nothing knows of the clock as it was.
+        lateMs: platform === "cron" ? steppedMs : this.#setAheadMs,
       }),
     );
   }

@@ -3,7 +3,7 @@ import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef } from "../../postgres/wire.ts";
-import type { DueAnswer, DueRun, Move } from "../../postgres/wire-scheduler.ts";
+import type { DueRun, Move } from "../../postgres/wire-scheduler.ts";
 
 /** A turn to dispatch, and after how long. */
 export interface DelayedTurn {
@@ -62,10 +62,17 @@ function together(groupSize: number | null, ref: TurnRef): TurnRef {
   return groupSize === null ? ref : inGroupOf(groupSize, ref);
 }
 
-/** Answers true if a run is not due yet, and was listed only because a part of it will be ready soon. */
-export function isAhead({ dueAt, isReady, branches }: DueRun, { now, isNew: looksAtAll }: DueAnswer): boolean {
+/**
+ * Answers true if a run is not due yet, and was listed only because a part of it will be ready soon.
+ *
+ * @param readyUntil runs that are ready count as due if they are due by this instant
+ */
+export function isAhead(
+  { dueAt, isReady, branches }: DueRun,
+  { now, readyUntil }: { readonly now: number; readonly readyUntil: number },
+): boolean {
   if (dueAt === null || dueAt <= now) return false;
-  return !looksAtAll || !(isReady || branches !== null);
+  return dueAt > readyUntil || !(isReady || branches !== null);
 }
 
 /**

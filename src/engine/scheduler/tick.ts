@@ -2,7 +2,7 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed.
  */
-import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
+import { aboutToRingMs, latestMotionMinute, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
@@ -35,6 +35,11 @@ export interface TickOptions {
    * to do that may be dead, or may not have reached the database. The due instants of such runs stay. Default: false.
    */
   readonly looksAhead?: boolean;
+  /**
+   * The instant of the database's clock for which the alarm has rung. If the clock was set back since the alarm was
+   * armed, the tick looks at what is ready and due by this instant. Left out: the alarm does not know.
+   */
+  readonly rungFor?: number | undefined;
 }
 
 export interface TickAnswer {
@@ -66,6 +71,9 @@ class Tick {
   /** Whether the short waits of other processes are this tick's own, since those processes are dead. */
   readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
+  readonly #rungFor: number | undefined;
+  /** The time from which the clock was set back, as far as this tick has looked for what was due by then. */
+  #setBackFrom: number | undefined;
   readonly #mover: Mover;
   readonly #budget: TickBudget;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
@@ -76,13 +84,14 @@ class Tick {
   #triedThrough: string | undefined;
 
   constructor(context: EngineContext, limit: TimeLimit, options: TickOptions) {
-    const { isFirst = false, isExclusive = false, looksAhead = false } = options;
+    const { isFirst = false, isExclusive = false, looksAhead = false, rungFor } = options;
     this.#context = context;
     this.#limit = limit;
     this.#isFirst = isFirst;
     this.#isExclusive = isExclusive;
     this.#takesOver = isFirst && isExclusive;
     this.#looksAhead = looksAhead && !this.#takesOver;
+    this.#rungFor = rungFor;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
     this.#budget = new TickBudget(options.most);
   }
@@ -91,12 +100,16 @@ class Tick {
     const { calls } = this.#context.options;
     // This process may run other code under the same id, so what its deployment has refused is asked for again.
     if (this.#isFirst) await this.#note("deployed");
-    let call: DueCall = { ...this.#firstCall(), ...this.#named() };
+    let call: DueCall = { ...this.#firstCall(), ...this.#named(), ...this.#setBack() };
     for (;;) {
       const page = await this.#limit.wait(() => calls.listDue(call));
       if (!page.isOurs) return await this.#leaveAlone(page);
+      if ((calls.clock.setBackFrom ?? 0) > (this.#setBackFrom ?? 0)) {
+        call = { ...this.#firstCall(), ...this.#named(), ...this.#setBack() }; // this answer has told of it
+        continue;
+      }
       await this.#prepare(page);
-      await this.#lookAt(page);
+      await this.#lookAt(page, call);
       this.#limit.extend();
       const after = this.#endOf(page);
       if (after === undefined) return await this.#end(page.isNew);
@@ -111,6 +124,17 @@ class Tick {
     const call = { environment, versions, limit: pageSize, withinMs };
     if (this.#isFirst) return { ...call, isNew: true };
     return deployment === undefined ? { ...call, isNew: false } : call; // the database knows the deployment, or not
+  }
+
+  /** Asks also for what is ready, and due by an instant to which the clock has yet to come since it was set back. */
+  #setBack(): Pick<DueCall, "readyUntil"> {
+    const { clock } = this.#context.options.calls;
+    this.#setBackFrom = clock.setBackFrom;
+    const instants = [
+      ...(this.#setBackFrom === undefined ? [] : [latestMotionMinute(this.#setBackFrom)]),
+      ...(this.#rungFor === undefined ? [] : [this.#rungFor]),
+    ];
+    return instants.length === 0 ? {} : { readyUntil: Math.max(...instants) };
   }
 
   #named(): { readonly deploymentName?: string; readonly deployment?: string } {
@@ -148,17 +172,18 @@ class Tick {
     if (this.#isFirst && !this.#isExclusive) await this.#limit.wait(() => calls.alarms.arm([soonAt]));
   }
 
-  async #lookAt(page: DueAnswer): Promise<void> {
+  async #lookAt(page: DueAnswer, call: DueCall): Promise<void> {
     const { tell, options } = this.#context;
     const soonAt = motionMinute(page.now);
     const notBefore = this.#takesOver || options.calls.alarms.isBeat ? page.now : soonAt;
+    const readyUntil = page.isNew ? Number.POSITIVE_INFINITY : (call.readyUntil ?? page.now);
     const looks: Look[] = [];
     const ahead: DelayedTurn[] = [];
     for (const run of page.runs.filter(({ runId }) => !this.#seen.has(runId))) {
       this.#seen.add(run.runId);
       for (const event of lookEvents(run, page.now)) tell(event);
       const coming = this.#looksAhead ? comingOf(run, page.now) : undefined;
-      if (coming !== undefined && isAhead(run, page)) {
+      if (coming !== undefined && isAhead(run, { now: page.now, readyUntil })) {
         ahead.push(...readyOf(run), ...coming);
         continue;
       }
@@ -189,6 +214,7 @@ class Tick {
     await this.#moveLocked(looksAtAll);
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
+    if (this.#isComplete && this.#setBackFrom !== undefined) calls.clock.forgetSetBack(this.#setBackFrom);
     const hasSeenAll = looksAtAll && this.#isComplete;
     const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;
     return { isOurs: true, due: this.#due, dispatched: this.#mover.dispatched, hasSeenAll, triedThrough };

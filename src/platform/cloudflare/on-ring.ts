@@ -8,9 +8,9 @@ export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): voi
   const { script, carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.
   script.add({
-    tick: async (bindings) => {
+    tick: async (bindings, rungFor) => {
       try {
-        return await tickOnce(worker, bindings as Env);
+        return await tickOnce(worker, bindings as Env, rungFor);
       } catch (error) {
         report(error, "ticking");
         throw error;
@@ -27,18 +27,25 @@ export async function onCron<Env extends object>(worker: ServedWorker<Env>, env:
   try {
     const shards = alarmsOf(env);
     if (shards === undefined) await tickOnce(worker, env);
-    else await watch({ shards, code: codeOf(script, env), sweepMs, tick: () => tickAll(script, env), tell });
+    else
+      await watch({
+        shards,
+        code: codeOf(script, env),
+        sweepMs,
+        tick: (rungFor) => tickAll(script, env, rungFor),
+        tell,
+      });
   } catch (error) {
     if (!(error instanceof TickFailed)) report(error, "ticking");
     throw error; // so that Cloudflare counts it as failed
   }
 }
 
-async function tickOnce<Env>({ host, begin }: ServedWorker<Env>, env: Env): Promise<Ticked> {
+async function tickOnce<Env>({ host, begin }: ServedWorker<Env>, env: Env, rungFor?: number): Promise<Ticked> {
   const until = host.now() + afterRingMs;
   const { tick, end } = begin(env, { until: () => until });
   try {
-    const { due } = await tick();
+    const { due } = await tick(rungFor);
     return { due, isWhole: await end() };
   } catch (error) {
     await end();

@@ -46,11 +46,14 @@ export class AlarmObject {
     return alarmAt === null || this.#isRinging ? undefined : alarmAt - this.#offMs + this.#lateMs;
   }
 
-  /** When each minute rings that it keeps, by the world's clock. */
-  get minutes(): readonly number[] {
-    return [...this.#storage.entries.keys()]
-      .filter((key) => key.startsWith("minute/"))
-      .map((key) => minuteRingsAt(Number(key.slice("minute/".length))) - this.#offMs);
+  /** When each minute rings that it keeps, by the world's clock, and for which instant of the database's clock. */
+  get minutes(): readonly { readonly at: number; readonly rungFor: number }[] {
+    return [...this.#storage.entries]
+      .filter(([key]) => key.startsWith("minute/"))
+      .map(([key, rungFor]) => ({
+        at: minuteRingsAt(Number(key.slice("minute/".length))) - this.#offMs,
+        rungFor: Number(rungFor),
+      }));
   }
 
   /** Tells whether the first tick of a deployment was noted. */

@@ -49,10 +49,10 @@ export class BareCloudflare implements Outside {
     return isolate;
   };
 
-  /** It rings within every minute. */
+  /** It rings within every minute. An isolate that knew the time before looks at what is ready. */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    return [{ at: now, ringsAt: now, isRinging: true, isUnarmed: true }];
+    return [{ at: now, ringsAt: now, isRinging: true, isUnarmed: true, rungFor: Number.POSITIVE_INFINITY }];
   }
 
   happenings(): readonly Happening[] {

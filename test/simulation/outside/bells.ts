@@ -27,6 +27,8 @@ export interface BellRules {
 
 interface Bell extends StandingAlarm {
   tries: number;
+  /** The instant that the alarm carries: of the database's clock when it rings, as its process believed. */
+  readonly carried?: number | undefined;
 }
 
 export class Bells implements Source {
@@ -57,7 +59,7 @@ export class Bells implements Source {
       if (holder !== undefined && !holder.isRinging) continue;
       if (holder !== undefined && isNamed) minute += roundMs;
       if (this.#bells.some((bell) => bell.at === minute && !bell.isRinging)) continue;
-      this.#hang(minute, minute + this.#ground.below(this.#rules.lateMs + 1));
+      this.#hang(minute, minute + this.#ground.below(this.#rules.lateMs + 1), { carried: minute + offMs });
     }
   };
 
@@ -88,18 +90,24 @@ export class Bells implements Source {
 
   /** Rings for a tick that nobody armed, now and again until it has succeeded. */
   ringOnce(): void {
-    this.#hang(this.#ground.now(), this.#ground.now(), true);
+    this.#hang(this.#ground.now(), this.#ground.now(), { isUnarmed: true });
   }
 
   /** Rings for a tick that nobody armed, in a while, unless such a ring is to come already. */
   ringIn(ms: number): void {
     if (this.#bells.some(({ isUnarmed }) => isUnarmed)) return;
     const at = this.#ground.now() + ms;
-    this.#hang(at, at, true);
+    this.#hang(at, at, { isUnarmed: true });
   }
 
-  #hang(at: number, ringsAt: number, isUnarmed = false): void {
-    this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, ...(isUnarmed && { isUnarmed }) });
+  #hang(
+    at: number,
+    ringsAt: number,
+    { carried, isUnarmed = false }: { readonly carried?: number; readonly isUnarmed?: boolean },
+  ): void {
+    // A process that rings by itself knows the time before, and so does its tick.
+    const rungFor = this.#rules.areInMemory ? Number.POSITIVE_INFINITY : carried;
+    this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, carried, rungFor, ...(isUnarmed && { isUnarmed }) });
   }
 
   #ring(bell: Bell): void {
@@ -111,7 +119,7 @@ export class Bells implements Source {
     }
     bell.isRinging = true;
     this.#ringing.set(bell, process);
-    this.#ground.tick(process).then(
+    this.#ground.tick(process, bell.carried).then(
       () => this.#end(bell),
       () => this.#again(bell),
     );
@@ -135,6 +143,6 @@ export class Bells implements Source {
     this.#end(bell);
     const at = Math.ceil((this.#ground.now() + 1) / sweepMs) * sweepMs;
     this.sweptAt = at;
-    if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) this.#hang(at, at, true);
+    if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) this.#hang(at, at, { isUnarmed: true });
   }
 }

@@ -116,7 +116,12 @@ export class Cloudflare implements Outside {
    */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    const rings = this.#minutes.map((at) => ({ at: at + mostAheadMs, ringsAt: at, isRinging: at <= now }));
+    const rings = this.#minutes.map(({ at, rungFor }) => ({
+      at: at + mostAheadMs,
+      ringsAt: at,
+      isRinging: at <= now,
+      rungFor,
+    }));
     return this.#isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
   }
 
@@ -220,8 +225,8 @@ export class Cloudflare implements Outside {
     return refusal !== undefined && at >= refusal.fromMs && at < refusal.untilMs;
   }
 
-  /** When each minute rings that is kept, by the world's clock. */
-  get #minutes(): readonly number[] {
+  /** When each minute rings that is kept. */
+  get #minutes() {
     return this.#objects.flatMap(({ minutes }) => minutes);
   }
 
@@ -235,7 +240,7 @@ export class Cloudflare implements Outside {
     const { now, dueAt } = this.#ground;
     const soonest = this.#cronAt + minuteMs;
     if (this.#isNew) return Math.max(soonest, now());
-    const first = earliest(this.#minutes);
+    const first = earliest(this.#minutes.map(({ at }) => at));
     if (first !== undefined) return Math.max(soonest, Math.ceil((first + minuteMs) / minuteMs) * minuteMs);
     const due = dueAt();
     return due === undefined ? undefined : Math.max(soonest, due + sweepMs);

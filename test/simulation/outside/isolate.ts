@@ -136,8 +136,8 @@ class Ticking extends Set<Served> {
   }
 
   override add(one: Served): this {
-    const tick: Served["tick"] = async (env) => {
-      const ticked = await one.tick(env);
+    const tick: Served["tick"] = async (env, rungFor) => {
+      const ticked = await one.tick(env, rungFor);
       this.#onTicked();
       return ticked;
     };

@@ -39,9 +39,10 @@ export class AlarmShards {
     for (const minute of armed) if (minuteRingsAt(minute) <= now + forgottenMs) armed.delete(minute);
     if (armed.size > mostRemembered) armed.clear();
     const minutes = new Set(instants.map(({ inMs }) => minuteOf(now + inMs)));
+    const aheadMs = Math.max(...instants.map(({ at, inMs }) => at - inMs)) - now;
     const missing = [...minutes].filter((minute) => !armed.has(minute));
     const asked = [...Map.groupBy(missing, (minute) => minute % shards)];
-    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, () => ({ arm, sentAt: host.now() }))));
+    await Promise.all(asked.map(([shard, arm]) => this.#ask(shard, () => ({ arm, sentAt: host.now(), aheadMs }))));
     for (const minute of missing) armed.add(minute);
   };
 

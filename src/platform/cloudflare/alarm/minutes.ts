@@ -1,6 +1,7 @@
 /**
  * What a Durable Object of {@link LayoverAlarm} keeps: a set of whole minutes. Each minute rings once. It stays in the
- * set until a tick has ended well after it rang. So no minute is lost if an alarm is dropped or a tick dies.
+ * set until a tick has ended well after it rang. So no minute is lost if an alarm is dropped or a tick dies. With each
+ * minute stands the time that the database was expected to have when it rings.
  *
  * The runtime has one alarm for each object. It is set to the earliest minute. It is not set again if it stands at an
  * earlier one, since each setting is a row that is written and billed. So is each key. So nothing is written that
@@ -39,6 +40,8 @@ export interface AlarmOrder {
   readonly arm: readonly number[];
   /** The time of that clock when it was sent, in epoch milliseconds. Default: the time of the object's clock. */
   readonly sentAt?: number;
+  /** How far the database's clock is ahead of that clock, in milliseconds. Default: nobody knows. */
+  readonly aheadMs?: number;
 }
 
 /** The code of a deployment. */
@@ -63,6 +66,8 @@ export interface AlarmState {
   readonly now: number;
   /** Whether some minute should have rung, or its tick should have ended, a while ago. */
   readonly isOverdue: boolean;
+  /** The instant of the database's clock for which the last overdue minute should have rung. Left out: nobody knows. */
+  readonly overdueAt?: number | undefined;
   /** Whether no minute rings soon. Then everything that is due now lacks an alarm. */
   readonly isQuiet: boolean;
   /** The two deployments whose first ticks were noted last: in a gradual deployment both are alive. */
@@ -77,9 +82,9 @@ export interface MinutesOptions {
   readonly now: () => number;
   /**
    * Ticks. Rejects if that has not ended well. False: a deployment that is `live` carries something that the code of
-   * this tick does not carry, so another tick must follow.
+   * this tick does not carry, so another tick must follow. `rungFor`: as for the engine's tick.
    */
-  readonly ring: (live: readonly Code[]) => Promise<boolean>;
+  readonly ring: (live: readonly Code[], rungFor: number | undefined) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -105,7 +110,7 @@ export class Minutes {
 
   async answer(message: AlarmMessage): Promise<AlarmState | null> {
     if ("look" in message) return await this.#state();
-    if ("arm" in message) await this.#arm(this.#minutesOf(message));
+    if ("arm" in message) await this.#arm(message);
     else await this.#note(message.note);
     return null;
   }
@@ -116,7 +121,7 @@ export class Minutes {
     let isDone = false;
     try {
       const rung = await this.#through(now());
-      const isEnough = rung.length === 0 || (await ring(await this.#live()));
+      const isEnough = rung.size === 0 || (await ring(await this.#live(), latestOf(rung)));
       isDone = isEnough || ((await this.#first()) ?? 0) + abandonedMs <= now();
       if (isDone) await this.#remove(rung);
     } catch (error) {
@@ -126,27 +131,33 @@ export class Minutes {
   }
 
   /**
-   * Translates the sender's minutes into this object's. A difference between the clocks is made up for if it is larger
+   * How far this object's clock is ahead of the sender's. A difference between the clocks is made up for if it is larger
    * than a message's time under way. A smaller one is not: if the object's clock is ahead, the minute rings as much too
    * early, and its tick arms the next minute.
    */
-  #minutesOf({ arm, sentAt }: AlarmOrder): readonly number[] {
+  #offMs(sentAt: number | undefined): number {
     const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
-    return Math.abs(offMs) <= minuteSlackMs ? arm : arm.map((minute) => minuteOf(minuteRingsAt(minute) + offMs));
+    return Math.abs(offMs) <= minuteSlackMs ? 0 : offMs;
   }
 
   /**
-   * Keeps minutes. If a minute has begun to ring already, the next one is kept in its place, since the tick of the first
-   * one may have looked before now.
+   * Keeps minutes, each with the instant of the database's clock at which it rings. If a minute has begun to ring
+   * already, the next one is kept in its place, since the tick of the first one may have looked before now.
    */
-  async #arm(minutes: readonly number[]): Promise<void> {
+  async #arm({ arm, sentAt, aheadMs }: AlarmOrder): Promise<void> {
     const { storage, now } = this.#options;
+    const offMs = this.#offMs(sentAt);
     const next = minuteOf(now() + 1);
-    const wanted = [...new Set(minutes.map((minute) => Math.max(minute, next)))];
-    for (const keys of pages(wanted.map(keyOf))) {
-      const known = await storage.get(keys);
-      const missing = keys.filter((key) => !known.has(key));
-      if (missing.length > 0) await storage.put(Object.fromEntries(missing.map((key) => [key, 1])));
+    const minutes = arm.map((minute) => Math.max(minuteOf(minuteRingsAt(minute) + offMs), next));
+    const wanted = [...new Set(minutes)];
+    const instantOf = (minute: number) => (aheadMs === undefined ? unknown : minuteRingsAt(minute) - offMs + aheadMs);
+    for (const page of pages(wanted)) {
+      const known = await storage.get(page.map(keyOf));
+      // The database's clock may have been set ahead since the minute was armed.
+      const isKept = (minute: number) => Number(known.get(keyOf(minute)) ?? 0) >= instantOf(minute) - minuteSlackMs;
+      const missing = page.filter((minute) => !known.has(keyOf(minute)) || !isKept(minute));
+      const entries = missing.map((minute) => [keyOf(minute), instantOf(minute)] as const);
+      if (entries.length > 0) await storage.put(Object.fromEntries(entries));
     }
     if (wanted.length > 0) await this.#setAlarm(minuteRingsAt(Math.min(...wanted)));
   }
@@ -155,10 +166,12 @@ export class Minutes {
     const { storage } = this.#options;
     const now = this.#options.now();
     const first = (await this.#first()) ?? Number.POSITIVE_INFINITY;
+    const isOverdue = first + overdueMs <= now;
     const sweptAt = (await storage.get(["sweptAt"])).get("sweptAt");
     return {
       now,
-      isOverdue: first + overdueMs <= now,
+      isOverdue,
+      overdueAt: isOverdue ? latestOf(await this.#through(now)) : undefined,
       isQuiet: first > now + latestRingMs,
       live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
@@ -195,27 +208,36 @@ export class Minutes {
     return key === undefined ? undefined : minuteRingsAt(Number(key.slice(prefix.length)));
   }
 
-  /** The keys of what rings by this instant. */
-  async #through(at: number): Promise<string[]> {
+  /** The entries of what rings by this instant. */
+  async #through(at: number): Promise<Map<string, unknown>> {
     const after = Math.floor((at - minuteSlackMs) / minuteMs) + 1;
-    return [...(await this.#options.storage.list({ prefix, end: keyOf(after) })).keys()];
+    return await this.#options.storage.list({ prefix, end: keyOf(after) });
   }
 
-  async #remove(keys: readonly string[]): Promise<void> {
-    for (const page of pages(keys)) await this.#options.storage.delete(page);
+  async #remove(entries: ReadonlyMap<string, unknown>): Promise<void> {
+    for (const page of pages([...entries.keys()])) await this.#options.storage.delete(page);
   }
 }
 
 const prefix = "minute/";
+
+/** What is kept with a minute of which nobody knows the database's time. Earlier releases keep it with each. */
+const unknown = 1;
 
 /** Makes a key with ten digits, so that the keys sort as the minutes do. */
 function keyOf(minute: number): string {
   return `${prefix}${String(minute).padStart(10, "0")}`;
 }
 
-function pages(keys: readonly string[]): string[][] {
-  return Array.from({ length: Math.ceil(keys.length / mostKeys) }, (_, page) =>
-    keys.slice(page * mostKeys, (page + 1) * mostKeys),
+/** The latest instant of the database's clock for which these minutes ring. Undefined: nobody knows. */
+function latestOf(entries: ReadonlyMap<string, unknown>): number | undefined {
+  const latest = Math.max(...[...entries.values()].map(Number));
+  return latest > unknown ? latest : undefined;
+}
+
+function pages<Item>(items: readonly Item[]): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / mostKeys) }, (_, page) =>
+    items.slice(page * mostKeys, (page + 1) * mostKeys),
   );
 }
 

@@ -7,6 +7,9 @@
 -- they never keep others waiting. The answer says what the deployment must note: that it is deployed (`isUnnoted`), or that it is still
 -- there (`isStale`).
 --
+-- `readyUntil` also lists the runs that are ready now and due by that instant, which is later than now: the clock was set back since their
+-- due instants were computed. What is ready does not wait for an instant of the clock as it was.
+--
 -- A run that this deployment has refused is listed too, since another deployment may get the dispatch. It counts as never dispatched.
 --
 -- If the database belongs to another environment, there is nothing to look at: a caller that may claim nothing must not move what
@@ -28,6 +31,7 @@ declare
   v_tried uuid;
   v_soon  constant timestamptz := v_now + coalesce((p->>'withinMs')::integer, 0) * interval '1 millisecond';
   v_until timestamptz;
+  v_ready_until constant timestamptz := layover.from_ms((p->>'readyUntil')::bigint);
   v_after constant timestamptz := layover.from_ms((p->'after'->>'dueAt')::bigint);
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_from  constant timestamptz := coalesce(v_after, '-infinity');
@@ -51,7 +55,7 @@ begin
     v_is_new := coalesce(v_is_new, v_known.deployment is distinct from p->>'deployment' or v_tried is not null);
   end if;
   v_is_new := coalesce(v_is_new, false);
-  v_until := case when v_is_new then 'infinity' else v_soon end;
+  v_until := case when v_is_new then 'infinity' else greatest(v_soon, v_ready_until) end;
   select json_agg(json_build_object('runId', d.run_id, 'turn', d.turn, 'dueAt', layover.to_ms(d.due_at),
       'dispatches', case when d.is_refused then 0 else d.dispatches end, 'isReady', d.is_ready,
       'isUnfinished', d.status = 'running', 'groupSize', d.group_size,
@@ -83,8 +87,8 @@ begin
             where (v_after_run is null or v_after is not null)
               and t.namespace = p->>'namespace' and t.due_at <= v_until and (t.due_at, t.run_id) > (v_from, v_from_run)
               and layover.is_carried_here(p, r.workflow, r.version)
-              and (not v_is_new or t.due_at <= v_soon
-                or case when t.blocked is not null then v_tried is null or t.run_id > v_tried
+              and (t.due_at <= v_soon
+                or case when t.blocked is not null then v_is_new and (v_tried is null or t.run_id > v_tried)
                   else t.ready_at <= v_now or (t.has_pending and exists (
                     select from layover.pending b where b.run_id = t.run_id and layover.is_open_branch(b)
                        and coalesce(b.leased_until, b.ready_at) <= v_now)) end)
