@@ -8,7 +8,7 @@ import type { Workflow } from "layover";
 import type { Pool } from "pg";
 import type { StandingAlarm } from "./platform.ts";
 
-const twoMinutes = 120_000;
+export const twoMinutes = 120_000;
 
 export interface LiveRun {
   readonly due: number | null;

@@ -2,8 +2,9 @@
  * What must hold after everything that happens: of the rows as they stand, and of what became of them since the last
  * look. Each rule answers a sentence for what is wrong.
  */
+import type { StandingAlarm } from "../engine/platform.ts";
 import type { Outlook } from "../engine/watch.ts";
-import { objection } from "../engine/watch.ts";
+import { objection, twoMinutes } from "../engine/watch.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
 import { wrongEndings, wrongUndos } from "./undoing.ts";
 
@@ -93,8 +94,19 @@ export class Rules {
     // What was ready while it was at work is claimable since its turn ended.
     const from = Math.max(run.claimableAt ?? 0, this.#movedAt.get(run.runId) ?? 0);
     const claimableAt = run.claimableAt === null ? null : from + prospect.steppedMs;
-    return objection({ due: run.due, claimableAt, dispatches }, prospect);
+    const alarms = isOfOldClock(run, dispatches, prospect) ? prospect.alarms : prospect.alarms.map(forItself);
+    return objection({ due: run.due, claimableAt, dispatches }, { ...prospect, alarms });
   }
+}
+
+/** Tells whether a run's due instant may be one of the clock as it was before it was set back. */
+function isOfOldClock({ due }: RunRows, dispatches: number, { latest, now }: Prospect): boolean {
+  return latest > now && due !== null && due <= latest + twoMinutes + 60_000 * 2 ** dispatches;
+}
+
+/** An alarm whose tick looks at nothing but what is due by the clock. */
+function forItself(alarm: StandingAlarm): StandingAlarm {
+  return { ...alarm, rungFor: undefined };
 }
 
 /**
