@@ -33,6 +33,8 @@ const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
 /** SQL functions after whose answer somebody dispatches what they made ready, or has others look at it. */
 const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases", "resume_run", "cancel_run"]);
+/** SQL functions that give a lease or make one longer. Its holder may be dead by their COMMIT, and its successor has looked already. */
+const leasing = new Set(["claim_turns", "finish_turns", "renew_leases"]);
 /** SQL functions that change nothing. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
 
@@ -84,7 +86,7 @@ export class Passage implements Source {
   #behind: (() => Promise<void>)[] = [];
   /** When something last went wrong, in the world's milliseconds. */
   troubledAt = 0;
-  /** Whether somebody outside did not learn what became of their call, so that nobody dispatches what it made ready. */
+  /** Whether nobody dispatches what a call has made ready, since whoever made it did not learn of it, or is dead. */
   isHintLost = false;
   statements = 0;
   /** How many statements waited for a lock. */
@@ -240,6 +242,7 @@ export class Passage implements Source {
       until: course().time + chance.below(chance.below(2) === 0 ? longestLatencyMs : longestHoldMs),
       release: async () => {
         await session.end(how);
+        this.isHintLost ||= how === "commit" && owner.isDead && leasing.has(call.what);
         sessions.giveBack(session);
         await this.#options.look();
         if (how === "rollback") call.reject(broken(false));

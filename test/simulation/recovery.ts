@@ -6,7 +6,7 @@ import { type Program, partsOf } from "./programs/program.ts";
 import type { Scenario } from "./scenario.ts";
 
 interface Terms extends Pick<Scenario, "platform" | "chances"> {
-  /** Somebody outside did not learn what became of their call. */
+  /** Somebody outside did not learn what became of their call, or a dead process' call gave a lease late. */
   readonly isHintLost: boolean;
 }
 
@@ -15,7 +15,8 @@ interface Terms extends Pick<Scenario, "platform" | "chances"> {
  * seconds, and a minute is the promise, with a second for that look to take effect. Where nothing lives between invocations, only the motion minute finds what a lost
  * dispatch has left: up to two minutes ahead, armed so that it rings within two more; the platform may be late by another
  * two. What was dispatched and not claimed is looked at after 1, 2, 4 … minutes. So is everywhere what a pooler claims in
- * the name of somebody who is gone, and what somebody made ready who never learned of it.
+ * the name of somebody who is gone, what somebody made ready who never learned of it, and what is leased by a COMMIT that
+ * comes after the holder's successor has looked.
  */
 export function longestWaitMs({ platform, chances, isHintLost }: Terms, dispatches: number): number {
   const livesOn = platform === "node" || platform === "embedded";
