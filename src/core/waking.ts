@@ -62,12 +62,9 @@ export function motionMinute(now: number): number {
   return Math.ceil(now / minuteMs + 1) * minuteMs;
 }
 
-/**
- * The latest due instant of a run that was in motion when the database's clock showed this time, and was set back. Its
- * motion minute is less than two minutes ahead.
- */
-export function latestMotionMinute(setBackFrom: number): number {
-  return setBackFrom + 2 * minuteMs;
+/** The latest motion minute that a call may have armed by this time. */
+export function latestMotionMinute(now: number): number {
+  return now + 2 * minuteMs;
 }
 
 /**

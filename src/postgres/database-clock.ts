@@ -4,16 +4,21 @@
  */
 
 import type { HostClock } from "../core/ports.ts";
+import { latestMotionMinute } from "../core/waking.ts";
 
 /** The difference from the expected time at which an answer shows that the database's clock was set. */
 const stepMs = 1_000;
 
 export class DatabaseClock {
+  /**
+   * The latest instant by which runs may be due that were in motion when the clock was set back. 0: it was not, or a tick
+   * has looked at those that are ready since, and has set this to 0.
+   */
+  readyUntil = 0;
   readonly #host: HostClock;
   #learned: { readonly now: number; readonly at: number } | undefined;
   /** When a step of the clock was last noticed. Answers to earlier questions are ignored. */
   #steppedAt = Number.NEGATIVE_INFINITY;
-  #setBackFrom: number | undefined;
 
   constructor(host: HostClock) {
     this.#host = host;
@@ -21,19 +26,6 @@ export class DatabaseClock {
 
   get isKnown(): boolean {
     return this.#learned !== undefined;
-  }
-
-  /**
-   * The latest time that it showed before it was set back. Runs that are ready may be due by that time. Undefined: it was
-   * not set back, or a tick has looked at these runs since.
-   */
-  get setBackFrom(): number | undefined {
-    return this.#setBackFrom;
-  }
-
-  /** Forgets that it was set back from this time, or an earlier one. */
-  forgetSetBack(from: number): void {
-    if (this.#setBackFrom !== undefined && this.#setBackFrom <= from) this.#setBackFrom = undefined;
   }
 
   /**
@@ -48,7 +40,8 @@ export class DatabaseClock {
     // A known time that fits the answer is kept. An answer that was long under way would be less exact.
     if (known && now >= this.#reckon(sentAt) && now <= this.#reckon(at)) return false;
     const isStep = known && (now < this.#reckon(sentAt) - stepMs || now > this.#reckon(at) + stepMs);
-    if (isStep && now < this.#reckon(sentAt)) this.#setBackFrom = Math.max(this.#setBackFrom ?? 0, this.now());
+    if (isStep && now < this.#reckon(sentAt))
+      this.readyUntil = Math.max(this.readyUntil, latestMotionMinute(this.now()));
     this.#learned = { now, at };
     if (isStep) this.#steppedAt = at;
     return isStep;

@@ -51,8 +51,8 @@ export interface DueCall {
   /** How far ahead runs are listed that are not due yet. Default: 0. */
   readonly withinMs?: number;
   /**
-   * Runs that are ready are listed as well if they are due by this instant, to which the clock has yet to come: it was set
-   * back. Left out: it was not.
+   * Runs that are ready are listed as well if they are due by this instant. It is later than now if the clock was set
+   * back. Default: now.
    */
   readonly readyUntil?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };

@@ -49,21 +49,17 @@ test.each([
   expect(clock.now()).toBe(noon + 5_000 + step);
 });
 
-test("a clock that was set back remembers the latest time that it has shown, until that is dealt with", () => {
+test("a clock that was set back remembers up to which instant runs may be due that were in motion", () => {
   const { clock, pass } = aClock();
   pass(5_000);
   clock.learn(noon + 65_000);
-  expect(clock.setBackFrom).toBeUndefined();
+  expect(clock.readyUntil).toBe(0);
   pass(5_000);
   clock.learn(noon);
-  expect(clock.setBackFrom).toBe(noon + 70_000);
+  expect(clock.readyUntil).toBe(noon + 190_000);
   pass(5_000);
   clock.learn(noon - 60_000);
-  expect(clock.setBackFrom).toBe(noon + 70_000);
-  clock.forgetSetBack(noon + 69_999);
-  expect(clock.setBackFrom).toBe(noon + 70_000);
-  clock.forgetSetBack(noon + 70_000);
-  expect(clock.setBackFrom).toBeUndefined();
+  expect(clock.readyUntil).toBe(noon + 190_000);
 });
 
 test("an answer to a question that was sent before a step was noticed tells nothing", () => {

@@ -3,7 +3,7 @@ import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
 import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef } from "../../postgres/wire.ts";
-import type { DueRun, Move } from "../../postgres/wire-scheduler.ts";
+import type { DueAnswer, DueRun, Move } from "../../postgres/wire-scheduler.ts";
 
 /** A turn to dispatch, and after how long. */
 export interface DelayedTurn {
@@ -69,10 +69,11 @@ function together(groupSize: number | null, ref: TurnRef): TurnRef {
  */
 export function isAhead(
   { dueAt, isReady, branches }: DueRun,
-  { now, readyUntil }: { readonly now: number; readonly readyUntil: number },
+  { now, isNew: looksAtAll }: DueAnswer,
+  readyUntil: number,
 ): boolean {
   if (dueAt === null || dueAt <= now) return false;
-  return dueAt > readyUntil || !(isReady || branches !== null);
+  return !(looksAtAll || dueAt <= readyUntil) || !(isReady || branches !== null);
 }
 
 /**

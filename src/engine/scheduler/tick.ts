@@ -2,7 +2,7 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed.
  */
-import { aboutToRingMs, latestMotionMinute, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
+import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
@@ -71,9 +71,9 @@ class Tick {
   /** Whether the short waits of other processes are this tick's own, since those processes are dead. */
   readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
-  readonly #rungFor: number | undefined;
-  /** The time from which the clock was set back, as far as this tick has looked for what was due by then. */
-  #setBackFrom: number | undefined;
+  readonly #rungFor: number;
+  /** The latest due instant at which it looks, for what is ready. */
+  #readyUntil = 0;
   readonly #mover: Mover;
   readonly #budget: TickBudget;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
@@ -84,7 +84,7 @@ class Tick {
   #triedThrough: string | undefined;
 
   constructor(context: EngineContext, limit: TimeLimit, options: TickOptions) {
-    const { isFirst = false, isExclusive = false, looksAhead = false, rungFor } = options;
+    const { isFirst = false, isExclusive = false, looksAhead = false, rungFor = 0 } = options;
     this.#context = context;
     this.#limit = limit;
     this.#isFirst = isFirst;
@@ -100,16 +100,16 @@ class Tick {
     const { calls } = this.#context.options;
     // This process may run other code under the same id, so what its deployment has refused is asked for again.
     if (this.#isFirst) await this.#note("deployed");
-    let call: DueCall = { ...this.#firstCall(), ...this.#named(), ...this.#setBack() };
+    let call = this.#firstCall();
     for (;;) {
       const page = await this.#limit.wait(() => calls.listDue(call));
       if (!page.isOurs) return await this.#leaveAlone(page);
-      if ((calls.clock.setBackFrom ?? 0) > (this.#setBackFrom ?? 0)) {
-        call = { ...this.#firstCall(), ...this.#named(), ...this.#setBack() }; // this answer has told of it
+      if (calls.clock.readyUntil > this.#readyUntil) {
+        call = this.#firstCall(); // this answer has told of it
         continue;
       }
       await this.#prepare(page);
-      await this.#lookAt(page, call);
+      await this.#lookAt(page);
       this.#limit.extend();
       const after = this.#endOf(page);
       if (after === undefined) return await this.#end(page.isNew);
@@ -118,23 +118,13 @@ class Tick {
   }
 
   #firstCall(): DueCall {
-    const { environment = defaults.environment, deployment } = this.#context.options;
+    const { calls, environment = defaults.environment, deployment } = this.#context.options;
     const { versions } = this.#context.registry;
     const withinMs = this.#takesOver || this.#looksAhead ? lookAheadMs : 0;
-    const call = { environment, versions, limit: pageSize, withinMs };
+    this.#readyUntil = Math.max(this.#rungFor, calls.clock.readyUntil);
+    const call = { environment, versions, limit: pageSize, withinMs, readyUntil: this.#readyUntil, ...this.#named() };
     if (this.#isFirst) return { ...call, isNew: true };
     return deployment === undefined ? { ...call, isNew: false } : call; // the database knows the deployment, or not
-  }
-
-  /** Asks also for what is ready, and due by an instant to which the clock has yet to come since it was set back. */
-  #setBack(): Pick<DueCall, "readyUntil"> {
-    const { clock } = this.#context.options.calls;
-    this.#setBackFrom = clock.setBackFrom;
-    const instants = [
-      ...(this.#setBackFrom === undefined ? [] : [latestMotionMinute(this.#setBackFrom)]),
-      ...(this.#rungFor === undefined ? [] : [this.#rungFor]),
-    ];
-    return instants.length === 0 ? {} : { readyUntil: Math.max(...instants) };
   }
 
   #named(): { readonly deploymentName?: string; readonly deployment?: string } {
@@ -172,18 +162,17 @@ class Tick {
     if (this.#isFirst && !this.#isExclusive) await this.#limit.wait(() => calls.alarms.arm([soonAt]));
   }
 
-  async #lookAt(page: DueAnswer, call: DueCall): Promise<void> {
+  async #lookAt(page: DueAnswer): Promise<void> {
     const { tell, options } = this.#context;
     const soonAt = motionMinute(page.now);
     const notBefore = this.#takesOver || options.calls.alarms.isBeat ? page.now : soonAt;
-    const readyUntil = page.isNew ? Number.POSITIVE_INFINITY : (call.readyUntil ?? page.now);
     const looks: Look[] = [];
     const ahead: DelayedTurn[] = [];
     for (const run of page.runs.filter(({ runId }) => !this.#seen.has(runId))) {
       this.#seen.add(run.runId);
       for (const event of lookEvents(run, page.now)) tell(event);
       const coming = this.#looksAhead ? comingOf(run, page.now) : undefined;
-      if (coming !== undefined && isAhead(run, { now: page.now, readyUntil })) {
+      if (coming !== undefined && isAhead(run, page, this.#readyUntil)) {
         ahead.push(...readyOf(run), ...coming);
         continue;
       }
@@ -214,7 +203,7 @@ class Tick {
     await this.#moveLocked(looksAtAll);
     const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
-    if (this.#isComplete && this.#setBackFrom !== undefined) calls.clock.forgetSetBack(this.#setBackFrom);
+    if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;
     const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;
     return { isOurs: true, due: this.#due, dispatched: this.#mover.dispatched, hasSeenAll, triedThrough };

@@ -40,7 +40,7 @@ export interface AlarmOrder {
   readonly arm: readonly number[];
   /** The time of that clock when it was sent, in epoch milliseconds. Default: the time of the object's clock. */
   readonly sentAt?: number;
-  /** How far the database's clock is ahead of that clock, in milliseconds. Default: nobody knows. */
+  /** How far the database's clock is ahead of that clock, in milliseconds. Default: 0. */
   readonly aheadMs?: number;
 }
 
@@ -66,8 +66,8 @@ export interface AlarmState {
   readonly now: number;
   /** Whether some minute should have rung, or its tick should have ended, a while ago. */
   readonly isOverdue: boolean;
-  /** The instant of the database's clock for which the last overdue minute should have rung. Left out: nobody knows. */
-  readonly overdueAt?: number | undefined;
+  /** The instant of the database's clock at which the last overdue minute rings. 0: none is. Left out by earlier releases. */
+  readonly overdueAt?: number;
   /** Whether no minute rings soon. Then everything that is due now lacks an alarm. */
   readonly isQuiet: boolean;
   /** The two deployments whose first ticks were noted last: in a gradual deployment both are alive. */
@@ -84,7 +84,7 @@ export interface MinutesOptions {
    * Ticks. Rejects if that has not ended well. False: a deployment that is `live` carries something that the code of
    * this tick does not carry, so another tick must follow. `rungFor`: as for the engine's tick.
    */
-  readonly ring: (live: readonly Code[], rungFor: number | undefined) => Promise<boolean>;
+  readonly ring: (live: readonly Code[], rungFor: number) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -144,18 +144,18 @@ export class Minutes {
    * Keeps minutes, each with the instant of the database's clock at which it rings. If a minute has begun to ring
    * already, the next one is kept in its place, since the tick of the first one may have looked before now.
    */
-  async #arm({ arm, sentAt, aheadMs }: AlarmOrder): Promise<void> {
+  async #arm({ arm, sentAt, aheadMs = 0 }: AlarmOrder): Promise<void> {
     const { storage, now } = this.#options;
     const offMs = this.#offMs(sentAt);
     const next = minuteOf(now() + 1);
     const minutes = arm.map((minute) => Math.max(minuteOf(minuteRingsAt(minute) + offMs), next));
     const wanted = [...new Set(minutes)];
-    const instantOf = (minute: number) => (aheadMs === undefined ? unknown : minuteRingsAt(minute) - offMs + aheadMs);
+    const instantOf = (minute: number) => minuteRingsAt(minute) - offMs + aheadMs;
     for (const page of pages(wanted)) {
       const known = await storage.get(page.map(keyOf));
-      // The database's clock may have been set ahead since the minute was armed.
-      const isKept = (minute: number) => Number(known.get(keyOf(minute)) ?? 0) >= instantOf(minute) - minuteSlackMs;
-      const missing = page.filter((minute) => !known.has(keyOf(minute)) || !isKept(minute));
+      // The database's clock may have been set ahead since the minute was armed. Of a missing minute the number is NaN.
+      const isKept = (minute: number) => Number(known.get(keyOf(minute))) >= instantOf(minute) - minuteSlackMs;
+      const missing = page.filter((minute) => !isKept(minute));
       const entries = missing.map((minute) => [keyOf(minute), instantOf(minute)] as const);
       if (entries.length > 0) await storage.put(Object.fromEntries(entries));
     }
@@ -171,7 +171,7 @@ export class Minutes {
     return {
       now,
       isOverdue,
-      overdueAt: isOverdue ? latestOf(await this.#through(now)) : undefined,
+      overdueAt: isOverdue ? latestOf(await this.#through(now)) : 0,
       isQuiet: first > now + latestRingMs,
       live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
@@ -221,18 +221,14 @@ export class Minutes {
 
 const prefix = "minute/";
 
-/** What is kept with a minute of which nobody knows the database's time. Earlier releases keep it with each. */
-const unknown = 1;
-
 /** Makes a key with ten digits, so that the keys sort as the minutes do. */
 function keyOf(minute: number): string {
   return `${prefix}${String(minute).padStart(10, "0")}`;
 }
 
-/** The latest instant of the database's clock for which these minutes ring. Undefined: nobody knows. */
-function latestOf(entries: ReadonlyMap<string, unknown>): number | undefined {
-  const latest = Math.max(...[...entries.values()].map(Number));
-  return latest > unknown ? latest : undefined;
+/** The latest instant of the database's clock at which these minutes ring. Earlier releases keep 1 with each of them. */
+function latestOf(entries: ReadonlyMap<string, unknown>): number {
+  return Math.max(0, ...[...entries.values()].map(Number));
 }
 
 function pages<Item>(items: readonly Item[]): Item[][] {

@@ -15,7 +15,7 @@ export interface Ticked {
 /** What one call of `serve` does with the bindings of the script. */
 export interface Served {
   /** Ticks. It reports why if that has not ended well, and rejects. `rungFor`: as for the engine's tick. */
-  readonly tick: (env: object, rungFor?: number) => Promise<Ticked>;
+  readonly tick: (env: object, rungFor: number | undefined) => Promise<Ticked>;
   readonly report: Report;
   readonly codeOf: (env: object) => Code;
 }

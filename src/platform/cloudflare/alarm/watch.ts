@@ -16,7 +16,7 @@ export interface WatchOptions {
    * Ticks. `isWhole`: everything that was dispatched was taken. Rejects if the tick has not ended well. `rungFor`: as for
    * the engine's tick.
    */
-  readonly tick: (rungFor?: number) => Promise<{ readonly due: number; readonly isWhole: boolean }>;
+  readonly tick: (rungFor: number) => Promise<{ readonly due: number; readonly isWhole: boolean }>;
   readonly tell: Tell;
 }
 
@@ -31,8 +31,7 @@ export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions)
   const isQuiet = states.every((state) => state.isQuiet);
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
   if (!isNew && !isSweep && !states.some(({ isOverdue }) => isOverdue)) return;
-  const overdue = states.flatMap(({ overdueAt }) => overdueAt ?? []);
-  const { due, isWhole } = await tick(overdue.length === 0 ? undefined : Math.max(...overdue));
+  const { due, isWhole } = await tick(Math.max(...states.map(({ overdueAt = 0 }) => overdueAt)));
   if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
   for (const [shard, state] of states.entries()) {
     const isNoted = isKnown(state) || !isWhole;
