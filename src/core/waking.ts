@@ -62,10 +62,8 @@ export function motionMinute(now: number): number {
   return Math.ceil(now / minuteMs + 1) * minuteMs;
 }
 
-/** The latest motion minute that a call may have armed by this time. */
-export function latestMotionMinute(now: number): number {
-  return now + 2 * minuteMs;
-}
+/** How far ahead a motion minute may be. */
+export const longestMotionMs = 2 * minuteMs;
 
 /**
  * The distance from which a due instant need not be exact. A look that comes a little early dispatches what it finds for

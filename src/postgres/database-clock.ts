@@ -4,7 +4,7 @@
  */
 
 import type { HostClock } from "../core/ports.ts";
-import { latestMotionMinute } from "../core/waking.ts";
+import { longestMotionMs } from "../core/waking.ts";
 
 /** The difference from the expected time at which an answer shows that the database's clock was set. */
 const stepMs = 1_000;
@@ -36,15 +36,14 @@ export class DatabaseClock {
   learn(now: number, sentAt = this.#host.monotonic()): boolean {
     if (sentAt < this.#steppedAt) return false;
     const at = this.#host.monotonic();
-    const known = this.#learned !== undefined;
+    const [earliest, latest] = this.#learned === undefined ? [now, now] : [this.#reckon(sentAt), this.#reckon(at)];
     // A known time that fits the answer is kept. An answer that was long under way would be less exact.
-    if (known && now >= this.#reckon(sentAt) && now <= this.#reckon(at)) return false;
-    const isStep = known && (now < this.#reckon(sentAt) - stepMs || now > this.#reckon(at) + stepMs);
-    if (isStep && now < this.#reckon(sentAt))
-      this.readyUntil = Math.max(this.readyUntil, latestMotionMinute(this.now()));
+    if (this.#learned !== undefined && now >= earliest && now <= latest) return false;
     this.#learned = { now, at };
-    if (isStep) this.#steppedAt = at;
-    return isStep;
+    if (now >= earliest - stepMs && now <= latest + stepMs) return false;
+    this.#steppedAt = at;
+    if (now < earliest) this.readyUntil = Math.max(this.readyUntil, Math.floor(latest) + longestMotionMs);
+    return true;
   }
 
   /**

@@ -120,9 +120,9 @@ export interface MoveCall {
   /** Whether the dispatches of these runs are counted anew, from 0. So it is for a new deployment. */
   readonly isNew?: boolean;
   /** Id of the caller's deployment. A run that it has refused does not count as dispatched. */
-  readonly deployment?: string;
+  readonly deployment?: string | undefined;
   /** Whether runs that somebody has locked are left alone. Otherwise the call waits for them. */
-  readonly skipsLocked?: true;
+  readonly skipsLocked?: true | undefined;
 }
 export interface MoveAnswer {
   readonly now: number;

@@ -13,7 +13,7 @@ export interface StandingAlarm {
   /** Whether nobody armed it: it stands for a tick that somebody wants now. */
   readonly isUnarmed?: boolean;
   /** The latest due instant of ready runs at which its tick looks, though the database's clock was set back. */
-  readonly rungFor?: number | undefined;
+  readonly readyUntil?: number | undefined;
 }
 
 export interface Delivery {
@@ -79,7 +79,7 @@ export class Platform {
   ring(alarm: StandingAlarm, owner: Ticking): void {
     alarm.isRinging = true;
     this.#ringing.set(alarm, owner);
-    owner.tick(this.#options.tellsInstants ? { rungFor: alarm.at } : {}).then(
+    owner.tick(this.#options.tellsInstants ? { readyUntil: alarm.at } : {}).then(
       () => {
         this.#ringing.delete(alarm);
         this.alarms = this.alarms.filter((other) => other !== alarm && !this.#failed.has(other));

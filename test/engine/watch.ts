@@ -104,7 +104,7 @@ export function objection(
   const latest = claimableAt === null ? Number.POSITIVE_INFINITY : from + twoMinutes + 60_000 * 2 ** dispatches;
   // Of a clock that was set back: the alarm that was armed for the due instant rings as soon as it would have.
   const isFoundEarly = alarms.some(
-    ({ rungFor = 0, ringsAt }) => rungFor >= due && ringsAt <= latest + twoMinutes + graceMs,
+    ({ readyUntil = 0, ringsAt }) => readyUntil >= due && ringsAt <= latest + twoMinutes + graceMs,
   );
   return due <= latest || isFoundEarly
     ? undefined

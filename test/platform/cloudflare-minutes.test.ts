@@ -10,7 +10,7 @@ let now: number;
 let object: PlayedObject;
 let rung: number[];
 /** The instants of the database's clock that its ticks were told. */
-let rungFor: number[];
+let readyUntil: number[];
 let errors: string[];
 /** What a tick does. */
 let tick: () => Promise<boolean>;
@@ -20,7 +20,7 @@ beforeEach(() => {
   now = beginning;
   object = new PlayedObject();
   rung = [];
-  rungFor = [];
+  readyUntil = [];
   errors = [];
   tick = async () => true;
   wakeUp();
@@ -33,7 +33,7 @@ function wakeUp(): void {
     now: () => now,
     ring: (_, instant) => {
       rung.push(now);
-      rungFor.push(instant);
+      readyUntil.push(instant);
       return tick();
     },
     onError: (error) => errors.push(String(error)),
@@ -113,8 +113,8 @@ test.each([0, 1_900, -1_900, 600_000, -600_000])(
     const meant = minuteRingsAt(next + 2) + offMs;
     await minutes.answer({ arm: [minuteOf(meant)], sentAt: now + offMs, aheadMs });
     await untilAlarm();
-    expect(rungFor[0]).toBeGreaterThanOrEqual(meant + aheadMs);
-    expect(rungFor[0]).toBeLessThan(meant + aheadMs + 60_000);
+    expect(readyUntil[0]).toBeGreaterThanOrEqual(meant + aheadMs);
+    expect(readyUntil[0]).toBeLessThan(meant + aheadMs + 60_000);
   },
 );
 
@@ -127,14 +127,14 @@ test("its tick is told the latest time of several minutes, and of a database's c
   await minutes.answer({ arm: [next], sentAt: now, aheadMs: 301_000 });
   now = minuteRingsAt(next + 1);
   await untilAlarm();
-  expect(rungFor).toEqual([minuteRingsAt(next) + 301_000]);
+  expect(readyUntil).toEqual([minuteRingsAt(next) + 301_000]);
 });
 
 test("its tick is told of a minute that an earlier release has armed", async () => {
   await minutes.answer({ arm: [next] });
   object.entries.set(`minute/00${next}`, 1);
   await untilAlarm();
-  expect(rungFor).toEqual([1]);
+  expect(readyUntil).toEqual([1]);
 });
 
 test("hundreds of minutes are armed at once, and a ring that comes late ends all that are over", async () => {

@@ -16,7 +16,7 @@ let refusals: number;
 let reports: string[];
 let ticks: number;
 /** The instant of the database's clock that the last tick was told. */
-let rungFor: number | undefined;
+let readyUntil: number | undefined;
 let tick: () => Promise<{ due: number; isWhole: boolean }>;
 let armed: Set<number>;
 
@@ -26,7 +26,7 @@ beforeEach(() => {
   asked = 0;
   refusals = 0;
   ticks = 0;
-  rungFor = undefined;
+  readyUntil = undefined;
   reports = [];
   armed = new Set();
   tick = async () => ({ due: 0, isWhole: true });
@@ -75,7 +75,7 @@ async function cron({ deployment = "one", sweep = sweepMs }: { deployment?: stri
     sweepMs: sweep === false ? undefined : sweep,
     tick: (instant) => {
       ticks += 1;
-      rungFor = instant;
+      readyUntil = instant;
       return tick();
     },
     tell: (event) => reports.push(messageOf(event)),
@@ -216,13 +216,13 @@ describe("the cron trigger", () => {
 
   test("tells its tick the database's time at which the last minute should have rung that is overdue", async () => {
     await cron();
-    expect(rungFor).toBe(0);
+    expect(readyUntil).toBe(0);
     await arm(60_000, 120_000, 10 * 60_000);
     for (const object of objects) object.alarmAt = null; // dropped
     now += 4 * 60_000;
     await cron();
-    expect(rungFor).toBeGreaterThanOrEqual(120_000);
-    expect(rungFor).toBeLessThan(180_000);
+    expect(readyUntil).toBeGreaterThanOrEqual(120_000);
+    expect(readyUntil).toBeLessThan(180_000);
   });
 
   test("sets the alarm of what is left where it was dropped", async () => {

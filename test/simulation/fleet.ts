@@ -124,10 +124,10 @@ export class Fleet implements Source {
   }
 
   /** One pass of the scheduler. */
-  async tick(process: Process, rungFor?: number): Promise<void> {
+  async tick(process: Process, readyUntil?: number): Promise<void> {
     if (this.#isInMemory) return await this.#tickAhead(process);
     const { deployment } = this;
-    await process.tick({ rungFor });
+    await process.tick({ readyUntil });
     this.settle(deployment);
   }
 

@@ -106,7 +106,7 @@ function isOfOldClock({ due }: RunRows, dispatches: number, { latest, now }: Pro
 
 /** An alarm whose tick looks at nothing but what is due by the clock. */
 function forItself(alarm: StandingAlarm): StandingAlarm {
-  return { ...alarm, rungFor: undefined };
+  return { ...alarm, readyUntil: undefined };
 }
 
 /**

@@ -128,7 +128,7 @@ class Simulation {
       timeOf: (at) => at - beginning,
       below: (bound) => chance.below(bound),
       processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
-      tick: (process, rungFor) => this.#fleet.tick(process, rungFor),
+      tick: (process, readyUntil) => this.#fleet.tick(process, readyUntil),
       hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),

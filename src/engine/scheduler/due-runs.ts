@@ -73,7 +73,7 @@ export function isAhead(
   readyUntil: number,
 ): boolean {
   if (dueAt === null || dueAt <= now) return false;
-  return !(looksAtAll || dueAt <= readyUntil) || !(isReady || branches !== null);
+  return !((looksAtAll || dueAt <= readyUntil) && (isReady || branches !== null));
 }
 
 /**

@@ -41,14 +41,9 @@ export class Mover {
   async moveOn(looks: readonly Look[], terms: MoveTerms): Promise<readonly Look[]> {
     if (looks.length === 0) return [];
     const { context, limit, onMoved } = this.#options;
-    const { calls } = context.options;
+    const { calls, deployment } = context.options;
     const { countsAnew, soonAt, skipsLocked } = terms;
-    const deployment = context.options.deployment?.id;
-    const how = {
-      isNew: countsAnew,
-      ...(skipsLocked && { skipsLocked: true as const }),
-      ...(deployment !== undefined && { deployment }),
-    };
+    const how = { isNew: countsAnew, skipsLocked: skipsLocked || undefined, deployment: deployment?.id };
     const moves = looks.map(({ move }) => move);
     onMoved?.(moves);
     const dueInstants = moves.flatMap(({ dueAt }) => dueAt ?? []);

@@ -3,7 +3,7 @@
  * and only then dispatches. So at every moment each run is armed.
  */
 import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
-import type { DueAnswer, DueCall, Move } from "../../postgres/wire-scheduler.ts";
+import type { DueAnswer, DueCall, Move, NoteCall } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";
@@ -22,7 +22,7 @@ export interface TickOptions {
    */
   readonly isFirst?: boolean;
   /** The most that this tick dispatches. Default: no limit. */
-  readonly most?: MostOfTick;
+  readonly most?: MostOfTick | undefined;
   /** Is told what is moved on, before it is dispatched. The platform may refuse a dispatch later (see due-again.ts). */
   readonly onMoved?: (moves: readonly Move[]) => void;
   /**
@@ -39,7 +39,7 @@ export interface TickOptions {
    * The instant of the database's clock for which the alarm has rung. If the clock was set back since the alarm was
    * armed, the tick looks at what is ready and due by this instant. Left out: the alarm does not know.
    */
-  readonly rungFor?: number | undefined;
+  readonly readyUntil?: number | undefined;
 }
 
 export interface TickAnswer {
@@ -66,14 +66,15 @@ export async function tick(context: EngineContext, limit: TimeLimit, options: Ti
 class Tick {
   readonly #context: EngineContext;
   readonly #limit: TimeLimit;
+  /** Name and id of the deployment. Undefined: it has none. */
+  readonly #named: Pick<NoteCall, "deploymentName" | "deployment"> | undefined;
   readonly #isFirst: boolean;
   readonly #isExclusive: boolean;
   /** Whether the short waits of other processes are this tick's own, since those processes are dead. */
   readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
-  readonly #rungFor: number;
   /** The latest due instant at which it looks, for what is ready. */
-  #readyUntil = 0;
+  #readyUntil: number;
   readonly #mover: Mover;
   readonly #budget: TickBudget;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
@@ -84,14 +85,16 @@ class Tick {
   #triedThrough: string | undefined;
 
   constructor(context: EngineContext, limit: TimeLimit, options: TickOptions) {
-    const { isFirst = false, isExclusive = false, looksAhead = false, rungFor = 0 } = options;
+    const { isFirst = false, isExclusive = false, looksAhead = false, readyUntil = 0 } = options;
+    const { deployment } = context.options;
     this.#context = context;
+    this.#named = deployment && { deploymentName: deployment.name, deployment: deployment.id };
     this.#limit = limit;
     this.#isFirst = isFirst;
     this.#isExclusive = isExclusive;
     this.#takesOver = isFirst && isExclusive;
     this.#looksAhead = looksAhead && !this.#takesOver;
-    this.#rungFor = rungFor;
+    this.#readyUntil = readyUntil;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
     this.#budget = new TickBudget(options.most);
   }
@@ -118,27 +121,21 @@ class Tick {
   }
 
   #firstCall(): DueCall {
-    const { calls, environment = defaults.environment, deployment } = this.#context.options;
+    const { calls, environment = defaults.environment } = this.#context.options;
     const { versions } = this.#context.registry;
     const withinMs = this.#takesOver || this.#looksAhead ? lookAheadMs : 0;
-    this.#readyUntil = Math.max(this.#rungFor, calls.clock.readyUntil);
-    const call = { environment, versions, limit: pageSize, withinMs, readyUntil: this.#readyUntil, ...this.#named() };
+    this.#readyUntil = Math.max(this.#readyUntil, calls.clock.readyUntil);
+    const call = { environment, versions, limit: pageSize, withinMs, readyUntil: this.#readyUntil, ...this.#named };
     if (this.#isFirst) return { ...call, isNew: true };
-    return deployment === undefined ? { ...call, isNew: false } : call; // the database knows the deployment, or not
-  }
-
-  #named(): { readonly deploymentName?: string; readonly deployment?: string } {
-    const { deployment } = this.#context.options;
-    return deployment === undefined ? {} : { deploymentName: deployment.name, deployment: deployment.id };
+    return this.#named === undefined ? { ...call, isNew: false } : call; // the database knows the deployment, or not
   }
 
   /** Notes that this deployment is deployed, or that it is still there. */
   async #note(note: "deployed" | "seen"): Promise<void> {
-    const { calls, deployment, environment = defaults.environment } = this.#context.options;
-    if (deployment === undefined) return;
+    const { calls, environment = defaults.environment } = this.#context.options;
+    if (this.#named === undefined) return;
     const { versions } = this.#context.registry;
-    const named = { deploymentName: deployment.name, deployment: deployment.id };
-    const call = { environment, ...named, note, versions, isExclusive: this.#isExclusive };
+    const call = { environment, ...this.#named, note, versions, isExclusive: this.#isExclusive };
     await this.#limit.wait(() => calls.noteDeployment(call));
   }
 
@@ -211,7 +208,6 @@ class Tick {
 
   /** Waits for the runs that somebody had locked. The others have gone ahead, so what was armed may have rung. */
   async #moveLocked(countsAnew: boolean): Promise<void> {
-    if (this.#locked.length === 0) return;
     const soonAt = motionMinute(this.#context.options.calls.clock.now());
     const looks = this.#locked.map(({ move, turns }) => ({
       move: { ...move, dueAt: move.dueAt && Math.max(move.dueAt, soonAt) },

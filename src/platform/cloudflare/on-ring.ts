@@ -8,9 +8,9 @@ export function tickWhenRung<Env extends object>(worker: ServedWorker<Env>): voi
   const { script, carries, report, isolateOf } = worker;
   // A Durable Object has the bindings of its script, which are this Worker's.
   script.add({
-    tick: async (bindings, rungFor) => {
+    tick: async (bindings, readyUntil) => {
       try {
-        return await tickOnce(worker, bindings as Env, rungFor);
+        return await tickOnce(worker, bindings as Env, readyUntil);
       } catch (error) {
         report(error, "ticking");
         throw error;
@@ -32,7 +32,7 @@ export async function onCron<Env extends object>(worker: ServedWorker<Env>, env:
         shards,
         code: codeOf(script, env),
         sweepMs,
-        tick: (rungFor) => tickAll(script, env, rungFor),
+        tick: (readyUntil) => tickAll(script, env, readyUntil),
         tell,
       });
   } catch (error) {
@@ -41,11 +41,11 @@ export async function onCron<Env extends object>(worker: ServedWorker<Env>, env:
   }
 }
 
-async function tickOnce<Env>({ host, begin }: ServedWorker<Env>, env: Env, rungFor?: number): Promise<Ticked> {
+async function tickOnce<Env>({ host, begin }: ServedWorker<Env>, env: Env, readyUntil?: number): Promise<Ticked> {
   const until = host.now() + afterRingMs;
   const { tick, end } = begin(env, { until: () => until });
   try {
-    const { due } = await tick(rungFor);
+    const { due } = await tick(readyUntil);
     return { due, isWhole: await end() };
   } catch (error) {
     await end();

@@ -30,8 +30,8 @@ export interface HostedInvocation {
   readonly dispatcher: Dispatcher;
   /** Turns of a version that is not carried here. */
   readonly elsewhere: ReadonlySet<TurnRef>;
-  /** Does one pass of the scheduler. `rungFor`: as for the engine's tick. */
-  readonly tick: (rungFor?: number) => Promise<TickAnswer>;
+  /** Does one pass of the scheduler. `readyUntil`: as for the engine's tick. */
+  readonly tick: (readyUntil?: number) => Promise<TickAnswer>;
   /**
    * Waits for everything that the invocation has dispatched, ends the connection to the database, and notes a first
    * tick. Answers whether everything that was dispatched was taken.
@@ -72,13 +72,13 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
   // What each finish leans on is armed beside the claim, so that no finish waits for it.
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
-  const tick = async (rungFor?: number): Promise<TickAnswer> => {
-    const limits = platform.mostOfTick && { most: platform.mostOfTick };
-    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), rungFor, ...limits });
+  const tick = async (readyUntil?: number): Promise<TickAnswer> => {
+    const { mostOfTick: most } = platform;
+    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, most });
     const answer = await dispatcher.together(ticking);
     ending.noteTick(answer);
     // There may be more than one tick dispatches: an alarm is to ring for the rest.
-    if (limits !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
+    if (most !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
     return answer;
   };
   const client = new Client({

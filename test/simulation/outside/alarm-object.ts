@@ -47,12 +47,12 @@ export class AlarmObject {
   }
 
   /** When each minute rings that it keeps, by the world's clock, and for which instant of the database's clock. */
-  get minutes(): readonly { readonly at: number; readonly rungFor: number }[] {
+  get minutes(): readonly { readonly at: number; readonly readyUntil: number }[] {
     return [...this.#storage.entries]
       .filter(([key]) => key.startsWith("minute/"))
-      .map(([key, rungFor]) => ({
+      .map(([key, readyUntil]) => ({
         at: minuteRingsAt(Number(key.slice("minute/".length))) - this.#offMs,
-        rungFor: Number(rungFor),
+        readyUntil: Number(readyUntil),
       }));
   }
 

@@ -52,7 +52,7 @@ export class BareCloudflare implements Outside {
   /** It rings within every minute. An isolate that knew the time before looks at what is ready. */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    return [{ at: now, ringsAt: now, isRinging: true, isUnarmed: true, rungFor: Number.POSITIVE_INFINITY }];
+    return [{ at: now, ringsAt: now, isRinging: true, isUnarmed: true, readyUntil: Number.POSITIVE_INFINITY }];
   }
 
   happenings(): readonly Happening[] {

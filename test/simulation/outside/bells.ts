@@ -106,8 +106,8 @@ export class Bells implements Source {
     { carried, isUnarmed = false }: { readonly carried?: number; readonly isUnarmed?: boolean },
   ): void {
     // A process that rings by itself knows the time before, and so does its tick.
-    const rungFor = this.#rules.areInMemory ? Number.POSITIVE_INFINITY : carried;
-    this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, carried, rungFor, ...(isUnarmed && { isUnarmed }) });
+    const readyUntil = this.#rules.areInMemory ? Number.POSITIVE_INFINITY : carried;
+    this.#bells.push({ at, ringsAt, isRinging: false, tries: 0, carried, readyUntil, ...(isUnarmed && { isUnarmed }) });
   }
 
   #ring(bell: Bell): void {

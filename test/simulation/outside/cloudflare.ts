@@ -116,11 +116,11 @@ export class Cloudflare implements Outside {
    */
   standing(): readonly StandingAlarm[] {
     const now = this.#ground.now();
-    const rings = this.#minutes.map(({ at, rungFor }) => ({
+    const rings = this.#minutes.map(({ at, readyUntil }) => ({
       at: at + mostAheadMs,
       ringsAt: at,
       isRinging: at <= now,
-      rungFor,
+      readyUntil,
     }));
     return this.#isNew ? [...rings, { at: now, ringsAt: now, isRinging: true, isUnarmed: true }] : rings;
   }

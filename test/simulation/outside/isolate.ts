@@ -136,8 +136,8 @@ class Ticking extends Set<Served> {
   }
 
   override add(one: Served): this {
-    const tick: Served["tick"] = async (env, rungFor) => {
-      const ticked = await one.tick(env, rungFor);
+    const tick: Served["tick"] = async (env, readyUntil) => {
+      const ticked = await one.tick(env, readyUntil);
       this.#onTicked();
       return ticked;
     };

@@ -39,8 +39,8 @@ export interface Ground {
   readonly below: (bound: number) => number;
   /** The processes that may take something now. */
   readonly processes: () => readonly Process[];
-  /** One pass of the scheduler, by this process. `rungFor`: the instant of the database's clock that the alarm carries. */
-  readonly tick: (process: Process, rungFor?: number) => Promise<void>;
+  /** One pass of the scheduler, by this process. `readyUntil`: the instant of the database's clock that the alarm carries. */
+  readonly tick: (process: Process, readyUntil?: number) => Promise<void>;
   /** A tick of this deployment has succeeded. */
   readonly hasTicked: (deployment: string) => void;
   /** The next tick of this process looks at what others may have missed. */

@@ -39,8 +39,8 @@ export class LayoverAlarm {
     this.#minutes = new Minutes({
       storage: state.storage,
       now: () => host.now(),
-      ring: async (live, rungFor) => {
-        await tickAll(script, env, rungFor);
+      ring: async (live, readyUntil) => {
+        await tickAll(script, env, readyUntil);
         // This object may run older code for five minutes after a deploy, or as long as a gradual deploy lasts. That
         // code does not find runs which only newer code carries. Then the minute stays, and the cron trigger does it,
         // which runs the newer code in the end.

@@ -67,7 +67,7 @@ export interface AlarmState {
   /** Whether some minute should have rung, or its tick should have ended, a while ago. */
   readonly isOverdue: boolean;
   /** The instant of the database's clock at which the last overdue minute rings. 0: none is. Left out by earlier releases. */
-  readonly overdueAt?: number;
+  readonly readyUntil?: number;
   /** Whether no minute rings soon. Then everything that is due now lacks an alarm. */
   readonly isQuiet: boolean;
   /** The two deployments whose first ticks were noted last: in a gradual deployment both are alive. */
@@ -82,9 +82,9 @@ export interface MinutesOptions {
   readonly now: () => number;
   /**
    * Ticks. Rejects if that has not ended well. False: a deployment that is `live` carries something that the code of
-   * this tick does not carry, so another tick must follow. `rungFor`: as for the engine's tick.
+   * this tick does not carry, so another tick must follow. `readyUntil`: as for the engine's tick.
    */
-  readonly ring: (live: readonly Code[], rungFor: number) => Promise<boolean>;
+  readonly ring: (live: readonly Code[], readyUntil: number) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -131,35 +131,26 @@ export class Minutes {
   }
 
   /**
-   * How far this object's clock is ahead of the sender's. A difference between the clocks is made up for if it is larger
-   * than a message's time under way. A smaller one is not: if the object's clock is ahead, the minute rings as much too
-   * early, and its tick arms the next minute.
-   */
-  #offMs(sentAt: number | undefined): number {
-    const offMs = sentAt === undefined ? 0 : this.#options.now() - sentAt;
-    return Math.abs(offMs) <= minuteSlackMs ? 0 : offMs;
-  }
-
-  /**
    * Keeps minutes, each with the instant of the database's clock at which it rings. If a minute has begun to ring
    * already, the next one is kept in its place, since the tick of the first one may have looked before now.
+   *
+   * A difference between the clocks is made up for if it is larger than a message's time under way. A smaller one is
+   * not: if the object's clock is ahead, the minute rings as much too early, and its tick arms the next minute.
    */
   async #arm({ arm, sentAt, aheadMs = 0 }: AlarmOrder): Promise<void> {
-    const { storage, now } = this.#options;
-    const offMs = this.#offMs(sentAt);
-    const next = minuteOf(now() + 1);
-    const minutes = arm.map((minute) => Math.max(minuteOf(minuteRingsAt(minute) + offMs), next));
-    const wanted = [...new Set(minutes)];
-    const instantOf = (minute: number) => minuteRingsAt(minute) - offMs + aheadMs;
-    for (const page of pages(wanted)) {
-      const known = await storage.get(page.map(keyOf));
+    const { storage } = this.#options;
+    const now = this.#options.now();
+    const agoMs = now - (sentAt ?? now);
+    const offMs = Math.abs(agoMs) <= minuteSlackMs ? 0 : agoMs;
+    const minutes = arm.map((minute) => minuteOf(Math.max(minuteRingsAt(minute) + offMs, now + 1)));
+    const wanted = new Map(minutes.map((minute) => [keyOf(minute), minuteRingsAt(minute) - offMs + aheadMs]));
+    for (const page of pages([...wanted])) {
+      const known = await storage.get(page.map(([key]) => key));
       // The database's clock may have been set ahead since the minute was armed. Of a missing minute the number is NaN.
-      const isKept = (minute: number) => Number(known.get(keyOf(minute))) >= instantOf(minute) - minuteSlackMs;
-      const missing = page.filter((minute) => !isKept(minute));
-      const entries = missing.map((minute) => [keyOf(minute), instantOf(minute)] as const);
-      if (entries.length > 0) await storage.put(Object.fromEntries(entries));
+      const missing = page.filter(([key, instant]) => !(Number(known.get(key)) >= instant - minuteSlackMs));
+      if (missing.length > 0) await storage.put(Object.fromEntries(missing));
     }
-    if (wanted.length > 0) await this.#setAlarm(minuteRingsAt(Math.min(...wanted)));
+    if (minutes.length > 0) await this.#setAlarm(minuteRingsAt(Math.min(...minutes)));
   }
 
   async #state(): Promise<AlarmState> {
@@ -171,7 +162,7 @@ export class Minutes {
     return {
       now,
       isOverdue,
-      overdueAt: isOverdue ? latestOf(await this.#through(now)) : 0,
+      readyUntil: isOverdue ? latestOf(await this.#through(now)) : 0,
       isQuiet: first > now + latestRingMs,
       live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,

@@ -14,8 +14,8 @@ export interface Ticked {
 
 /** What one call of `serve` does with the bindings of the script. */
 export interface Served {
-  /** Ticks. It reports why if that has not ended well, and rejects. `rungFor`: as for the engine's tick. */
-  readonly tick: (env: object, rungFor: number | undefined) => Promise<Ticked>;
+  /** Ticks. It reports why if that has not ended well, and rejects. `readyUntil`: as for the engine's tick. */
+  readonly tick: (env: object, readyUntil: number | undefined) => Promise<Ticked>;
   readonly report: Report;
   readonly codeOf: (env: object) => Code;
 }
@@ -38,12 +38,12 @@ export const thisScript: Script = new Set();
 /**
  * Ticks for everything that a script serves.
  *
- * @param rungFor as for the engine's tick
+ * @param readyUntil as for the engine's tick
  * @throws TickFailed
  */
-export async function tickAll(script: Script, env: object, rungFor?: number): Promise<Ticked> {
+export async function tickAll(script: Script, env: object, readyUntil?: number): Promise<Ticked> {
   if (script.size === 0) throw new Error("the script of LayoverAlarm serves no Worker with an `alarm`");
-  const ends = await Promise.allSettled([...script].map((one) => one.tick(env, rungFor)));
+  const ends = await Promise.allSettled([...script].map((one) => one.tick(env, readyUntil)));
   const ticks = ends.map((end) => {
     if (end.status === "rejected") throw new TickFailed(end.reason);
     return end.value;

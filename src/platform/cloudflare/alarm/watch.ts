@@ -13,10 +13,10 @@ export interface WatchOptions {
   /** Undefined: no sweeps. */
   readonly sweepMs: number | undefined;
   /**
-   * Ticks. `isWhole`: everything that was dispatched was taken. Rejects if the tick has not ended well. `rungFor`: as for
+   * Ticks. `isWhole`: everything that was dispatched was taken. Rejects if the tick has not ended well. `readyUntil`: as for
    * the engine's tick.
    */
-  readonly tick: (rungFor: number) => Promise<{ readonly due: number; readonly isWhole: boolean }>;
+  readonly tick: (readyUntil: number) => Promise<{ readonly due: number; readonly isWhole: boolean }>;
   readonly tell: Tell;
 }
 
@@ -31,7 +31,7 @@ export async function watch({ shards, code, sweepMs, tick, tell }: WatchOptions)
   const isQuiet = states.every((state) => state.isQuiet);
   const isSweep = isQuiet && sweepMs !== undefined && now - (sweptAt ?? 0) >= sweepMs;
   if (!isNew && !isSweep && !states.some(({ isOverdue }) => isOverdue)) return;
-  const { due, isWhole } = await tick(Math.max(...states.map(({ overdueAt = 0 }) => overdueAt)));
+  const { due, isWhole } = await tick(Math.max(...states.map(({ readyUntil = 0 }) => readyUntil)));
   if (isSweep && !isNew && due > 0) tell({ kind: "sweep_found", due, message: unarmed(due) });
   for (const [shard, state] of states.entries()) {
     const isNoted = isKnown(state) || !isWhole;
