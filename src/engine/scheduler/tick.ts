@@ -36,8 +36,8 @@ export interface TickOptions {
    */
   readonly looksAhead?: boolean;
   /**
-   * The instant of the database's clock for which the alarm has rung. If the clock was set back since the alarm was
-   * armed, the tick looks at what is ready and due by this instant. Left out: the alarm does not know.
+   * The instant of the database's clock for which the alarm was armed. The tick looks at what is ready and due by then,
+   * though the clock may have been set back since. Left out: the alarm does not know.
    */
   readonly readyUntil?: number | undefined;
 }
