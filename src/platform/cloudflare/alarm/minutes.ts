@@ -131,8 +131,9 @@ export class Minutes {
   }
 
   /**
-   * Keeps minutes, each with the instant of the database's clock at which it rings. If a minute has begun to ring
-   * already, the next one is kept in its place, since the tick of the first one may have looked before now.
+   * Keeps minutes, each with the instant of the database's clock at which it rings, and a little more, since two senders
+   * may know that clock a little differently. If a minute has begun to ring already, the next one is kept in its place,
+   * since the tick of the first one may have looked before now.
    *
    * A difference between the clocks is made up for if it is larger than a message's time under way. A smaller one is
    * not: if the object's clock is ahead, the minute rings as much too early, and its tick arms the next minute.
@@ -143,7 +144,9 @@ export class Minutes {
     const agoMs = now - (sentAt ?? now);
     const offMs = Math.abs(agoMs) <= minuteSlackMs ? 0 : agoMs;
     const minutes = arm.map((minute) => minuteOf(Math.max(minuteRingsAt(minute) + offMs, now + 1)));
-    const wanted = new Map(minutes.map((minute) => [keyOf(minute), minuteRingsAt(minute) - offMs + aheadMs]));
+    const wanted = new Map(
+      minutes.map((minute) => [keyOf(minute), minuteRingsAt(minute) - offMs + aheadMs + minuteSlackMs]),
+    );
     for (const page of pages([...wanted])) {
       const known = await storage.get(page.map(([key]) => key));
       // The database's clock may have been set ahead since the minute was armed. Of a missing minute the number is NaN.
