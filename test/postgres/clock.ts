@@ -1,4 +1,4 @@
-/** Time that passes only when a test says so. */
+/** Time that passes only when a test says so, until a test lets it go on by itself. */
 import type { Query } from "../../src/core/ports.ts";
 
 export interface Clock {
@@ -7,6 +7,8 @@ export interface Clock {
   /** Answers what it is then. */
   advance(ms: number): Promise<number>;
   now(): Promise<number>;
+  /** Lets it go on by itself, too, as the clock of a process does that is not replaced. */
+  goOn(): Promise<void>;
 }
 
 /**
@@ -26,7 +28,8 @@ export async function turnableClock(query: Query): Promise<Clock> {
     const [row] = await query(statement, ms === undefined ? [] : [ms]);
     return Number(row?.["ms"]);
   };
-  const ms = "(extract(epoch from now_at) * 1000)::float8 as ms";
+  const epochMs = "(extract(epoch from now_at) * 1000)::float8";
+  const ms = `${epochMs} as ms`;
   const step = "$1::float8 * interval '1 millisecond'";
   return {
     async set(instant) {
@@ -36,6 +39,13 @@ export async function turnableClock(query: Query): Promise<Clock> {
       );
     },
     advance: async (by) => await read(`update layover_test.clock set now_at = now_at + ${step} returning ${ms}`, by),
-    now: async () => await read(`select ${ms} from layover_test.clock`),
+    now: async () => await read(`select floor(${epochMs}) as ms from (select layover.now() as now_at) as it`),
+    async goOn() {
+      await query(`do $$ begin
+        alter table layover_test.clock add column since timestamptz not null default clock_timestamp();
+        create or replace function layover.now() returns timestamptz
+          language sql volatile as 'select now_at + (clock_timestamp() - since) from layover_test.clock';
+      end $$`);
+    },
   };
 }
