@@ -49,6 +49,16 @@ test.each([
 });
 
 test.each([
+  ["node", []],
+  ["cloudflare", ["--on", "cloudflare"]],
+])("a refund whose server is killed on %s is done once", { timeout: 90_000 }, async (_, args) => {
+  const { output, code, left } = await demo(["--saga", ...args]);
+  expect(output).toMatch(/charge +asked 1 time, done 1 time\n +refund +asked 2 times, done 1 time\n/);
+  expect(output).toContain("what was charged once was refunded once");
+  expect([code, left]).toEqual([0, []]);
+});
+
+test.each([
   ["on node while a server starts", [], /layover dev/],
   ["on node while a server runs", [], /charge: the payment/],
   ["on cloudflare while Postgres starts", ["--on", "cloudflare"], /layover migrate/],
@@ -61,7 +71,7 @@ test.each([
 
 test.each([
   [["--on", "aws"], '--on takes node or cloudflare, not "aws".'],
-  [["--at", "once"], "It takes --on."],
+  [["--at", "once"], "It takes --on and --saga."],
 ])("the demo that is told %j says what it takes", async (args, sentence) => {
   const { output, code } = await demo(args);
   expect(output).toContain(sentence);

@@ -3,6 +3,7 @@
  * the middle of a charge and again while the run waits for a person; checks what it tells, and exits with 1 if anything
  * is not as told.
  *
+ *   --saga       another story: the order is cancelled, and the server is killed in the middle of the refund
  *   --on HOST    node (the default): `layover dev` on an embedded Postgres
  *                cloudflare: functions/worker.ts on workerd, with its queue, Durable Object and cron trigger
  */

@@ -26,13 +26,13 @@ export type Look = z.infer<typeof History> & z.infer<typeof Run>;
 export class Follower {
   readonly #screen: Screen;
   readonly #host: Host;
-  readonly #runId: string;
+  readonly runId: string;
   #told = 0;
 
   constructor(screen: Screen, host: Host, runId: string) {
     this.#screen = screen;
     this.#host = host;
-    this.#runId = runId;
+    this.runId = runId;
   }
 
   /** Looks again and again, and tells what is new, until it looks as it should. */
@@ -49,8 +49,8 @@ export class Follower {
 
   /** Its instants are on the clock of this machine. */
   async look(): Promise<Look> {
-    const run = Run.parse((await this.#host.api("GET", `/v1/runs/${this.#runId}`)).body);
-    const history = History.parse((await this.#host.api("GET", `/v1/runs/${this.#runId}/history`)).body);
+    const run = Run.parse((await this.#host.api("GET", `/v1/runs/${this.runId}`)).body);
+    const history = History.parse((await this.#host.api("GET", `/v1/runs/${this.runId}/history`)).body);
     const wallTime = (at: number) => this.#host.wallTime(at);
     const records = history.records.map(({ beganAt, recordedAt, ...record }) => ({
       ...record,
@@ -66,8 +66,13 @@ export class Follower {
       this.#told = record.position;
       const beganAt = record.beganAt ?? records[index - 1]?.recordedAt ?? createdAt;
       const took = `${((record.recordedAt - beganAt) / 1_000).toFixed(2)} s`;
-      const value = record.value === undefined ? "" : JSON.stringify(record.value);
-      this.#screen.say("ok", `${record.path.padEnd(18)} ${took.padStart(7)}   ${paint("dim", value)}`.trimEnd());
+      const value = record.value === undefined ? "" : shortened(JSON.stringify(record.value));
+      const name = record.path === "" ? record.kind : record.path;
+      this.#screen.say("ok", `${name.padEnd(18)} ${took.padStart(7)}   ${paint("dim", value)}`.trimEnd());
     }
   }
+}
+
+function shortened(text: string): string {
+  return text.length <= 100 ? text : `${text.slice(0, 100)}…`;
 }

@@ -26,9 +26,11 @@ export interface Host {
 
 /** The words that differ from host to host. */
 export interface Words {
-  readonly title: string;
+  /** The titles of the stories. */
+  readonly titles: { readonly order: string; readonly saga: string };
   /** Name of what dies, such as `server`. */
   readonly one: string;
+  readonly two: string;
   readonly three: string;
   /** The headings under which it begins for the first, second and third time. */
   readonly begins: readonly [string, string, string];

@@ -5,8 +5,12 @@ import type { Host, HostOptions } from "./host.ts";
 
 export class OnNode implements Host {
   readonly words = {
-    title: "an order outlives its server, twice",
+    titles: {
+      order: "an order outlives its server, twice",
+      saga: "an order is cancelled, and its server dies in the middle of the refund",
+    },
     one: "server",
+    two: "two servers",
     three: "three servers",
     begins: [
       "A server, and Postgres in a folder",

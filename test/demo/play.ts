@@ -1,10 +1,12 @@
 /** Plays the demo (see demo.ts), in a process and a temporary folder that are gone afterwards. */
 import { tmpdir } from "node:os";
-import { flagsIn, oneOf } from "./flags.ts";
+import { flagsIn, isOn, oneOf } from "./flags.ts";
 import type { Host, HostOptions } from "./host.ts";
 import { onLeave } from "./leaving-nothing.ts";
+import { playOrder } from "./order-story.ts";
+import { playSaga } from "./saga-story.ts";
 import { paint, Screen } from "./screen.ts";
-import { Story } from "./story.ts";
+import { Stage } from "./stage.ts";
 import { openWorld } from "./world.ts";
 
 const hosts: Readonly<Record<"node" | "cloudflare", (options: HostOptions) => Promise<Host>>> = {
@@ -12,7 +14,7 @@ const hosts: Readonly<Record<"node" | "cloudflare", (options: HostOptions) => Pr
   cloudflare: async (options) => new (await import("./on-cloudflare.ts")).OnCloudflare(options),
 };
 
-const { on } = flagsIn({ on: "node" });
+const { on } = flagsIn({ on: "node" }, ["saga"]);
 const openHost = hosts[oneOf(["node", "cloudflare"], on, "--on")];
 
 const screen = new Screen();
@@ -24,7 +26,7 @@ onLeave(() => void leave(130));
 
 try {
   host = await openHost({ screen, folder: tmpdir(), effectsUrl: world.url });
-  await new Story({ screen, world, host }).play();
+  await (isOn("saga") ? playSaga : playOrder)(new Stage({ screen, world, host }));
   await leave(0);
 } catch (error) {
   if (leaving === undefined) complain(error);

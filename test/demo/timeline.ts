@@ -1,4 +1,5 @@
 /** A run's timeline as bars over one axis of time, with the servers that carried it out above. */
+import type { Look } from "./follower.ts";
 import { paint } from "./screen.ts";
 
 export interface Bar {
@@ -23,6 +24,19 @@ const looks = {
   lost: { body: "▒", format: "red" },
   wait: { body: "░", format: "yellow" },
 } as const;
+
+/** Makes a lane of each record that has a name. `lost`: when a body ran whose server was killed, by the record's name. */
+export function lanesOf({ records, createdAt }: Look, lost: Readonly<Record<string, Bar>>): readonly Lane[] {
+  const lanes = records.map(({ path, kind, beganAt, recordedAt }, index): Lane => {
+    const began = beganAt ?? records[index - 1]?.recordedAt ?? createdAt;
+    const isWork = kind === "step" || kind === "undo";
+    const bar: Bar = { beganAt: began, endedAt: recordedAt, kind: isWork ? "work" : "wait" };
+    const before = lost[path];
+    if (before === undefined) return { name: path, bars: [bar] };
+    return { name: path, bars: [before, bar], remark: "begun twice, recorded once" };
+  });
+  return lanes.filter(({ name }) => name !== "");
+}
 
 export function drawTimeline(lanes: readonly Lane[]): string {
   const bars = lanes.flatMap((lane) => lane.bars);

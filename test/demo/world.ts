@@ -34,7 +34,7 @@ export async function openWorld(): Promise<World> {
     const details = Details.parse(await json(request));
     const isNew = !asked(kind).some((effect) => effect.idempotencyKey === idempotencyKey);
     effects.push({ kind, idempotencyKey, isNew, at: Date.now(), details });
-    await delay(kind === "charge" ? 1_200 : 100 + 300 * asked(kind).length);
+    await delay(kind === "charge" || kind === "refund" ? 1_200 : 100 + 300 * asked(kind).length);
     response.end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
