@@ -183,7 +183,7 @@ export interface ListWish {
   readonly isElsewhere: boolean;
   readonly isNew: boolean;
   readonly withinMs: number;
-  /** By how much the clock was set back, as far as the caller knows. */
+  /** The distance by which the clock was set back, as far as the caller knows. */
   readonly readyWithinMs: number;
   readonly carries: "all" | "some";
   readonly limit: number;
