@@ -1,6 +1,6 @@
 /** The simulator itself, and some seeds: 100 seconds of them, and at least 500. `npm run simulate` plays more. */
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { postgresUrl } from "../postgres/database.ts";
 import { noneMet } from "./faults.ts";
 import { scenario } from "./scenario.ts";
@@ -76,23 +76,28 @@ const plants = [
   ],
 ] as const;
 
-test.each(plants)(
-  "a planted fault is found, shrunk and told: %s",
-  { timeout: 300_000 },
-  async (_, definition, wrong) => {
-    const planted = await openSite(await postgresUrl(version));
-    try {
-      await planted.query(`create or replace function layover.${definition}`);
-      let seed = 1;
-      while ((await playSeed(planted, seed)).wrongs.length === 0) seed += 1;
-      const failure = await shrinkSeed(planted, seed);
-      expect(failure?.wrongs.join("\n")).toMatch(wrong);
-      expect(failure?.lines.at(-1)).toMatch(wrong);
-    } finally {
-      await planted.close();
-    }
-  },
-);
+/** Answers the first seed that meets the planted fault, and a site which has the fault. */
+async function plant(definition: string): Promise<{ readonly planted: Site; readonly seed: number }> {
+  const planted = await openSite(await postgresUrl(version));
+  onTestFinished(() => planted.close());
+  await planted.query(`create or replace function layover.${definition}`);
+  let seed = 1;
+  while ((await playSeed(planted, seed)).wrongs.length === 0) seed += 1;
+  return { planted, seed };
+}
+
+test.each(plants)("a planted fault is found: %s", { timeout: 300_000 }, async (_, definition, wrong) => {
+  const { planted, seed } = await plant(definition);
+  expect((await playSeed(planted, seed)).wrongs.join("\n")).toMatch(wrong);
+});
+
+test("a fault that was found is shrunk and told", { timeout: 300_000 }, async () => {
+  const [, [, definition, wrong]] = plants;
+  const { planted, seed } = await plant(definition);
+  const failure = await shrinkSeed(planted, seed);
+  expect(failure?.wrongs.join("\n")).toMatch(wrong);
+  expect(failure?.lines.at(-1)).toMatch(wrong);
+});
 
 test("every run ends with its right answer, and the rules hold after every event", { timeout: 1_200_000 }, async () => {
   const until = performance.now() + leastMs;
