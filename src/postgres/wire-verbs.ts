@@ -314,4 +314,19 @@ export interface Diagnosis {
   /** When a turn ended, as far as it was looked at. */
   readonly lastTurnAt: number | null;
   readonly troubles: readonly Trouble[];
+  /** Runs that ended within the last week, and of which an undo failed for good. Undefined: the schema is older. */
+  readonly halfUndone?: readonly HalfUndone[];
+}
+
+/** Runs of one workflow and version. */
+export interface HalfUndone {
+  readonly workflow: string;
+  readonly version: number;
+  readonly runs: number;
+  /** How many undos of them failed for good. */
+  readonly undos: number;
+  /** When the first of them ended. */
+  readonly since: number;
+  /** Id of the one that ended last. */
+  readonly example: string;
 }

@@ -244,6 +244,22 @@ describe("layover doctor", () => {
       expect(status).toBe(1);
     });
 
+    test("warns of the undos that failed for good, since what was done still stands", async () => {
+      const failed =
+        "status = 'failed', error = '0{}', ready_at = null, due_at = null, ended_at = layover.now(), failed_undos = ";
+      await set(await start("film", 3), `${failed}0`);
+      const run = await start("order", 1);
+      await set(run, `${failed}1`);
+      const { undos } = await report({ DATABASE_URL: database.url });
+      expect(undos).toMatch(
+        /^warning: 1 run of order@1 has ended since .*, and an undo of it failed for good: what was done still stands\. → Undo it by hand\. See layover show [0-9a-f-]{36}$/,
+      );
+      await set(await start("order", 1), `${failed}2`);
+      expect((await report({ DATABASE_URL: database.url }))["undos"]).toMatch(
+        /^warning: 2 runs of order@1 have ended since .*, and 3 undos of them failed for good: .* One of them: layover show/,
+      );
+    });
+
     test("tells a copied database from its original, and lets it go on once it is adopted", {
       timeout: 60_000,
     }, async () => {

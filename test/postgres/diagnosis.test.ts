@@ -199,6 +199,46 @@ describeEachPostgres(
       ]);
     });
 
+    describe("of runs of which an undo failed for good", () => {
+      const over = (undos: number, daysAgo: number, more = "") =>
+        `status = 'failed', error = '0{}', ready_at = null, due_at = null, failed_undos = ${undos},
+         ended_at = layover.now() - interval '${daysAgo} days'${more}`;
+
+      test("names how many, by workflow and version, and the one that ended last", async () => {
+        const [one, two, other] = [await aRunOf("mail"), await aRunOf("mail"), await aRunOf("film", 2)];
+        await set(one, over(2, 1));
+        await set(two, over(1, 3));
+        await set(other, over(1, 2));
+        await set(await aRunOf("mail"), over(0, 1));
+        expect((await diagnose()).halfUndone).toEqual([
+          { workflow: "mail", version: 1, runs: 2, undos: 3, since: noon - 72 * hour, example: one.id },
+          { workflow: "film", version: 2, runs: 1, undos: 1, since: noon - 48 * hour, example: other.id },
+        ]);
+      });
+
+      test("says nothing about those of another namespace, and those that ended a week ago", async () => {
+        await set(await aRun(stage), over(1, 7));
+        await set(await aRun(stage), over(1, 1, ", namespace = 'elsewhere'"));
+        expect((await diagnose()).halfUndone).toEqual([]);
+      });
+
+      test("looks at the 1,000 newest that failed", async () => {
+        await stage.look(`with run as (
+            insert into layover.run (id, namespace, workflow, version, input, is_input_parsed, created_at)
+              select layover.new_id(), 'default', 'many', 1, '0{}', true, layover.now() from generate_series(1, 1001)
+              returning id)
+          insert into layover.run_state (run_id, namespace, status, last_record_at, error, ended_at)
+            select id, 'default', 'failed', layover.now(), '0{}', layover.now() from run`);
+        const oldest = await stage.look("select run_id::text as id from layover.run_state order by run_id limit 2");
+        const [first, second] = oldest.map(({ id }) => new Run(stage, String(id)));
+        if (first === undefined || second === undefined) throw new Error("there are 1,001 runs");
+        await set(first, "failed_undos = 1");
+        expect((await diagnose()).halfUndone).toEqual([]);
+        await set(second, "failed_undos = 1");
+        expect((await diagnose()).halfUndone).toMatchObject([{ runs: 1, example: second.id }]);
+      });
+    });
+
     test("tells when a turn ended last, of the runs that had one", async () => {
       expect((await diagnose()).lastTurnAt).toBeNull();
       const at = (run: Run, minutes: number, more = "handed_position = 0") =>

@@ -4,7 +4,7 @@
  */
 import { defaultEnvironment } from "../../core/names.ts";
 import { latestRingMs } from "../../core/waking.ts";
-import type { Diagnosis, Trouble } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis, HalfUndone, Trouble } from "../../postgres/wire-verbs.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
 import type { Check } from "./check.ts";
 
@@ -126,6 +126,21 @@ export function checkRuns(diagnosis: Diagnosis): readonly Check[] {
   return isCut ? [...checks, cut] : checks;
 }
 
+/** Says of which runs an undo failed for good, so that what they did still stands outside. */
+export function checkUndos({ halfUndone = [] }: Diagnosis): readonly Check[] {
+  return halfUndone.slice(0, shownOfAKind).map((some): Check => {
+    const { runs, undos, since, example } = some;
+    const ended = `${countOf(runs)} of ${nameOf(some)} ${runs === 1 ? "has" : "have"} ended since ${clockTime(new Date(since))}`;
+    return {
+      about: "undos",
+      level: "warning",
+      says: `${ended}, and ${undos === 1 ? "an undo" : `${undos} undos`} of ${runs === 1 ? "it" : "them"} failed for good: what was done still stands.`,
+      todo: `Undo it by hand. ${runs === 1 ? "See" : "One of them:"} layover show ${example}`,
+      facts: { ...some },
+    };
+  });
+}
+
 function more(rest: readonly Trouble[]): Check {
   const runs = rest.reduce((sum, trouble) => sum + trouble.runs, 0);
   const says = `… and ${countOf(runs)} of other workflows or for other reasons.`;
@@ -195,7 +210,7 @@ function subject(trouble: Trouble): string {
   return `${countOf(trouble.runs)} of ${nameOf(trouble)} ${trouble.runs === 1 ? "is" : "are"}`;
 }
 
-function nameOf({ workflow, version }: Trouble): string {
+function nameOf({ workflow, version }: Trouble | HalfUndone): string {
   return `${workflow}@${version}`;
 }
 

@@ -1,8 +1,8 @@
 -- Answers what `layover doctor` shows of a namespace: whose database it is, and which runs make no progress, by what keeps them. It
 -- writes nothing.
 --
--- It looks at the first 10,000 runs by due_at, and at 1,000 blocked runs. The first are those that are overdue or at work. So it takes
--- no longer when there are millions of runs.
+-- It looks at the first 10,000 runs by due_at, at 1,000 blocked runs, and at the 1,000 newest runs that failed. The first are those that
+-- are overdue or at work. So it takes no longer when there are millions of runs.
 create or replace function layover.diagnose(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -89,5 +89,20 @@ begin
         select coalesce(json_agg(json_build_object('keptBy', g.kept_by, 'workflow', g.workflow, 'version', g.version,
             'reason', g.reason, 'refusedBy', g.refused_by, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,
             'claims', g.claims, 'example', g.example) order by g.kept_by, g.runs desc, g.workflow, g.version), '[]')
-          from groups g)));
+          from groups g),
+      'halfUndone', ( -- runs of the last week of which an undo failed for good
+        select coalesce(json_agg(json_build_object('workflow', u.workflow, 'version', u.version, 'runs', u.runs, 'undos', u.undos,
+            'since', layover.to_ms(u.since), 'example', u.example) order by u.runs desc, u.workflow, u.version), '[]')
+          from (
+            select r.workflow, r.version, count(*) as runs, sum(t.failed_undos) as undos, min(t.ended_at) as since,
+                (array_agg(t.run_id order by t.ended_at desc, t.run_id))[1] as example
+              from (
+                select t.run_id, t.failed_undos, t.ended_at
+                  from layover.run_state t where t.namespace = v_namespace and t.error is not null
+                 order by t.run_id desc limit 1000
+              ) as t
+              join layover.run r on r.id = t.run_id
+             where t.failed_undos > 0 and t.ended_at > v_now - interval '7 days'
+             group by r.workflow, r.version
+          ) as u)));
 end $$;
