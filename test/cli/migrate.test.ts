@@ -52,7 +52,8 @@ describe("layover migrate", () => {
     await reader.query("begin; select from layover.run");
     const { rows } = await reader.query("select pg_backend_pid() as pid");
     const migrating = layover(["migrate"], { env: { DATABASE_URL: database.url } });
-    const waiting = "select from pg_locks where locktype = 'relation' and not granted";
+    const waiting = `select from pg_locks where locktype = 'relation' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
     await expect.poll(async () => (await database.query(waiting)).length, { timeout: 20_000 }).toBe(1);
     await expect.poll(async () => (await database.query(waiting)).length, { timeout: 20_000 }).toBe(0);
     await reader.query("commit");

@@ -147,7 +147,9 @@ describeEachPostgres(
       );
       expect(answers.flatMap(({ applied }) => applied)).toEqual(["0002_index"]);
       expect(answers.map(({ functions }) => functions).filter((count) => count > 0)).toEqual([1]);
-      expect(await ask("select count(*)::int from pg_locks where locktype = 'advisory'")).toBe(0);
+      const held = `select count(*)::int from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`;
+      expect(await ask(held)).toBe(0);
     });
 
     test("leaves the settings of a connection that it was lent as they were", async () => {
