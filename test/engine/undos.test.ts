@@ -2,7 +2,7 @@
 import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { cancelled } from "./cancelling.ts";
+import { cancel, cancelled } from "./cancelling.ts";
 import { play, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
 import { World } from "./world.ts";
 
@@ -150,6 +150,21 @@ describe("a step that has not succeeded", () => {
       ({ step }, world) => act(step, "charge", () => (world.time < minute ? world.die() : Promise.resolve())),
       { after: 0 },
     );
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
+  });
+
+  test("is undone where a signal had led to it, its process died, and its run was cancelled", async () => {
+    const { done, act } = ledger();
+    const world: World = await worldOf(database, async ({ step }) => {
+      await step.waitForSignal("go");
+      await act(step, "charge", () => (done.length === 1 ? world.die() : Promise.resolve()));
+    });
+    const run = await world.start(tested);
+    await world.pass("1 minute");
+    await world.signal(run, tested, "go", null);
+    await world.pass("1s");
+    await cancel(world, run);
     expect(await world.run(run)).toMatchObject({ status: "cancelled" });
     expect(done).toEqual(["charge", "undo charge: unknown undefined"]);
   });

@@ -345,6 +345,13 @@ export const orderings: readonly Ordering[] = [
     replace: "await this.send(answer.isReady ? [next] : []);",
   },
   {
+    name: "a step that can be undone begins before what led to it is recorded",
+    file: "src/engine/turn/run-turn.ts",
+    why: "Its process dies and the run is cancelled: the replay never asks for the step, and nobody undoes it.",
+    find: "if (this.#isStepDone || this.#isToBeRecordedBefore(step))",
+    replace: "if (this.#isStepDone)",
+  },
+  {
     name: "whoever is to come in a group is not dispatched",
     file: carryOutTurns,
     why: "A turn whose process died would wait for the next tick.",
@@ -474,8 +481,8 @@ export const orderings: readonly Ordering[] = [
     name: "two steps in one turn",
     file: "src/engine/turn/run-turn.ts",
     why: "A process that dies over the second one would have the first one done again.",
-    find: `      if (this.#isStepDone) return this.#end("ready");`,
-    replace: "",
+    find: "if (this.#isStepDone || this.#isToBeRecordedBefore(step))",
+    replace: "if (this.#isToBeRecordedBefore(step))",
   },
   {
     name: "a step is carried out beside losers that are still at work",

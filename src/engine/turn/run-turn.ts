@@ -93,7 +93,7 @@ export class RunTurn {
       }
       const step = this.#inlineStep();
       if (step === undefined) return this.#park();
-      if (this.#isStepDone) return this.#end("ready");
+      if (this.#isStepDone || this.#isToBeRecordedBefore(step)) return this.#end("ready");
       this.#isStepDone = true;
       const retryInMs = await this.#runStep(step);
       if (retryInMs !== undefined)
@@ -184,6 +184,14 @@ export class RunTurn {
     const sole = this.#loaded.execution.soleDemand;
     if (sole?.wanted.kind !== "step" || this.#loaded.hasRow(placeName(sole))) return undefined;
     return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;
+  }
+
+  /**
+   * Whether what has led to the step is recorded before it begins. If the process dies amid a step that can be undone, and
+   * the run is cancelled then, the replay has to ask for the step again: it may have begun, so its undo is owed.
+   */
+  #isToBeRecordedBefore({ wanted }: Demand): boolean {
+    return wanted.kind === "step" && wanted.undo !== undefined && this.#records.length > 0;
   }
 
   /** A race decided in this very turn may have left losers at work. */
