@@ -30,9 +30,11 @@ select json_build_object(
         'isCancelling', s.cancel_requested_at is not null,
         'closings', h.closings,
         'due', layover.to_ms(s.due_at)::float8,
-        -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, but of those that clean up.
+        -- A run whose cancel is not recorded yet is claimable when the leases of its branches end, but of those that clean up. A run that
+        -- closes is claimable when all leases end, also those of losers.
         'claimableAt', layover.to_ms(least(b.claimable_at, case when s.status = 'running' then s.leased_until
            when s.cancel_requested_at is not null and s.cancelled_position is null then greatest('epoch', b.leased_until)
+           when s.is_closing then greatest(s.ready_at, (select max(q.leased_until) from layover.pending q where q.run_id = s.run_id))
            else s.ready_at end))::float8,
         'isSuspect', layover.group_size(s.lost, s.spared, s.token is not null) is not null or coalesce(b.is_suspect, false),
         'dispatches', greatest(s.dispatches, b.dispatches)::integer,
