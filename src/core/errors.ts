@@ -53,6 +53,8 @@ export const errorCodes = {
   result_lost: 500,
   /** A step that is to be undone, and has no undo in the code that is deployed. */
   compensation_missing: 500,
+  /** A step that runs at most once: it was begun, and its process never told how it ended. */
+  interrupted: 500,
   /** A step whose body had begun and not ended long after its run's timeout. */
   result_unknown: 500,
   duplicate_workflow: 500,

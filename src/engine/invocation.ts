@@ -6,7 +6,7 @@
 import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { HostClock } from "../core/ports.ts";
-import { type Demand, placeName } from "../core/replay/demand.ts";
+import { attemptName, type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
 import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { Claims } from "./claim/claims.ts";
@@ -111,7 +111,7 @@ export class Invocation {
     loaded: LoadedRun,
     demand: Demand,
     number: number,
-    { beginnings, timeoutAt }: Claimed,
+    { beginnings, begun, timeoutAt }: Claimed,
     lease: Lease,
   ): Promise<AttemptResult> {
     const { wanted } = demand;
@@ -124,10 +124,12 @@ export class Invocation {
     const endOfRun = () =>
       execution.isClosing ? new CancelledError(execution.closing?.reason) : timedOut(workflow.contract.name);
     const place = placeName(demand);
+    const name = attemptName(demand, number);
     return attemptStep({
       demand,
       body: wanted,
       number,
+      isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
       isExhausted: beginnings >= defaults.maxBeginnings,
       bodies: this.context.bodies,
       place: `${runId}/${epoch}/${place}`,
@@ -137,6 +139,7 @@ export class Invocation {
       host: this.#host,
       now: () => calls.clock.now(),
       random,
+      writeBeginning: () => this.leases.writeBeginning(lease, name),
       onEnd: loaded.beginBody(place),
     });
   }

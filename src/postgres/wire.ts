@@ -107,6 +107,8 @@ interface Claimed {
   readonly claims: number;
   /** How many of the claims before this one have begun. */
   readonly beginnings: number;
+  /** The last attempt that was written down before its body began, as `begins` of a renewal named it. */
+  readonly begun?: string | null;
   /**
    * The records. If the budget of bytes has no room for all, they are only the first ones, and `read_page` answers the
    * others up to `position`.
@@ -280,6 +282,8 @@ export interface RenewTurn extends Partial<Place> {
   readonly token: string;
   /** How many beginnings in a row the turn has had, this one included. Only for a turn that was claimed alone. */
   readonly beginnings?: number;
+  /** Names the attempt that is about to begin, of a step that runs at most once. */
+  readonly begins?: string;
 }
 /** A turn that is given back unfinished. */
 export interface ReturnTurn extends Partial<Place> {

@@ -174,10 +174,18 @@ const answers: fc.Arbitrary<Wish> = fc.record({
 const holders = usually(4, "standing" as const, "any", "replaced");
 const renewals: fc.Arbitrary<Wish> = fc.record({
   kind: fc.constant("renew" as const),
-  items: fc.array(fc.record({ of: holders, index, beginnings: usually(1, undefined, 1, 2) }), {
-    minLength: 1,
-    maxLength: 2,
-  }),
+  items: fc.array(
+    fc.record({
+      of: holders,
+      index,
+      beginnings: usually(1, undefined, 1, 2),
+      begins: usually(1, undefined, "1 a", "2 a"),
+    }),
+    {
+      minLength: 1,
+      maxLength: 2,
+    },
+  ),
   isElsewhere: seldom(6),
   isLate,
 });

@@ -38,7 +38,10 @@ export function finish(world: World, terms: ClaimTerms, turn: FinishRun | Finish
   const run = findRun(world, turn.runId, terms.namespace);
   if (turn.claim === undefined || answer["outcome"] !== "finished" || answer["isReady"] !== true) return answer;
   if (run !== undefined && isStill(run)) return { outcome: "finished", turn: answer["turn"] };
-  return { outcome: "finished", turn: answer["turn"], claim: claim(world, terms, turn.claim) };
+  const claimed = claim(world, terms, turn.claim);
+  // The holder goes on, so it knows what it has begun: the database may leave that out.
+  const told = Object.fromEntries(Object.entries(Object(claimed)).filter(([key]) => key !== "begun"));
+  return { outcome: "finished", turn: answer["turn"], claim: told };
 }
 
 function finishRun(world: World, namespace: string, f: FinishRun): Answer {

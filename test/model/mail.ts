@@ -33,6 +33,7 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     handed: -1,
     loneClaims: 0,
     beginnings: 0,
+    begun: undefined,
     losses: noLosses,
     dispatches: 0,
     history: [],

@@ -53,9 +53,9 @@ function leaseOf(holder: Holder): ReturnTurn {
 }
 
 export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
-  const renewed = items.flatMap(({ beginnings, ...item }) => {
+  const renewed = items.flatMap(({ beginnings, begins, ...item }) => {
     const holder = holderOf(script.world, item);
-    return holder === undefined ? [] : [{ holder, beginnings }];
+    return holder === undefined ? [] : [{ holder, beginnings, begins }];
   });
   const [first] = renewed;
   if (first === undefined) return;
@@ -67,6 +67,8 @@ interface Renewed {
   readonly holder: Holder;
   /** It begins, as so many in a row that went alone. */
   readonly beginnings: number | undefined;
+  /** The attempt that it is about to begin, of a step that runs at most once. */
+  readonly begins?: string | undefined;
 }
 
 function sendRenewals(
@@ -74,13 +76,15 @@ function sendRenewals(
   renewed: readonly Renewed[],
   { namespace, isElsewhere, isLate }: { namespace: string; isElsewhere: boolean; isLate: boolean },
 ): void {
-  const turns = renewed.map(({ holder, beginnings }) => ({
+  const turns = renewed.map(({ holder, beginnings, begins }) => ({
     ...leaseOf(holder),
     ...(beginnings !== undefined && { beginnings }),
+    ...(begins !== undefined && { begins }),
   }));
-  const told = renewed.map(({ holder, beginnings }) => {
-    const begins = beginnings === undefined ? "" : `, which begins as number ${beginnings}`;
-    return `${describeHolder(script, holder)}${begins}`;
+  const told = renewed.map(({ holder, beginnings, begins }) => {
+    const lone = beginnings === undefined ? "" : `, which begins as number ${beginnings}`;
+    const attempt = begins === undefined ? "" : `, which begins attempt ${begins}`;
+    return `${describeHolder(script, holder)}${lone}${attempt}`;
   });
   const words = `renew${wrong(isElsewhere)}: ${told.join("; ")}`;
   script.call("renew_leases", { namespace, leaseMs, turns }, words, isLate, (now) => ({

@@ -15,7 +15,7 @@ declare
 begin
   return (select coalesce(json_object_agg(s.run_id, json_build_object(
       'status', s.status, 'turn', s.turn, 'handed', s.handed_position, 'claims', s.claims,
-      'beginnings', s.beginnings, 'losses', json_build_array(s.lost, case when s.lost = 0 then 0 else s.spared end),
+      'beginnings', s.beginnings, 'begun', s.begun, 'losses', json_build_array(s.lost, case when s.lost = 0 then 0 else s.spared end),
       'dispatches', s.dispatches,
       'historyBytes', s.history_bytes, 'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
@@ -31,7 +31,7 @@ begin
           from layover.record h where h.run_id = s.run_id), '[]'),
       'rows', coalesce((
         select json_agg(json_build_array(b.path || '#' || b.occurrence, json_build_array(b.kind, b.demanded_after,
-            b.signal, layover.to_ms(b.until), b.turn, b.attempts, b.claims, b.beginnings,
+            b.signal, layover.to_ms(b.until), b.turn, b.attempts, b.claims, b.beginnings, b.begun,
             json_build_array(b.lost, case when b.lost = 0 then 0 else b.spared end), b.dispatches, b.is_queued,
             b.is_counted, b.is_released, case when b.position is null and b.ready_at is not null
               then layover.to_ms(greatest(b.ready_at, v_now)) end, b.token,

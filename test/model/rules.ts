@@ -175,6 +175,7 @@ export function toRow(demand: NewDemand, now: number): Row {
     attempts: 0,
     loneClaims: 0,
     beginnings: 0,
+    begun: undefined,
     losses: noLosses,
     dispatches: 0,
     isQueued: false,

@@ -220,7 +220,7 @@ function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
 }
 
 export function renew(world: World, namespace: string, turn: RenewTurn): Answer {
-  const { runId, path, occurrence, token, beginnings } = turn;
+  const { runId, path, occurrence, token, beginnings, begins } = turn;
   const run = findRun(world, runId, namespace);
   const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
   if (row?.lease?.token !== token) {
@@ -229,6 +229,7 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   }
   row.lease.until = world.now + leaseMs;
   if (beginnings !== undefined) row.beginnings = beginnings;
+  if (begins !== undefined) row.begun = begins;
   const isTold =
     run?.cancel !== undefined && run.cancelledPosition === undefined && !("isShielded" in row && row.isShielded);
   const cancel = isTold ? { reason: run.cancel?.reason ?? null } : null;

@@ -158,6 +158,8 @@ export interface RenewWish {
      * not.
      */
     readonly beginnings: number | undefined;
+    /** The attempt that is about to begin, of a step that runs at most once. Undefined: none is. */
+    readonly begins: string | undefined;
   })[];
   readonly isElsewhere: boolean;
   readonly isLate: boolean;

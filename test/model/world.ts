@@ -59,6 +59,8 @@ export interface Row extends Place {
   loneClaims: number;
   /** How many of the lone claims were about to begin their turn. */
   beginnings: number;
+  /** The attempt that was written down last as one that begins. */
+  begun: string | undefined;
   losses: Losses;
   dispatches: number;
   isQueued: boolean;
@@ -129,6 +131,8 @@ export interface Run {
   loneClaims: number;
   /** How many of the lone claims were about to begin their turn. */
   beginnings: number;
+  /** The attempt that was written down last as one that begins. */
+  begun: string | undefined;
   losses: Losses;
   dispatches: number;
   history: Entry[];

@@ -92,7 +92,7 @@ export class Run {
   renew(
     by: Session,
     token: string,
-    { path, notAfter, ...begins }: { path?: string; beginnings?: number } & Late = {},
+    { path, notAfter, ...begins }: { path?: string; beginnings?: number; begins?: string } & Late = {},
   ): Promise<wire.RenewAnswer> {
     const turn = { runId: this.id, token: tokenOf(token), ...(path !== undefined && at(path)), ...begins };
     return onlyTurn(by.call("renew_leases", { leaseMs: minute, notAfter, turns: [turn] }));

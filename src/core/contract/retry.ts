@@ -38,6 +38,9 @@ const defaultRetry: ResolvedRetry = {
   jitter: true,
 };
 
+/** One attempt, and no other. */
+export const once: ResolvedRetry = { maxAttempts: 1, delayMs: 0, backoff: 1, maxDelayMs: 0, jitter: false };
+
 const mostAttempts = 10_000;
 const options: readonly string[] = ["maxAttempts", "delay", "backoff", "maxDelay", "jitter"];
 

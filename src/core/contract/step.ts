@@ -9,8 +9,21 @@ import type { InferOutput, Schemas } from "./schema.ts";
 import type { Storable } from "./storable.ts";
 
 export interface StepOptions {
-  /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. */
+  /** Default: 5 attempts, 1 s, doubling up to 5 min, with full jitter. With `semantics: "at-most-once"`: 1 attempt. */
   readonly retry?: RetryPolicy;
+  /**
+   * How often an attempt is carried out if its process dies. Default: `"at-least-once"`, again until its result is
+   * recorded.
+   *
+   * `"at-most-once"` is for a service that takes no idempotency key. One call to the database more writes down that the
+   * attempt begins, before its body begins. If its process then dies or loses the step, the attempt has failed with the
+   * code `interrupted`, and nobody knows whether the body had its effect. So the step throws a `StepError` whose
+   * `cause.code` is `interrupted`; only with `retry` is there another attempt. `compensate` is owed as for a step that
+   * failed.
+   *
+   * @example await step.run("fax", () => fax(letter), { semantics: "at-most-once" });
+   */
+  readonly semantics?: "at-least-once" | "at-most-once";
   /**
    * How long one attempt may take. Default: 60 s. After that its `abortSignal` fires and the attempt has failed. If the
    * body runs on nevertheless, the next attempt waits for it, as long as both are in one process.

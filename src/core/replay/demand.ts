@@ -25,6 +25,8 @@ export interface StepBody {
   readonly body: (context: StepContext) => unknown;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
+  /** Whether an attempt is written down before its body begins, and is never carried out again. */
+  readonly isAtMostOnce?: boolean;
   /** The callback that it announces. */
   readonly announces?: { readonly path: string; readonly occurrence: number } | undefined;
   readonly undo?: UndoBody | undefined;
@@ -67,4 +69,9 @@ export interface Demand {
 /** Names a place as people see it: `ship[3]/send`, and its occurrence from the second on. */
 export function placeName(place: { readonly path: string; readonly occurrence: number }): string {
   return place.occurrence === 1 ? place.path : `${place.path}#${place.occurrence}`;
+}
+
+/** Names one attempt of a step. The next attempt has another name, and so has every other step of the run. */
+export function attemptName(place: { readonly path: string; readonly occurrence: number }, number: number): string {
+  return `${number} ${placeName(place)}`;
 }

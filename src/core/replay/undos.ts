@@ -4,6 +4,7 @@
  */
 import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
 import { fromStored } from "../codec/stored-value.ts";
+import { once } from "../contract/retry.ts";
 import type { StepContext, UndoContext } from "../contract/step.ts";
 import { LayoverError } from "../errors.ts";
 import { type Demand, placeName, type StepBody, type UndoBody } from "./demand.ts";
@@ -139,8 +140,6 @@ function missing(place: { readonly path: string; readonly occurrence: number }):
   };
   return { kind: "step", body, retry: once, timeoutMs: 60_000 };
 }
-
-const once = { maxAttempts: 1, delayMs: 0, backoff: 1, maxDelayMs: 0, jitter: false };
 
 /** The pauses double from 1 s to 10 minutes, for 24 hours: a provider's outage is longer than ten quick attempts. */
 export const undoRetry = { maxAttempts: 154, delayMs: 1_000, backoff: 2, maxDelayMs: 600_000, jitter: false };

@@ -172,6 +172,18 @@ export class Leases {
     }
   }
 
+  /**
+   * Writes down that an attempt is about to begin, of a step that runs at most once. Answers false if somebody else has the
+   * turn. Throws if the database did not answer: then the attempt must not begin, and may have been written down.
+   */
+  async writeBeginning(lease: Lease, begins: string): Promise<boolean> {
+    const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: [{ ...lease.turn, begins }] });
+    const [answer] = turns;
+    if (answer?.outcome !== "renewed") return false;
+    if (answer.cancel != null) lease.noteCancel(answer.cancel.reason ?? undefined);
+    return !lease.isLost;
+  }
+
   release(lease: Lease): void {
     this.#held.delete(lease);
     if (this.#held.size > 0) return;

@@ -16,6 +16,8 @@ export interface Attempt {
   readonly body: StepBody;
   /** Counted from 1. */
   readonly number: number;
+  /** Whether it was begun before, and nobody knows how it ended. Then it fails without being run. */
+  readonly isInterrupted: boolean;
   /** Whether too many processes died while they ran it. Then it fails without being run. */
   readonly isExhausted: boolean;
   /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
@@ -30,6 +32,11 @@ export interface Attempt {
   /** The database's time. */
   readonly now: () => number;
   readonly random: () => number;
+  /**
+   * Writes down that the attempt begins, if its step runs at most once. Answers false if somebody else has the step. Throws
+   * if nobody knows whether it is written down.
+   */
+  readonly writeBeginning: () => Promise<boolean>;
   /** Is called when the attempt has ended, whatever came of it. */
   readonly onEnd: () => void;
 }
@@ -49,6 +56,7 @@ export type AttemptResult =
 /** How long a body may go on after its run's timeout or cancel, at most. */
 const longestGraceMs = 60_000;
 
+/** @throws NotBegun where the step must be left as it is */
 export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   const { demand, now } = attempt;
   const beganAt = now();
@@ -57,13 +65,16 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     isRunOver = true;
   };
   try {
+    if (attempt.isInterrupted) throw interrupted(demand);
     if (attempt.isExhausted) throw exhausted(demand);
     const earlier = attempt.bodies.find(attempt.place);
     if (earlier !== undefined) await waitForEarlier(earlier, attempt);
+    if (attempt.body.isAtMostOnce) await begin(attempt);
     const result = await runBody(attempt, endRun);
     const value = toStored(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
+    if (thrown instanceof NotBegun) throw thrown;
     const endedAt = now();
     return {
       kind: "failed",
@@ -91,7 +102,30 @@ async function waitForEarlier(earlier: Promise<unknown>, { demand, body, lease, 
   } finally {
     cancelTimer();
   }
-  if (lease.isLost) throw new Error("the lease of this step was lost before it was begun"); // nobody records this error
+  if (lease.isLost) throw lostBefore(); // nobody records this error
+}
+
+/**
+ * The database does not say whether the beginning of an attempt is written down. The body must not begin, and nothing is
+ * recorded: when the lease is over, the next claim knows.
+ */
+class NotBegun extends Error {
+  override readonly name = "NotBegun";
+}
+
+/** Writes down that the body begins. Whoever finds that, and no result, does not run the body again. */
+async function begin({ demand, writeBeginning }: Attempt): Promise<void> {
+  let isOurs: boolean;
+  try {
+    isOurs = await writeBeginning();
+  } catch (cause) {
+    throw new NotBegun(`step "${placeName(demand)}" was not begun, since that could not be written down`, { cause });
+  }
+  if (!isOurs) throw lostBefore(); // nobody records this error
+}
+
+function lostBefore(): Error {
+  return new Error("the lease of this step was lost before it was begun");
 }
 
 async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown> {
@@ -173,6 +207,13 @@ function isOurs(thrown: unknown): boolean {
     isLayoverError(thrown) &&
     ["unstorable_value", "too_deep", "value_too_large", "step_crashed", "nested_step"].includes(thrown.code)
   );
+}
+
+function interrupted(demand: Demand): LayoverError {
+  const message = `step "${placeName(demand)}" was begun, and its process never told how it ended`;
+  return new LayoverError("interrupted", message, {
+    hint: "It runs at most once, so it is not run again. Look up whether it had its effect.",
+  });
 }
 
 function exhausted(demand: Demand): LayoverError {

@@ -4,7 +4,7 @@
  */
 
 import { toStored } from "../../core/codec/stored-value.ts";
-import { type Demand, placeName } from "../../core/replay/demand.ts";
+import { attemptName, type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
@@ -81,6 +81,13 @@ export class RunTurn {
       const excess = this.#excess();
       if (excess !== undefined) return await this.#endRun({ next: "failed", value: excess });
 
+      const begun = this.#begunStep();
+      if (begun !== undefined && !this.#isStepDone) {
+        this.#isStepDone = true;
+        const retryInMs = await this.#runStep(begun);
+        if (retryInMs !== undefined) return this.#retry(retryInMs);
+        continue;
+      }
       const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
       if (closing?.wanted.kind === "close") {
         if (!(await this.#close(closing, closing.wanted.name))) return this.#end("ready");
@@ -96,9 +103,12 @@ export class RunTurn {
       if (this.#isStepDone || this.#isToBeRecordedBefore(step)) return this.#end("ready");
       this.#isStepDone = true;
       const retryInMs = await this.#runStep(step);
-      if (retryInMs !== undefined)
-        return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });
+      if (retryInMs !== undefined) return this.#retry(retryInMs);
     }
+  }
+
+  #retry(inMs: number): Plan {
+    return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + inMs]) });
   }
 
   /**
@@ -192,6 +202,20 @@ export class RunTurn {
    */
   #isToBeRecordedBefore({ wanted }: Demand): boolean {
     return wanted.kind === "step" && wanted.undo !== undefined && this.#records.length > 0;
+  }
+
+  /**
+   * The step of which an earlier claim has begun this very attempt, and nobody knows how it ended. It fails, also where the
+   * code asks for something beside it now.
+   */
+  #begunStep(): Demand | undefined {
+    const { begun } = this.#claimed;
+    if (begun == null) return undefined;
+    return this.#loaded.execution.pending.find((demand) => {
+      const { wanted } = demand;
+      const number = this.#loaded.failedAttemptsOf(placeName(demand)) + 1;
+      return wanted.kind === "step" && wanted.isAtMostOnce === true && attemptName(demand, number) === begun;
+    });
   }
 
   /** A race decided in this very turn may have left losers at work. */

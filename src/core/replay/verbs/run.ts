@@ -1,16 +1,16 @@
 /** `step.run`: a named piece of work, whose result is kept. */
-import { resolveRetry } from "../../contract/retry.ts";
+import { once, resolveRetry } from "../../contract/retry.ts";
 import type { RunOptions, StepContext } from "../../contract/step.ts";
 import { toMilliseconds } from "../../duration.ts";
 import { placeName, type UndoBody } from "../demand.ts";
 import { idempotencyKey } from "../seeded.ts";
 import { undoRetry } from "../undos.ts";
 import { checkIsNoCleanup } from "./cleanup.ts";
-import { checkFunction, checkOptions } from "./step-checks.ts";
+import { checkFunction, checkOptions, invalid } from "./step-checks.ts";
 import { keyPart } from "./step-key.ts";
 import type { DemandPlace, StepScope } from "./step-scope.ts";
 
-const taken = ["retry", "timeout", "key", "sensitiveKey", "compensate"];
+const taken = ["retry", "semantics", "timeout", "key", "sensitiveKey", "compensate"];
 
 export async function run<Result>(
   scope: StepScope,
@@ -23,18 +23,28 @@ export async function run<Result>(
   const what = `step ${JSON.stringify(name)}`;
   checkFunction(`the body of ${what}`, body, "() => fetch(url)");
   checkOptions(what, options, taken);
-  const { retry, timeout, key, sensitiveKey: isSensitive, compensate } = options;
+  const { retry, semantics, timeout, key, sensitiveKey: isSensitive, compensate } = options;
+  const isAtMostOnce = readSemantics(what, semantics) === "at-most-once";
   const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
   const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
   const result = await execution.demand(at, {
     kind: "step",
     body: (context: StepContext) => execution.bodies.call(placeName(at), () => body(context)),
-    retry: resolveRetry(retry),
+    retry: isAtMostOnce && retry === undefined ? once : resolveRetry(retry),
     timeoutMs,
+    ...(isAtMostOnce && { isAtMostOnce }),
     announces,
     undo: compensate === undefined ? undefined : undoOf(scope, what, at, compensate),
   });
   return result as Result; // the body's own result, through the codec
+}
+
+function readSemantics(what: string, semantics: unknown): unknown {
+  if (semantics === undefined || semantics === "at-least-once" || semantics === "at-most-once") return semantics;
+  throw invalid(
+    `the semantics of ${what} are ${JSON.stringify(semantics)}`,
+    'Write { semantics: "at-most-once" }, or leave it out: then the step runs at least once.',
+  );
 }
 
 /** Reads the option `compensate`. */

@@ -21,7 +21,7 @@ begin
     perform from layover.run_state t where t.run_id = v_run and t.namespace = p->>'namespace' for update;
   end if;
   -- A recorded branch is not locked, so that the next turn of the run may delete those that it has seen in any order.
-  select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.is_shielded, b.claims, b.beginnings, b.attempts,
+  select b.turn, b.token, b.leased_until, b.ready_at, b.is_queued, b.is_released, b.is_shielded, b.claims, b.beginnings, b.attempts, b.begun,
       b.demanded_after, b.dispatches, layover.group_size(b.lost, b.spared, b.token is not null) as group_size
     into branch
     from layover.pending b
@@ -92,7 +92,8 @@ begin
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', branch.turn,
     'have', v_have, 'position', branch.demanded_after, 'handedPosition', s.handed_position,
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
-    'leasedUntil', layover.to_ms(branch.leased_until), 'claims', branch.claims, 'beginnings', branch.beginnings, 'attempts', branch.attempts,
+    'leasedUntil', layover.to_ms(branch.leased_until), 'claims', branch.claims, 'beginnings', branch.beginnings, 'begun', branch.begun,
+    'attempts', branch.attempts,
     'records', case when branch.demanded_after > coalesce(v_have, 0)
       then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), branch.demanded_after,
         layover.page_budget(s.history_bytes, s.last_position, (p->>'budgetBytes')::bigint)) end,

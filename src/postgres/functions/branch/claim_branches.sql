@@ -48,7 +48,8 @@ begin
      returning i.number, json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch,
        'turn', b.turn, 'have', i.have, 'position', b.demanded_after, 'handedPosition', s.handed_position,
        'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
-       'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'attempts', b.attempts,
+       'leasedUntil', layover.to_ms(b.leased_until), 'claims', b.claims, 'beginnings', b.beginnings, 'begun', b.begun,
+       'attempts', b.attempts,
        'records', case when b.demanded_after > coalesce(i.have, 0)
          then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), b.demanded_after, s.budget) end,
        'run', case when i.have is null then layover.read_run(v_run) end);

@@ -19,7 +19,8 @@ begin
       update layover.pending b
          set token = case when not gives_back then b.token end,
              leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
-             beginnings = coalesce((i.turn->>'beginnings')::integer, b.beginnings)
+             beginnings = coalesce((i.turn->>'beginnings')::integer, b.beginnings),
+             begun = coalesce(i.turn->>'begins', b.begun)
         from layover.run_state t
        where b.run_id = i.run_id and b.path = i.path and b.occurrence = i.occurrence and b.token = i.token
          and t.run_id = b.run_id and t.namespace = p->>'namespace'
@@ -31,7 +32,8 @@ begin
              leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
              ready_at = case when gives_back then 'epoch' else t.ready_at end,
              is_interrupted = t.is_interrupted or gives_back,
-             beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings)
+             beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings),
+             begun = coalesce(i.turn->>'begins', t.begun)
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
        returning t.leased_until, layover.describe_cancel(t) into v_until, v_cancel;
     end if;

@@ -2,6 +2,8 @@
 -- so the lost lease does not count (spare_loss).
 --
 -- The same call says that a turn which goes alone is about to begin. `beginnings` is then how many have begun in a row, with this one.
+-- It also says that an attempt of a step that runs at most once is about to begin: `begins` names it, and the claims after that tell it
+-- (`begun`). No finish takes it back: the number in it tells it from the attempts after it.
 create or replace function layover.renew_leases(p jsonb) returns json
 language plpgsql volatile as $$
 begin
