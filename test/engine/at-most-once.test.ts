@@ -1,9 +1,9 @@
 /** Steps that run at most once: their beginning is written down before their body begins. */
-import { LayoverError, StepError } from "layover";
+import { LayoverError, StepError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { play, type TestedContext, type TestedHandler, type TestedStep, tested, worldOf } from "./playing.ts";
-import type { World } from "./world.ts";
+import { World } from "./world.ts";
 import type { Fate } from "./world-options.ts";
 
 const database = testDatabase();
@@ -224,4 +224,26 @@ test("semantics that do not exist are refused", async () => {
       });
   });
   expect(view).toMatchObject({ status: "failed", error: { code: "invalid_request" } });
+});
+
+test("a step that its run's timeout ended is not run again, also if the database's clock is set back then", async () => {
+  let bodies = 0;
+  const brief = workflow({ name: "brief", version: 1, timeout: "30s" });
+  const handle = brief.handler(({ step }) =>
+    step.run("fax", () => (++bodies === 1 ? world.foreign("65s") : undefined), atMostOnce),
+  );
+  const world: World = await World.begin(database, { workflows: [handle] });
+  const run = await world.start(brief);
+  let hasEnded = false;
+  let isSetBack = false;
+  world.fate = async ({ what }): Promise<Fate> => {
+    hasEnded ||= what === "finish_turns";
+    if (what === "claim_turns" && hasEnded && !isSetBack) {
+      isSetBack = true;
+      await world.setClock(-300_000);
+    }
+    return "passes";
+  };
+  const { status } = await world.run(run);
+  expect([status, isSetBack, bodies]).toEqual(["failed", true, 1]);
 });

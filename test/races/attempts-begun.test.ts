@@ -95,4 +95,17 @@ describeEachPostgres("an attempt that is written down before its body begins", (
       expect(await claim(run, stage.onlooker, "third")).toMatchObject({ outcome: "claimed", begun: null });
     });
   });
+
+  test("is told to each branch of its own where several are claimed by one call", async () => {
+    const run = await aFanOut(stage, ["a", "b"]);
+    await run.renew(stage.onlooker, "a", { path: "a", begins: "1 a" });
+    const held = ["a", "b"].map((path) => ({ runId: run.id, token: tokenOf(path), ...at(path) }));
+    await stage.onlooker.call("return_leases", { turns: held });
+    const claims = ["a", "b"].map((path) => ({ ...run.toClaim({ token: `second ${path}` }), ...at(path) }));
+    const { turns } = await stage.onlooker.call("claim_turns", { ...terms, turns: claims });
+    expect(turns).toMatchObject([
+      { outcome: "claimed", begun: "1 a" },
+      { outcome: "claimed", begun: null },
+    ]);
+  });
 });

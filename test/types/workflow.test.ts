@@ -131,6 +131,16 @@ describe("a step", () => {
     });
   });
 
+  test("takes the semantics of a step by name, also in a cleanup", () => {
+    bare.handler(async ({ step }) => {
+      const sent = await step.run("fax", () => 1, { semantics: "at-most-once", compensate: (sent) => sent?.toFixed() });
+      expectTypeOf(sent).toEqualTypeOf<number>();
+      await step.cleanup("end", ({ step }) => step.run("fax", () => 1, { semantics: "at-least-once" }));
+      // @ts-expect-error: no semantics
+      await step.run("ill", () => 1, { semantics: "once" });
+    });
+  });
+
   test("refuses an undo that is none, or of another result", () => {
     bare.handler(async ({ step }) => {
       // @ts-expect-error: the step gives a number
