@@ -460,7 +460,7 @@ export const orderings: readonly Ordering[] = [
     name: "a plan does not arm the next attempt",
     file: "src/engine/turn/run-turn.ts",
     why: "A long wait between two attempts has only its alarm.",
-    find: "wakeInstants: this.#wakeInstants([this.#options.now() + retryInMs]) });",
+    find: "wakeInstants: this.#wakeInstants([this.#options.now() + inMs]) });",
     replace: "wakeInstants: this.#wakeInstants([]) });",
   },
   {

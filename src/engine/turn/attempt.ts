@@ -56,11 +56,12 @@ export type AttemptResult =
 /** How long a body may go on after its run's timeout or cancel, at most. */
 const longestGraceMs = 60_000;
 
-/** @throws NotBegun where the step must be left as it is */
+/** @throws where the step must be left as it is, and nothing is recorded */
 export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   const { demand, now } = attempt;
   const beganAt = now();
   let isRunOver = false;
+  let left: Error | undefined;
   const endRun = () => {
     isRunOver = true;
   };
@@ -69,12 +70,12 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     if (attempt.isExhausted) throw exhausted(demand);
     const earlier = attempt.bodies.find(attempt.place);
     if (earlier !== undefined) await waitForEarlier(earlier, attempt);
-    if (attempt.body.isAtMostOnce) await begin(attempt);
+    if (attempt.body.isAtMostOnce) await begin(attempt, (error) => (left = error));
     const result = await runBody(attempt, endRun);
     const value = toStored(result, { what: `the result of step "${placeName(demand)}"` });
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
-    if (thrown instanceof NotBegun) throw thrown;
+    if (left !== undefined) throw left;
     const endedAt = now();
     return {
       kind: "failed",
@@ -106,20 +107,16 @@ async function waitForEarlier(earlier: Promise<unknown>, { demand, body, lease, 
 }
 
 /**
- * The database does not say whether the beginning of an attempt is written down. The body must not begin, and nothing is
- * recorded: when the lease is over, the next claim knows.
+ * Writes down that the body begins. Whoever finds that, and no result, does not run the body again. If the database does
+ * not say whether it is written down, the body must not begin, and nothing is recorded: when the lease is over, the next
+ * claim knows. `leave` is told so.
  */
-class NotBegun extends Error {
-  override readonly name = "NotBegun";
-}
-
-/** Writes down that the body begins. Whoever finds that, and no result, does not run the body again. */
-async function begin({ demand, writeBeginning }: Attempt): Promise<void> {
-  let isOurs: boolean;
+async function begin({ demand, writeBeginning }: Attempt, leave: (error: Error) => void): Promise<void> {
+  let isOurs = false;
   try {
     isOurs = await writeBeginning();
   } catch (cause) {
-    throw new NotBegun(`step "${placeName(demand)}" was not begun, since that could not be written down`, { cause });
+    leave(new Error(`step "${placeName(demand)}" was not begun, since that could not be written down`, { cause }));
   }
   if (!isOurs) throw lostBefore(); // nobody records this error
 }
