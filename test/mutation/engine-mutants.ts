@@ -348,7 +348,7 @@ export const orderings: readonly Ordering[] = [
     name: "a step that can be undone begins before what led to it is recorded",
     file: "src/engine/turn/run-turn.ts",
     why: "Its process dies and the run is cancelled: the replay never asks for the step, and nobody undoes it.",
-    find: "if (this.#isStepDone || this.#isToBeRecordedBefore(step))",
+    find: "if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0))",
     replace: "if (this.#isStepDone)",
   },
   {
@@ -481,14 +481,14 @@ export const orderings: readonly Ordering[] = [
     name: "two steps in one turn",
     file: "src/engine/turn/run-turn.ts",
     why: "A process that dies over the second one would have the first one done again.",
-    find: "if (this.#isStepDone || this.#isToBeRecordedBefore(step))",
-    replace: "if (this.#isToBeRecordedBefore(step))",
+    find: "if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0))",
+    replace: "if (canBeUndone(step) && this.#records.length > 0)",
   },
   {
     name: "a step is carried out beside losers that are still at work",
-    file: "src/engine/turn/run-turn.ts",
+    file: "src/engine/turn/inline-step.ts",
     why: "Their results may come before its own: its record would be dropped.",
-    find: "return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;",
+    find: "return pending?.some(({ isReleased }) => isReleased) || hasBranches(loaded) ? undefined : sole;",
     replace: "return sole;",
   },
   {

@@ -4,7 +4,7 @@
  */
 
 import { toStored } from "../../core/codec/stored-value.ts";
-import { attemptName, type Demand, placeName } from "../../core/replay/demand.ts";
+import { type Demand, placeName } from "../../core/replay/demand.ts";
 import { earliestOffer, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
@@ -15,6 +15,7 @@ import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { describeEnd, type Ending, tooLong } from "./ending.ts";
+import { begunStep, canBeUndone, inlineStep } from "./inline-step.ts";
 import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
 import { toNewDemand } from "./new-demand.ts";
 
@@ -81,7 +82,7 @@ export class RunTurn {
       const excess = this.#excess();
       if (excess !== undefined) return await this.#endRun({ next: "failed", value: excess });
 
-      const begun = this.#begunStep();
+      const begun = begunStep(this.#loaded, this.#claimed);
       if (begun !== undefined && !this.#isStepDone) {
         this.#isStepDone = true;
         const retryInMs = await this.#runStep(begun);
@@ -98,9 +99,9 @@ export class RunTurn {
         await this.#take(offer);
         continue;
       }
-      const step = this.#inlineStep();
+      const step = inlineStep(this.#loaded, this.#claimed);
       if (step === undefined) return this.#park();
-      if (this.#isStepDone || this.#isToBeRecordedBefore(step)) return this.#end("ready");
+      if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0)) return this.#end("ready");
       this.#isStepDone = true;
       const retryInMs = await this.#runStep(step);
       if (retryInMs !== undefined) return this.#retry(retryInMs);
@@ -187,40 +188,6 @@ export class RunTurn {
       ...(value !== null && { value }),
       ...(signal !== undefined && { signal: signal.number }),
     });
-  }
-
-  /** The one pending step, if it is a step and nothing else is pending: neither here nor by a loser still at work. */
-  #inlineStep(): Demand | undefined {
-    const sole = this.#loaded.execution.soleDemand;
-    if (sole?.wanted.kind !== "step" || this.#loaded.hasRow(placeName(sole))) return undefined;
-    return this.#claimed.pending?.some(({ isReleased }) => isReleased) || this.#hasBranches() ? undefined : sole;
-  }
-
-  /**
-   * Whether what has led to the step is recorded before it begins. If the process dies amid a step that can be undone, and
-   * the run is cancelled then, the replay has to ask for the step again: it may have begun, so its undo is owed.
-   */
-  #isToBeRecordedBefore({ wanted }: Demand): boolean {
-    return wanted.kind === "step" && wanted.undo !== undefined && this.#records.length > 0;
-  }
-
-  /**
-   * The step of which an earlier claim has begun this very attempt, and nobody knows how it ended. It fails, also where the
-   * code asks for something beside it now.
-   */
-  #begunStep(): Demand | undefined {
-    const { begun } = this.#claimed;
-    if (begun == null) return undefined;
-    return this.#loaded.execution.pending.find((demand) => {
-      const { wanted } = demand;
-      const number = this.#loaded.failedAttemptsOf(placeName(demand)) + 1;
-      return wanted.kind === "step" && wanted.isAtMostOnce === true && attemptName(demand, number) === begun;
-    });
-  }
-
-  /** A race decided in this very turn may have left losers at work. */
-  #hasBranches(): boolean {
-    return this.#loaded.execution.losers.some((place) => this.#loaded.hasRow(place));
   }
 
   /** Runs the step once. Answers the delay until its next attempt, if there is to be one. */
