@@ -66,6 +66,27 @@ describe("a run that fails", () => {
     expect(done).toEqual(["a", "b", "undo b: unknown undefined", "undo a: succeeded a"]);
   });
 
+  test("tells a body at work to end, by the next renewal of its lease, and undoes what it may have done", async () => {
+    const { done, act } = ledger();
+    const world = await worldOf(database, async ({ step }) =>
+      Promise.all([
+        act(step, "quick", () => Promise.reject(new Error("no"))),
+        step.run(
+          "slow",
+          ({ abortSignal }) =>
+            new Promise((_, reject) => {
+              abortSignal.addEventListener("abort", () => reject(abortSignal.reason));
+            }),
+          { timeout: "1 hour", compensate: (_, { outcome }) => void done.push(`undo slow: ${outcome}`) },
+        ),
+      ]),
+    );
+    const run = await world.start(tested);
+    await world.pass("2 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "failed", error: { name: "StepError" } });
+    expect(done.toSorted()).toEqual(["quick", "undo quick: unknown undefined", "undo slow: unknown"]);
+  });
+
   test("waits for branches that are at work, and undoes what they did", async () => {
     const { done, act } = ledger();
     const world = await worldOf(database, async ({ step }) =>

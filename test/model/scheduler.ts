@@ -230,10 +230,13 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   row.lease.until = world.now + leaseMs;
   if (beginnings !== undefined) row.beginnings = beginnings;
   if (begins !== undefined) row.begun = begins;
-  const isTold =
-    run?.cancel !== undefined && run.cancelledPosition === undefined && !("isShielded" in row && row.isShielded);
-  const cancel = isTold ? { reason: run.cancel?.reason ?? null } : null;
+  const cancel = "isShielded" in row && row.isShielded ? null : describeCancel(run);
   return { outcome: "renewed", leasedUntil: row.lease.until, cancel };
+}
+
+function describeCancel(run: Run | undefined): { readonly reason: string | null } | null {
+  if (run?.cancel !== undefined && run.cancelledPosition === undefined) return { reason: run.cancel.reason ?? null };
+  return run?.isClosing === true ? { reason: "its handler has ended" } : null;
 }
 
 /**

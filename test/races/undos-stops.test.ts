@@ -145,10 +145,13 @@ describeEachPostgres(
       };
       const finishB = (run: Run) => (session: Session) => run.finishBranch(session, "b", { token: "b" });
 
-      test("is not cancelled any more, and its branch is not told of a cancel", async () => {
+      test("is not cancelled any more, and its branch is told that the handler has ended", async () => {
         const run = await aClosedRun();
         expect(await now(operate("cancel", run))).toMatchObject(notApplicable);
-        expect(await run.renew(stage.onlooker, "b", { path: "b" })).toMatchObject({ outcome: "renewed", cancel: null });
+        expect(await run.renew(stage.onlooker, "b", { path: "b" })).toMatchObject({
+          outcome: "renewed",
+          cancel: { reason: "its handler has ended" },
+        });
         expect(await now(finishB(run))).toMatchObject({ continues: 3 });
         await claim(run, 3);
         expect(await run.kinds()).toEqual(["step a", "step x", "step b"]);

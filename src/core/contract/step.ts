@@ -47,7 +47,10 @@ export interface StepContext {
   readonly attempt: number;
   /** The same for every attempt of this step: hand it to the service that you call. */
   readonly idempotencyKey: string;
-  /** Fires at the step's timeout and at the run's, and when somebody else has taken over the step. */
+  /**
+   * Fires at the step's timeout, at the run's timeout or cancel, when the run has failed and is about to undo what it did,
+   * and when somebody else has taken over the step.
+   */
   readonly abortSignal: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 -- running -> running until later, or -> parked when the holder gives its lease back (`gives_back`): what renew_leases and
--- return_leases share. Only the holder of a lease moves it. A renewal also tells that the run's cancel was asked for (`cancel`), unless the
--- branch cleans up, or the handler knows already.
+-- return_leases share. Only the holder of a lease moves it. A renewal also tells that the run's cancel was asked for, or that the run closes
+-- (`cancel`), unless the branch cleans up, or the handler knows of the cancel already.
 create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
 language plpgsql volatile as $$
 declare
