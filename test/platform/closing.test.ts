@@ -6,6 +6,7 @@ import { type Query, QueryError } from "../../src/core/ports.ts";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import type { InProcess, InProcessOptions } from "../../src/platform/node/in-process/options.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
+import { freePort } from "../free-port.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const secret = "bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g";
@@ -132,9 +133,9 @@ describe("a server of Node's", () => {
 
   test("answers while it waits for a database, before it has begun", async () => {
     const { query, asked, release } = withheld("read_clock");
-    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    const port = await freePort();
     const serving = aServer({ database: query, namespace: aNamespace(), port });
-    await asked;
+    await Promise.race([asked, serving]);
     expect((await fetch(`http://localhost:${port}/health`)).status).toBe(200);
     release();
     await serving;
