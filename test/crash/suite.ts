@@ -13,7 +13,7 @@ import type { Tell, TellOptions, Told } from "./story.ts";
 
 const ports: readonly Port[] = ["query", "dispatch", "alarm"];
 const moments = ["before", "after"] as const;
-const pairs = 50;
+const pairs = 20;
 
 const hosts: readonly [name: string, options: TellOptions][] = [
   ["a cloud, one turn an invocation", { platform: "cloud", batch: 1 }],
