@@ -90,6 +90,7 @@ describeEachPostgres(
       url.username = role;
       url.password = "x";
       const pool = new Pool({ connectionString: url.href });
+      pool.on("error", () => {}); // the database is dropped, perhaps before Postgres has heard that the pool ended
       pools.push(pool);
       return pool;
     }

@@ -1,6 +1,6 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { PGlite } from "@electric-sql/pglite";
-import { Client, Pool } from "pg";
+import { Client, Pool, type PoolConfig } from "pg";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { checkSchema, migrate, migrationSql, SetupError, type Wait } from "../../src/postgres/migrate.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
@@ -17,6 +17,13 @@ const second: SchemaParts = {
   functions: { greet: aFunction("greet", "good day"), part: aFunction("part", "bye") },
   version: "1.1.0",
 };
+
+/** A pool whose database may be dropped before Postgres has heard that the pool ended. */
+function aPool(config: PoolConfig): Pool {
+  const pool = new Pool(config);
+  pool.on("error", () => {});
+  return pool;
+}
 
 async function failureOf(work: Promise<unknown>): Promise<SetupError> {
   const failure: unknown = await work.then(
@@ -83,7 +90,7 @@ describeEachPostgres(
 
     test("is done once, however many deployments start it at once", async () => {
       const source = aSchema(second);
-      const pools = Array.from({ length: 20 }, () => new Pool({ connectionString: database.url, max: 1 }));
+      const pools = Array.from({ length: 20 }, () => aPool({ connectionString: database.url, max: 1 }));
       const answers = await Promise.all(pools.map(async (pool) => await migrate(pool, source)));
       for (const pool of pools) await pool.end();
       expect(answers.flatMap(({ applied }) => applied).toSorted()).toEqual(["0001_tables", "0002_more"]);
@@ -95,7 +102,7 @@ describeEachPostgres(
         "do $$ begin execute format('alter database %I set default_transaction_isolation = ''repeatable read''', current_database()); end $$",
       );
       const source = aSchema(first);
-      const pools = Array.from({ length: 5 }, () => new Pool({ connectionString: database.url, max: 1 }));
+      const pools = Array.from({ length: 5 }, () => aPool({ connectionString: database.url, max: 1 }));
       await Promise.all(pools.map(async (pool) => await migrate(pool, source)));
       for (const pool of pools) await pool.end();
     });
@@ -145,7 +152,7 @@ describeEachPostgres(
       await holder.connect();
       const { rows } = await holder.query("select pg_backend_pid() as pid");
       await holder.query("begin; select pg_advisory_xact_lock(7812089, 1)");
-      const pool = new Pool({ connectionString: database.url, options: "-c statement_timeout=100 -c lock_timeout=50" });
+      const pool = aPool({ connectionString: database.url, options: "-c statement_timeout=100 -c lock_timeout=50" });
       const waits: Wait[] = [];
       const onWait = (wait: Wait) => {
         waits.push(wait);
@@ -251,7 +258,7 @@ describeEachPostgres(
         const url = new URL(database.url);
         url.username = name;
         url.password = "x";
-        const pool = new Pool({ connectionString: url.href, max: 1 });
+        const pool = aPool({ connectionString: url.href, max: 1 });
         made.push({ name, pool });
         return pool;
       }
