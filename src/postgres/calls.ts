@@ -3,6 +3,7 @@
  * calls/call-sender.ts, which has the SQL text of all but one (calls/client-calls.ts, for a start within a user's
  * transaction). Other SQL text is that of `migrate`, its checks and the drivers.
  */
+import type { Query } from "../core/ports.ts";
 import type { Alarms } from "./alarms.ts";
 import { CallSender, type CallsOptions } from "./calls/call-sender.ts";
 import { type ClientCalls, clientCalls } from "./calls/client-calls.ts";
@@ -16,6 +17,8 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
   readonly alarms: Alarms;
   /** The address of the database. */
   readonly endpoint: string;
+  /** Carries out the transaction of a step. Undefined: the database's driver has none. */
+  readonly transact: Query["transact"];
   /** Answers the database's time, and asks for it if no answer has told it yet. */
   now(): Promise<number>;
   /**
@@ -36,6 +39,9 @@ function callsOf(sender: CallSender): Calls {
     alarms,
     get endpoint() {
       return sender.endpoint;
+    },
+    get transact() {
+      return sender.transact;
     },
     now: () => sender.now(),
     by: (keyId: string) => callsOf(sender.by(keyId)),

@@ -4,7 +4,7 @@
  * After a failover the next connection of the pool is as old as the one that failed. It leads to the same server, which
  * is read-only or gone. So after such a failure every older connection is ended when it would be lent.
  */
-import { type Parameter, QueryError, type Row } from "../core/ports.ts";
+import { QueryError, type Row } from "../core/ports.ts";
 import { within } from "../core/waits.ts";
 import { consequenceOf } from "./consequence.ts";
 import type { Address } from "./endpoint.ts";
@@ -13,10 +13,10 @@ import { hostClock } from "./host-clock.ts";
 
 export interface Statement {
   readonly text: string;
-  readonly values?: Parameter[];
+  readonly values?: unknown[];
   readonly name?: string;
   readonly queryMode?: "extended";
-  readonly types: { getTypeParser(typeOid: number): (text: string) => unknown };
+  readonly types?: { getTypeParser(typeOid: number): (text: string) => unknown };
   readonly query_timeout?: number;
 }
 

@@ -22,6 +22,7 @@ import {
   type PgPool,
   type Statement,
 } from "./pg-connections.ts";
+import { pgTransact } from "./pg-transact.ts";
 import type { Script, Session, Transaction } from "./script.ts";
 
 export type { PgClient, PgPool } from "./pg-connections.ts";
@@ -69,9 +70,11 @@ export function pg(database: PgPool | PgClient, options: PgOptions = {}): PgQuer
       throw error;
     }
   };
-  if (!isPool(database) || database.end === undefined) return Object.assign(query, { endpoint });
+  if (!isPool(database)) return Object.assign(query, { endpoint });
+  const transact = pgTransact(database, timeoutMs);
+  if (database.end === undefined) return Object.assign(query, { endpoint, transact });
   const end = database.end.bind(database);
-  return Object.assign(query, { endpoint, end });
+  return Object.assign(query, { endpoint, transact, end });
 }
 
 /** @internal For migrate. It has no time limit, since a migration may take as long as it needs. */

@@ -3,10 +3,12 @@
  *
  *   const query = pglite(await PGlite.create("./data"));
  */
-import { type Parameter, type Query, QueryError, type Row } from "../core/ports.ts";
+import { type Parameter, type Query, QueryError, type Row, type Transact } from "../core/ports.ts";
 import { parsers } from "./columns.ts";
 import { failedAfterSending } from "./failure.ts";
+import { commitFailure } from "./pg-transact.ts";
 import type { Script, Transaction } from "./script.ts";
+import { OpenTransaction } from "./transaction-client.ts";
 
 interface Answer {
   readonly rows: Row[];
@@ -19,12 +21,12 @@ interface Options {
 
 interface Scripted {
   exec(text: string, options?: Options): Promise<Answer[]>;
+  query(text: string, parameters: unknown[], options?: Options): Promise<Answer>;
 }
 
 /** What is used of the class `PGlite`. */
 export interface PgliteDatabase extends Scripted {
   readonly closed: boolean;
-  query(text: string, parameters: (string | null)[], options: Options): Promise<Answer>;
   transaction<Result>(work: (transaction: Scripted) => Promise<Result>): Promise<Result>;
 }
 
@@ -47,7 +49,30 @@ export function pglite(database: PgliteDatabase): Query {
       throw failedAfterSending(error);
     }
   };
-  return Object.assign(query, { endpoint: "embedded" });
+  return Object.assign(query, { endpoint: "embedded", transact: pgliteTransact(database) });
+}
+
+function pgliteTransact(database: PgliteDatabase): Transact {
+  return async (_, work) => {
+    let isToCommit = false;
+    try {
+      return await database.transaction(async (transaction) => {
+        const open = new OpenTransaction((text, values) => transaction.query(text, values));
+        try {
+          const result = await work(open, async (text, parameters) => {
+            const values = parameters.map((value) => (value === null ? null : String(value)));
+            return (await transaction.query(text, values, options)).rows;
+          });
+          isToCommit = true;
+          return result;
+        } finally {
+          open.close();
+        }
+      });
+    } catch (error) {
+      throw isToCommit ? commitFailure(error) : error;
+    }
+  };
 }
 
 /** @internal For migrate. */

@@ -1,5 +1,5 @@
 /** What the SQL functions behind a client's verbs take and answer, and those of the command line. As in wire.ts. */
-import type { PendingKind, Place, RecordKind } from "./wire.ts";
+import type { OtherTurn, PendingKind, Place, RecordKind } from "./wire.ts";
 
 export interface StartCall {
   readonly runId: string;
@@ -20,7 +20,8 @@ export type StartAnswer =
   | {
       readonly outcome: "started";
       readonly runId: string;
-      readonly turn?: number;
+      /** Null: this call had started the run, and somebody has deleted it since. */
+      readonly turn?: number | null;
       readonly readyAt?: number;
       /** Version of the run, if this call had started it before. */
       readonly version?: number;
@@ -44,8 +45,25 @@ export type SignalAnswer =
   | { readonly outcome: "over"; readonly runId: string; readonly status: string }
   | { readonly outcome: "unknown" };
 
-/** What a person may do to a run. */
+export type SignalWithStartCall = StartCall & Pick<SignalCall, "signalId" | "name" | "encodedPayload" | "dedupeId">;
+export type SignalWithStartAnswer =
+  | (Exclude<SignalAnswer, Unknown> & {
+      /** Whether this call has started the run. */
+      readonly isNew: boolean;
+      /** Version of the run, if the run was there and has the same input. */
+      readonly version: number | null;
+      /** The run's turn, if it may be claimed. */
+      readonly turn?: number | null;
+      /** The instant from which on it may be claimed, if the run is new. */
+      readonly readyAt?: number | null;
+      readonly now: number;
+    })
+  | Extract<StartAnswer, { outcome: "conflict" }>;
+
+/** What a person may do to a run, or to many. */
 export type OperationVerb = "pause" | "resume" | "cancel" | "terminate";
+/** What a person may do to one run. */
+export type SingleVerb = OperationVerb | "delete";
 export interface OperationCall {
   readonly runId: string;
   readonly callId: string;
@@ -53,7 +71,13 @@ export interface OperationCall {
   readonly by?: string;
 }
 export type OperationAnswer =
-  | { readonly outcome: "paused" | "cancelled" | "terminated"; readonly runId: string }
+  | { readonly outcome: "paused" | "deleted"; readonly runId: string }
+  | {
+      readonly outcome: "cancelled" | "terminated";
+      readonly runId: string;
+      /** The turn of the run that waited for its end. */
+      readonly others?: readonly OtherTurn[];
+    }
   | {
       /** It cleans up first. */
       readonly outcome: "cancelling";
@@ -71,9 +95,122 @@ export type OperationAnswer =
   | { readonly outcome: "not_applicable"; readonly runId: string; readonly status: RunStatus }
   | { readonly outcome: "unknown" };
 
+/** `epoch`: the one that its caller has seen. */
+interface RepairCall extends OperationCall {
+  readonly epoch?: number;
+}
+export interface RetryCall extends RepairCall {
+  readonly results?: readonly (Place & { readonly value: string })[];
+}
+export interface RestartCall extends RepairCall {
+  readonly from?: Place;
+  readonly encodedInput?: string;
+  readonly dryRun?: true;
+}
+export interface ForkCall {
+  readonly runId: string;
+  readonly newRunId: string;
+  readonly epoch?: number;
+  readonly from?: Place;
+  readonly id?: string;
+  readonly encodedInput?: string;
+}
+/** A record that a restart drops. */
+export interface CutRecord extends Place {
+  readonly position: number;
+  readonly kind: RecordKind;
+  readonly isFailure: boolean;
+}
+interface Cut {
+  readonly runId: string;
+  /** How many records stand before the cut, and how many after it. */
+  readonly kept: number;
+  readonly dropped: number;
+}
+export type RepairAnswer =
+  | (Cut & {
+      readonly outcome: "retried" | "restarted";
+      readonly epoch: number;
+      readonly turn?: number;
+      /** The turns of other runs that may be claimed at once: they are asked to end. */
+      readonly others?: readonly { readonly runId: string; readonly turn: number }[] | null;
+    })
+  | { readonly outcome: "child_failed"; readonly runId: string; readonly children: readonly string[] }
+  | (Cut & { readonly outcome: "would_restart"; readonly records: readonly CutRecord[] })
+  | { readonly outcome: "forked"; readonly runId: string; readonly turn?: number }
+  | { readonly outcome: "not_applicable"; readonly runId: string; readonly status: RunStatus }
+  | { readonly outcome: "at_work"; readonly runId: string; readonly until: number }
+  | { readonly outcome: "epoch_changed"; readonly runId: string; readonly epoch: number }
+  | { readonly outcome: "unknown_place" | "closing" | "conflict"; readonly runId: string }
+  | ({ readonly outcome: "compensated"; readonly runId: string } & Partial<Place>)
+  | {
+      readonly outcome: "would_repeat" | "result_needed";
+      readonly runId: string;
+      readonly places: readonly Place[];
+      /** Why the code does not fit what would be kept. */
+      readonly why?: string;
+    };
+
+/** What a person does to all runs that fit a filter: one page of them. */
+export interface OperateRunsCall {
+  readonly verb: OperationVerb;
+  readonly filter: WireFilter;
+  /** A uuid of version 7. Its time fixes the set. Left out: the database makes one. */
+  readonly callId?: string;
+  /** The `next` of the page before. */
+  readonly before?: string;
+  readonly limit: number;
+  readonly walk: number;
+  readonly reason?: string;
+  readonly by?: string;
+  readonly dryRun?: boolean;
+  /** Whether they are paused or resumed with their workflow, which the filter names. */
+  readonly holds?: true;
+}
+export interface OperateRunsAnswer {
+  readonly callId: string;
+  /** How many runs of this page fit. */
+  readonly runs: number;
+  readonly next: string | null;
+  /** How many runs have had each outcome. Not in a dry run, as are the next three. */
+  readonly outcomes?: Readonly<Record<string, number>>;
+  readonly refused?: readonly WireRefusals[];
+  readonly turns?: readonly { readonly runId: string; readonly turn: number }[];
+  readonly branches?: readonly (Place & { readonly runId: string; readonly turn: number })[];
+  /** How many runs are in each status. Only in a dry run. */
+  readonly statuses?: Readonly<Record<string, number>>;
+  /** The first ten of them. Only in a dry run. */
+  readonly runIds?: readonly string[];
+}
+/** The pause of a workflow, or its end. */
+export interface WorkflowCall {
+  readonly workflow: string;
+  readonly callId: string;
+  readonly reason?: string;
+  readonly by?: string;
+}
+export type WorkflowAnswer =
+  | {
+      /** How the workflow is now. */
+      readonly outcome: "paused" | "resumed";
+      /** Id of the call that paused it, or of this one. */
+      readonly callId: string;
+      /** Whether no start is under way that has not seen it. */
+      readonly isCertain: boolean;
+    }
+  | { readonly outcome: "not_applicable" };
+export interface WireRefusals {
+  readonly code: "not_applicable" | "too_many_operations";
+  readonly runs: number;
+  /** The first ten. */
+  readonly runIds: readonly string[];
+}
+
 export interface CallbackCall extends Place {
   readonly runId: string;
   readonly epoch: number;
+  /** How many records its run had handed out when its URL was made. Left out: nobody knows. */
+  readonly madeAt?: number;
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
   /** A digest of the answer as it was sent, if the schema made something else of it (`value`). */
@@ -113,6 +250,8 @@ export interface WireRunView {
   readonly dueAt: number | null;
   /** The instant at which the run was paused. Functions of an earlier release leave it out. */
   readonly pausedAt?: number | null;
+  /** Whether it was paused with its workflow. Functions of an earlier release leave it out. */
+  readonly isHeld?: boolean;
   readonly leasedUntil: number | null;
   readonly timeoutAt: number | null;
   readonly records: number;
@@ -172,10 +311,20 @@ export type RunStatus =
   | "failed"
   /** Somebody cancelled or terminated it. */
   | "cancelled";
-export interface ListCall {
+/** Which runs. All that is given must hold. Instants are in epoch milliseconds. */
+export interface WireFilter {
   readonly workflow?: string;
+  readonly version?: number;
   readonly status?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  /** Id of the run that started them. */
+  readonly parent?: string;
+  readonly createdFrom?: number;
+  readonly createdBefore?: number;
+  readonly endedFrom?: number;
+  readonly endedBefore?: number;
+}
+export interface ListCall extends WireFilter {
   readonly before?: string;
   readonly limit: number;
   /** How many rows the database may look at for this page. */
@@ -209,6 +358,8 @@ export interface WireHistory {
   readonly pending: readonly (Place & {
     readonly kind: PendingKind;
     readonly signal: string | null;
+    /** Functions of an earlier release leave it out. */
+    readonly childRunId?: string | null;
     readonly until: number | null;
     readonly readyAt: number | null;
     readonly leasedUntil: number | null;
@@ -216,7 +367,18 @@ export interface WireHistory {
     /** How many turns in a row were lost. Functions of an earlier release leave it out. */
     readonly lost?: number;
     readonly isQueued: boolean;
+    /** The epoch of a callback's URL. Functions of an earlier release leave it out. */
+    readonly epoch?: number;
   })[];
+  /** The epoch that is shown. Functions of an earlier release leave it out. */
+  readonly epoch?: number;
+  /** The last epochs after the first one. */
+  readonly epochs?: readonly {
+    readonly epoch: number;
+    readonly why: "continued" | "restarted" | "retried" | "forked";
+    readonly beganAt: number;
+    readonly kept: number;
+  }[];
   /** The last operations. Functions of an earlier release leave them out. */
   readonly operations?: readonly {
     readonly callId: string;
@@ -314,6 +476,13 @@ export interface Diagnosis {
   /** When a turn ended, as far as it was looked at. */
   readonly lastTurnAt: number | null;
   readonly troubles: readonly Trouble[];
+  /** The workflows that are paused. Undefined: the schema is older. */
+  readonly pausedWorkflows?: readonly {
+    readonly workflow: string;
+    readonly since: number;
+    readonly by: string | null;
+    readonly reason: string | null;
+  }[];
   /** Runs that ended within the last week, and of which an undo failed for good. Undefined: the schema is older. */
   readonly halfUndone?: readonly HalfUndone[];
 }

@@ -2,6 +2,9 @@
  * What the SQL functions take and answer: one json in, one json out. Times are the database's, in epoch milliseconds;
  * values are the codec's text.
  */
+import type { CallbackPlace } from "../core/replay/demand.ts";
+import type { Failure } from "../core/replay/failing.ts";
+import type { Segment } from "../core/replay/segments.ts";
 
 /** The place of a step, sleep or wait in a run: scopes and name, and its occurrence there. */
 export interface Place {
@@ -42,6 +45,8 @@ export interface ClaimCall {
   readonly budgetBytes?: number;
   /** Whether the caller understands `due_late`. */
   readonly movesDue?: true;
+  /** Whether the caller understands a run that is not in its first epoch. */
+  readonly knowsEpochs?: true;
   readonly turns: readonly ClaimTurn[];
 }
 /** [kind, path, occurrence, isFailure, value, recordedAt, attempts] */
@@ -54,8 +59,18 @@ export type WireRecord = readonly [
   recordedAt: number,
   attempts: number,
 ];
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing" | "ending";
-export type PendingKind = "branch" | "retry" | "sleep" | "signal" | "callback";
+export type RecordKind =
+  | "step"
+  | "sleep"
+  | "signal"
+  | "callback"
+  | "cancellation"
+  | "close"
+  | "closing"
+  | "ending"
+  | "start"
+  | "child";
+export type PendingKind = "branch" | "retry" | "sleep" | "signal" | "callback" | "child";
 export interface WirePending extends Place {
   readonly kind: PendingKind;
   readonly demandedAfter: number;
@@ -76,6 +91,14 @@ export interface WireCallback extends Place {
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
   readonly answeredAt: number;
+  /** The epoch of the URL by which it came. Functions of an earlier release leave it out. */
+  readonly epoch?: number;
+}
+/** How a run has ended that the claimed one waits for. */
+export interface WireChildEnd extends Place {
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly value: string;
+  readonly endedAt: number;
 }
 export interface WireRun {
   readonly workflow: string;
@@ -87,6 +110,8 @@ export interface WireRun {
   readonly traceparent: string | null;
   readonly parentRunId: string | null;
   readonly tags: Readonly<Record<string, string>> | null;
+  /** What the history is made of. Left out: it is of one piece, since the run is in its first epoch. */
+  readonly segments?: readonly [Segment, ...Segment[]];
 }
 interface Claimed {
   readonly outcome: "claimed";
@@ -121,6 +146,8 @@ export interface ClaimedRun extends Claimed {
   readonly pending?: readonly WirePending[] | null;
   readonly signals?: readonly WireSignal[] | null;
   readonly callbacks?: readonly WireCallback[] | null;
+  /** The ends of runs that it waits for, and whether there are more of them. */
+  readonly children?: { readonly isMore: boolean; readonly ends: readonly WireChildEnd[] } | null;
   /** Its handler has ended, and these steps have no record and may have had their effect. */
   readonly attempted?: readonly Place[] | null;
 }
@@ -174,6 +201,8 @@ export interface NewRecord extends Place {
   readonly attempts?: number;
   /** The number of the signal that it takes. */
   readonly signal?: number;
+  /** The epoch of the URL of the callback that it ends. Left out: that of the run. */
+  readonly callbackEpoch?: number;
 }
 export interface NewDemand extends Place {
   readonly kind: PendingKind;
@@ -182,8 +211,30 @@ export interface NewDemand extends Place {
   readonly signal?: string;
   readonly until?: number;
   readonly map?: { readonly path: string; readonly slots: number | null; readonly failsFast: boolean };
+  /** The epoch of a callback's URL. Left out: that of the run. */
+  readonly callbackEpoch?: number;
   /** It was asked for in `step.cleanup`, so it outlives the run's cancel. */
   readonly isShielded?: true;
+}
+/** A run that the turn starts. */
+export interface NewChild extends Place {
+  readonly demandedAfter: number;
+  readonly ordinal: number;
+  readonly runId: string;
+  readonly workflow: string;
+  readonly version: number;
+  /** The codec's text. */
+  readonly input: string;
+  readonly id?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The timeout of the new run. */
+  readonly timeoutMs?: number;
+  /** When its parent stops waiting for it. Left out: never. */
+  readonly until?: number;
+  /** Nobody waits for it. */
+  readonly isDetached?: true;
+  /** It is cancelled when its parent waits for it no more. */
+  readonly isBound?: true;
 }
 export interface FailedAttempt extends Place {
   readonly number: number;
@@ -196,6 +247,12 @@ export interface FailedAttempt extends Place {
   readonly isShielded?: true;
   /** Left out: it was the last one. */
   readonly retryInMs?: number;
+}
+/** What a run says of itself (`step.setStatus`): the codec's text. */
+export interface Saying {
+  readonly value: string;
+  /** The position of the last record that the handler had seen. */
+  readonly saidAfter: number;
 }
 export interface FinishRun {
   readonly runId: string;
@@ -211,6 +268,8 @@ export interface FinishRun {
   readonly setback?: string;
   readonly records?: readonly NewRecord[];
   readonly demands?: readonly NewDemand[];
+  /** The runs that the turn starts. They are dropped if the finish is deferred. */
+  readonly children?: readonly NewChild[];
   readonly attempt?: FailedAttempt;
   /**
    * Names of signals that the turn closes. If such a signal has come that its records do not take, the finish is
@@ -218,7 +277,7 @@ export interface FinishRun {
    */
   readonly closes?: readonly string[];
   /** The callback whose announcement failed for good. If its answer has come, the finish is deferred. */
-  readonly announces?: Place;
+  readonly announces?: CallbackPlace;
   /** Decided races: the prefix of their branches' paths, and the position that decided. */
   readonly released?: readonly { readonly prefix: string; readonly position: number }[];
   /**
@@ -230,6 +289,12 @@ export interface FinishRun {
   readonly ending?: number;
   /** How many undos failed for good. */
   readonly failedUndos?: number;
+  /** What failed the run, for whoever retries it. */
+  readonly failure?: Failure;
+  /** The input of the run's next epoch: the handler has continued as new. Its pending rows are dropped. */
+  readonly continues?: string;
+  /** What the run says of itself, in order: the last one counts. If the finish is deferred, the last one up to `position`. */
+  readonly says?: readonly Saying[];
   readonly bytes?: number;
   readonly armed: readonly number[];
   /** Claim the next turn in the same call, if the run is ready. */
@@ -248,16 +313,22 @@ export interface FinishBranch extends Place {
   };
   readonly attempt?: Omit<FailedAttempt, keyof Place | "demandedAfter">;
   /** The callback that it announces. If its answer has come, a failed attempt counts as one that succeeded. */
-  readonly announces?: Place;
+  readonly announces?: CallbackPlace;
   /** Why the code does not fit the history. It blocks the run, unless another deployment than `deployment` may fit. */
   readonly blocked?: string;
   readonly deployment?: string;
   /** Why this turn did not get on. The next turn tries again. After some tries the run is blocked. */
   readonly setback?: string;
+  /** What its body says of the run. */
+  readonly says?: readonly Saying[];
   readonly bytes?: number;
   readonly armed: readonly number[];
 }
 export type BranchRef = Place & { readonly turn: number };
+export interface OtherTurn {
+  readonly runId: string;
+  readonly turn: number;
+}
 export type FinishAnswer =
   | {
       readonly outcome: "finished" | "deferred";
@@ -272,6 +343,10 @@ export type FinishAnswer =
       readonly branches?: readonly BranchRef[] | null;
       /** The turn of the run, if the finish of a branch made it ready. */
       readonly continues?: number | null;
+      /** Whether its `children` were started. Otherwise the next turn asks for them again. */
+      readonly hasStarted?: boolean | null;
+      /** Turns of other runs that may be claimed at once: of those that were started, or of the one that waited for this end. */
+      readonly others?: readonly OtherTurn[] | null;
       readonly claim?: ClaimedRun | ClaimRefusal;
     }
   | { readonly outcome: "superseded" | "unknown" }
@@ -284,6 +359,8 @@ export interface RenewTurn extends Partial<Place> {
   readonly beginnings?: number;
   /** Names the attempt that is about to begin, of a step that runs at most once. */
   readonly begins?: string;
+  /** What the run says of itself, as the codec's text. */
+  readonly says?: string;
 }
 /** A turn that is given back unfinished. */
 export interface ReturnTurn extends Partial<Place> {

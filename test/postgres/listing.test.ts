@@ -97,6 +97,61 @@ describeEachPostgres(
       },
     );
 
+    describe("that are old", () => {
+      const day = 86_400_000;
+      const newId = (ms: number, n: number) =>
+        `${ms.toString(16).padStart(12, "0").replace(/^.{8}/, "$&-")}-7000-8000-00000000000${n}`;
+      /** Run 1 was created ten days ago; run 2 then too, by a clock that was almost a day ahead; 3 to 6 now, and 7 has an id of another version. */
+      async function someOldRuns(): Promise<number> {
+        const [row] = await stage.onlooker.query("select layover.to_ms(layover.now()) as now");
+        const now = Number(row?.["now"]);
+        const old = now - 10 * day;
+        const ids = [newId(old, 1), newId(old + day - 1_000, 2), ...[3, 4, 5, 6].map((n) => newId(now - n, n))];
+        const all = [...ids.toSorted(), "f0000000-0000-4000-8000-000000000007"];
+        for (const runId of all) await stage.onlooker.call("start_run", { ...aStart(runId), tags: red });
+        const isOld = "right(id::text, 1) in ('1', '2', '7')";
+        await stage.onlooker.query(`update layover.run set created_at = layover.from_ms($1) where ${isOld}`, [old]);
+        return old;
+      }
+
+      test.each([{}, { tags: red }, { workflow: "flow" }, { status: "queued" }])(
+        "are found without looking at all that are newer, and those with an id of another version, too: %o",
+        async (more) => {
+          const old = await someOldRuns();
+          const call = { limit: 10, walk: 4, createdBefore: old + 1, ...more };
+          const { runs, next } = await stage.onlooker.call("list_runs", call);
+          expect(runs.map(({ runId }) => Number(runId.at(-1)))).toEqual([7, 2, 1]);
+          expect(next).toBeNull();
+          const second = await stage.onlooker.call("list_runs", { ...call, limit: 1, before: runs[0]?.runId ?? "" });
+          expect(second.runs).toEqual([runs[1]]);
+          expect(await list({ ...more, createdBefore: old })).toEqual([]);
+        },
+      );
+
+      test("are found by their end likewise", async () => {
+        const old = await someOldRuns();
+        await stage.onlooker.query(
+          `update layover.run_state set status = 'completed', ready_at = null, due_at = null,
+          ended_at = layover.from_ms($1) where right(run_id::text, 1) in ('2', '7')`,
+          [old],
+        );
+        expect(await list({ walk: 4, endedBefore: old + 1 })).toEqual([7, 2]);
+        expect(await list({ walk: 4, endedBefore: old })).toEqual([]);
+      });
+    });
+
+    test("that one run has started has each of them, newest first, and no others", async () => {
+      for (let n = 1; n <= 5; n += 1) await start(n, {});
+      await stage.onlooker.query("update layover.run set parent_run_id = $1 where id = any ($2)", [
+        idOf(1),
+        [idOf(2), idOf(4), idOf(5)],
+      ]);
+      expect(await list({ parent: idOf(1) })).toEqual([5, 4, 2]);
+      expect(await pagesOf({ parent: idOf(1) })).toEqual([5, 4, 2]);
+      expect(await list({ parent: idOf(2) })).toEqual([]);
+      expect(await list({ parent: idOf(1), workflow: "other" })).toEqual([]);
+    });
+
     test("is empty where there are none", async () => {
       expect(await list()).toEqual([]);
     });

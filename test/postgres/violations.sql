@@ -42,7 +42,8 @@ begin
       from state s left join (
         select r.run_id, r.position,
             r.recorded_at < lag(r.recorded_at) over (partition by r.run_id order by r.position) as is_before
-          from layover.record r where r.run_id = any(runs)) as h on h.run_id = s.run_id
+          from layover.record r join layover.run_state t on t.run_id = r.run_id and t.epoch = r.epoch
+         where r.run_id = any(runs)) as h on h.run_id = s.run_id
      group by s.run_id
   ), need as (
     select s.run_id, least(layover_test.patience(v_now, case when s.status = 'running' then s.leased_until
@@ -83,11 +84,12 @@ begin
        where o.run_id = b.run_id and o.map = b.map and not o.is_queued and o.position is null)
     union all
     select g.run_id, 'a signal is taken once, by a record of its kind with its payload' from layover.signal g
-      left join layover.record h on h.run_id = g.run_id and h.position = g.position
+      join layover.run_state t on t.run_id = g.run_id and t.epoch = g.taken_epoch
+      left join layover.record h on h.run_id = g.run_id and h.epoch = g.taken_epoch and h.position = g.position
      where g.run_id = any(runs) and g.position is not null and (h.kind, h.value) is distinct from ('signal', g.payload)
     union all
     select g.run_id, 'signals of a name are taken in order' from layover.signal g join layover.signal o
-        on o.run_id = g.run_id and o.name = g.name and o.number < g.number
+        on o.run_id = g.run_id and o.name = g.name and o.number < g.number and o.taken_epoch = g.taken_epoch
      where g.run_id = any(runs) and g.position is not null and coalesce(o.position >= g.position, true)
     union all
     select s.run_id, 'a parked run that a signal or an answer waits for is ready' from state s
@@ -97,7 +99,17 @@ begin
            and (b.until is null or g.received_at <= b.until))
        or exists (select from row b join layover.callback k
            on k.run_id = b.run_id and k.path = b.path and k.occurrence = b.occurrence
-         where b.run_id = s.run_id and b.kind = 'callback' and not b.is_released and k.position is null))
+         where b.run_id = s.run_id and b.kind = 'callback' and not b.is_released and k.position is null
+           and k.epoch = (select t.epoch from layover.run_state t where t.run_id = s.run_id)))
+    union all
+    select s.run_id, 'a parked run is ready once a run has ended in time that it waits for' from state s
+     where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and exists (
+       select from layover.pending b where b.run_id = s.run_id and b.child_status is not null and not b.is_released
+         and (b.until is null or b.child_ended_at <= b.until))
+    union all
+    select b.run_id, 'the end of a run has reached the one that waits for it' from layover.pending b
+      join layover.run_state o on o.run_id = b.child_run_id
+     where b.run_id = any(runs) and not b.is_released and b.child_status is null and o.ended_at is not null
     union all
     select s.run_id, 'a parked run of which a sleep, a wait or a retry is over is ready' from state s
      where s.status = 'parked' and s.is_even and coalesce(s.ready_at > v_now, true) and exists (

@@ -4,7 +4,7 @@
  * by `call`, which arms nothing, and so do the moves of a tick, which has armed before. Each call names the instant after
  * which it must not take effect. It is sent again when nobody knows what became of it (every function is repeatable).
  */
-import { type Alarm, type HostClock, type Query, QueryError } from "../../core/ports.ts";
+import { type Alarm, type HostClock, type Query, QueryError, type Row } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
 import { callMs } from "../../core/waking.ts";
 import { Alarms } from "../alarms.ts";
@@ -65,6 +65,23 @@ export class CallSender {
 
   get endpoint(): string {
     return this.#query.endpoint;
+  }
+
+  /** Carries out the transaction of a step. Undefined: the database's driver has none. */
+  get transact(): Query["transact"] {
+    return this.#query.transact;
+  }
+
+  /** Sends a call once, within a transaction. It asks nothing outside of that, where the time is known. */
+  async once<Answer>(
+    name: string,
+    callOf: (armed: readonly number[]) => object,
+    send: (text: string, parameters: readonly string[]) => Promise<readonly Row[]>,
+  ): Promise<Answer> {
+    const notAfter = (await this.now()) + callMs;
+    const armed = await this.alarms.armFor(notAfter, []);
+    const call = { ...this.common, ...callOf(armed), ...this.rings(armed), notAfter };
+    return answerOf<Answer>(await send(`select layover.${name}($1) as answer`, [JSON.stringify(call)]));
   }
 
   /** Makes the sender of the holder of this API key. Once it is revoked, calls of verbs are refused (LO005). */

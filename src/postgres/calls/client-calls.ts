@@ -37,15 +37,38 @@ export function clientCalls(sender: CallSender) {
       return sender.armedCall("send_signal", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
-    operate(verb: verbs.OperationVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
+    signalWithStart(call: verbs.SignalWithStartCall): Promise<verbs.SignalWithStartAnswer> {
+      return sender.armedCall("signal_with_start", { ...call, endpoint: sender.endpoint }, (now) => [
+        call.startAt ?? now + (call.delayMs ?? 0),
+      ]);
+    },
+
+    operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
       return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    repair(
+      verb: "retry" | "restart" | "fork",
+      call: verbs.RetryCall | verbs.RestartCall | verbs.ForkCall,
+    ): Promise<verbs.RepairAnswer | verbs.Unknown> {
+      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
+      return sender.call(`${verb}_workflow`, { ...call, endpoint: sender.endpoint });
+    },
+
+    operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
+      return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
     answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
       return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
-    readCallback(call: wire.Place & { readonly runId: string; readonly epoch: number }): Promise<verbs.CallbackState> {
+    readCallback(
+      call: wire.Place & { readonly runId: string; readonly epoch: number; readonly madeAt?: number },
+    ): Promise<verbs.CallbackState> {
       return sender.call("read_callback", call);
     },
 
@@ -59,7 +82,7 @@ export function clientCalls(sender: CallSender) {
     },
 
     getHistory(
-      call: verbs.RunKey & { readonly after?: number; readonly limit?: number },
+      call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
     ): Promise<verbs.WireHistory | verbs.Unknown> {
       return sender.call("get_history", call);
     },

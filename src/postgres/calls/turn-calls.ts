@@ -33,6 +33,17 @@ export function turnCalls(sender: CallSender) {
       );
     },
 
+    /**
+     * Finishes one turn within the transaction of its step, by `send`. It is never sent again. Raises LO013 unless this very
+     * call finishes the turn.
+     */
+    finishOnce(
+      turn: Omit<wire.FinishRun, "armed"> | Omit<wire.FinishBranch, "armed">,
+      send: Parameters<CallSender["once"]>[2],
+    ): Promise<Extract<wire.FinishAnswer, { readonly outcome: "finished" | "deferred" }>> {
+      return sender.once("finish_once", (armed) => ({ turn: { ...turn, armed } }), send);
+    },
+
     renewLeases(call: { readonly leaseMs: number; readonly turns: readonly wire.RenewTurn[] }): Promise<{
       readonly now: number;
       readonly turns: readonly wire.RenewAnswer[];

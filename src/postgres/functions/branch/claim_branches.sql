@@ -25,7 +25,7 @@ begin
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
    where t.run_id = v_run and t.namespace = p->>'namespace' and t.ended_at is null and layover.may_run(t, v_now)
-     and layover.is_carried_here(p, r.workflow, r.version);
+     and layover.is_carried_here(p, r.workflow, r.version) and (t.epoch = 0 or p ? 'knowsEpochs');
   if not found then
     return;
   end if;
@@ -52,5 +52,5 @@ begin
        'attempts', b.attempts,
        'records', case when b.demanded_after > coalesce(i.have, 0)
          then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), b.demanded_after, s.budget) end,
-       'run', case when i.have is null then layover.read_run(v_run) end);
+       'run', case when i.have is null then case when s.epoch = 0 then layover.read_run(v_run) else layover.read_epoch(v_run, s.epoch) end end);
 end $$;

@@ -92,6 +92,7 @@ begin
   update layover.run_state t
      set last_position = t.last_position + v_is_recorded::integer,
          last_record_at = greatest(layover.from_ms((f->'record'->>'at')::bigint), t.last_record_at),
+         custom_status = coalesce(f->'says'->-1->>'value', t.custom_status),
          history_bytes = t.history_bytes + coalesce((f->>'bytes')::integer, 0),
          ready_at = case when v_continues then 'epoch' else t.ready_at end,
          due_at = case when layover.may_be_due(t) then least(t.due_at, layover.pick_due(f->'armed', v_now)) end

@@ -6,7 +6,7 @@ begin
   return (
     select json_build_object('runId', r.id, 'workflow', r.workflow, 'version', r.version, 'id', r.user_id,
         'status', layover.run_status(t), 'customStatus', t.custom_status, 'epoch', t.epoch, 'turn', t.turn,
-        'input', case when v.left_out ? 'input' then null else r.input end,
+        'input', case when v.left_out ? 'input' then null else coalesce(e.input, r.input) end,
         'result', case when v.left_out ? 'result' then null else t.result end,
         'error', case when v.left_out ? 'error' then null else t.error end,
         'leftOut', v.left_out, 'blocked', t.blocked,
@@ -19,7 +19,8 @@ begin
         'readyAt', layover.show_ready_at(case when t.ended_at is null then least(t.ready_at, (
           select min(b.ready_at) from layover.pending b
            where t.has_pending and b.run_id = r.id and layover.is_open_branch(b) and b.token is null)) end), 'dueAt', layover.to_ms(t.due_at),
-        'pausedAt', case when t.ended_at is null then layover.to_ms(t.paused_at) end, 'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
+        'pausedAt', case when t.ended_at is null then layover.to_ms(t.paused_at) end, 'isHeld', t.ended_at is null and t.paused_at is not null and t.is_held,
+        'leasedUntil', layover.to_ms(t.leased_until), 'timeoutAt', layover.to_ms(t.timeout_at),
         'records', t.last_position, 'lost', t.lost, 'closed', t.closed,
         'undos', case when t.ending_position is not null then json_build_object('owed', t.undos,
           'done', least(t.undos, t.last_position - t.ending_position), 'failed', t.failed_undos) end,
@@ -28,9 +29,10 @@ begin
         'tags', coalesce((select json_object_agg(l.name, l.value order by l.name) from layover.tag l
           where l.run_id = r.id), '{}'))
       from layover.run r join layover.run_state t on t.run_id = r.id
+      left join layover.epoch e on e.run_id = r.id and e.epoch = t.epoch
       cross join lateral (
         select coalesce(jsonb_agg(w.name), '[]') as left_out
-          from (values ('input', octet_length(r.input), longest_input),
+          from (values ('input', octet_length(coalesce(e.input, r.input)), longest_input),
             ('result', octet_length(t.result), longest_value),
             ('error', octet_length(t.error), longest_value)) as w (name, length, longest)
          where w.length > w.longest

@@ -26,7 +26,7 @@ begin
           bool_or(b.kind = 'branch' and b.ready_at <= layover.now() and b.position is null) as is_queued,
           bool_or(b.kind in ('retry', 'branch') and b.position is null) as is_retrying,
           bool_or(b.kind = 'sleep') as is_sleeping,
-          bool_or(b.kind in ('signal', 'callback')) as is_waiting
+          bool_or(b.kind in ('signal', 'callback') or b.kind = 'child' and not b.is_released) as is_waiting
         from layover.pending b where b.run_id = s.run_id
     ) as p
   );

@@ -12,7 +12,7 @@ begin
          where (h.item->>'signal')::bigint = g.number)
   ) or exists (
     select from layover.callback k
-     where k.run_id = run and k.epoch = has_come.epoch and k.path = f->'announces'->>'path'
+     where k.run_id = run and k.epoch = coalesce((f->'announces'->>'epoch')::integer, has_come.epoch) and k.path = f->'announces'->>'path'
        and k.occurrence = (f->'announces'->>'occurrence')::integer and k.position is null
   );
 end $$;

@@ -7,15 +7,24 @@ language plpgsql volatile as $$
 declare
   v_branching constant text[] := array( -- runs with a branch in this call
     select i.turn->>'runId' from jsonb_array_elements(p->'turns') as i (turn) where i.turn ? 'path');
+  v_turns   jsonb := p->'turns';
   v_answers json[];
   v_part    record;
   v_item    record;
   v_turn    jsonb;
 begin
+  -- The condition is no query, since it is on the path of each step.
+  if is_finish and p->'turns' @? '$[*].next ? (@ == "completed" || @ == "failed" || @ == "cancelled")' then -- who waits for the end of a run is locked in its place in the one lock order
+    v_turns := v_turns || coalesce((
+      select jsonb_agg(distinct jsonb_build_object('runId', r.parent_run_id, 'waits', true))
+        from jsonb_array_elements(p->'turns') as i (turn)
+        join layover.run_state t on t.run_id = (i.turn->>'runId')::uuid and t.has_parent join layover.run r on r.id = t.run_id
+       where layover.is_over(i.turn->>'next')), '[]');
+  end if;
   for v_try in 1 .. 2 loop
     begin
       v_answers := '{}';
-      for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
+      for v_part in select s.set, s.items, s.places from layover.in_stretches(v_turns, v_try = 1) as s loop
         if v_part.set is not null then
           for v_item in
             select i.place, i.answer from layover.claim_or_finish_set(p, v_part.items, v_part.set = 'runs', is_finish) as i
@@ -24,8 +33,12 @@ begin
           end loop;
         end if;
         for v_number in 1 .. cardinality(v_part.items) loop
-          continue when v_answers[v_part.places[v_number]] is not null;
           v_turn := v_part.items[v_number];
+          if v_turn ? 'waits' then
+            perform from layover.run_state t where t.run_id = (v_turn->>'runId')::uuid for update;
+            continue;
+          end if;
+          continue when v_answers[v_part.places[v_number]] is not null;
           if v_turn->>'runId' = any (v_branching) and (is_finish and v_turn ? 'released'
             or not is_finish and not v_turn ? 'path' and exists (select from layover.pending b
               where b.run_id = (v_turn->>'runId')::uuid and b.is_released))

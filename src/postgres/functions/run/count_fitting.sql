@@ -26,6 +26,8 @@ begin
                     where g.run_id = t.run_id and g.position is null), 0)
                   + coalesce((select sum(octet_length(k.value) + 200) from layover.callback k
                     where k.run_id = t.run_id and k.position is null), 0)
+                  + (select least(coalesce(sum(octet_length(b.child_value) + 200), 0), 1048576) from layover.pending b
+                    where b.run_id = t.run_id and b.child_status is not null)
                 else 0 end
               + case when t.has_pending and not i.turn ? 'path' then
                   coalesce((select sum(octet_length(b.path) + 200) from layover.pending b where b.run_id = t.run_id), 0)

@@ -20,6 +20,8 @@ begin
          is_interrupted = false,
          handed_position = greatest(t.handed_position, v_seen),
          ready_at = 'epoch',
+         custom_status = coalesce((select o.says->>'value' from jsonb_array_elements(f->'says') with ordinality as o (says, number)
+           where (o.says->>'saidAfter')::integer <= v_seen order by o.number desc limit 1), t.custom_status),
          due_at = case when layover.may_be_due(t)
            then least(t.due_at, layover.pick_due(f->'armed', v_now)) end,
          finished_token = v_token, has_pending = true

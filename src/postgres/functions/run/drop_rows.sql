@@ -7,7 +7,7 @@ declare
 begin
   with dropped as (
     delete from layover.pending b
-     where b.run_id = run and b.is_released and coalesce(b.leased_until <= v_now, true)
+     where b.run_id = run and b.is_released and b.child_bond is null and coalesce(b.leased_until <= v_now, true)
        and exists (select from unnest(prefixes) as x (prefix) where starts_with(b.path, x.prefix))
      returning b.path, b.occurrence, b.attempts,
        b.has_begun and b.position is null and (b.token is not null or b.attempts = 0) as is_open

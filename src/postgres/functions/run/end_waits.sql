@@ -6,5 +6,5 @@ begin
   delete from layover.pending b
     using jsonb_array_elements(coalesce(records, '[]')) as h (item)
     where b.run_id = run and b.path = h.item->>'path' and b.occurrence = (h.item->>'occurrence')::integer
-      and b.position is null;
+      and b.position is null and (b.child_bond is null or h.item ? 'value'); -- see leave_children
 end $$;

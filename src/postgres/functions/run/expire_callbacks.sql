@@ -6,7 +6,7 @@ create or replace function layover.expire_callbacks(run uuid, epoch integer, aft
 language plpgsql volatile as $$
 begin
   insert into layover.callback (run_id, epoch, path, occurrence, outcome, answered_at, position)
-    select run, expire_callbacks.epoch, h.item->>'path', (h.item->>'occurrence')::integer, 'expired',
+    select run, coalesce((h.item->>'callbackEpoch')::integer, expire_callbacks.epoch), h.item->>'path', (h.item->>'occurrence')::integer, 'expired',
         layover.from_ms((h.item->>'at')::bigint), after + h.place
       from jsonb_array_elements(coalesce(records, '[]')) with ordinality as h (item, place)
      where h.item->>'kind' = 'callback' and not h.item ? 'value'

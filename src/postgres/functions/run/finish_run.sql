@@ -8,14 +8,16 @@
 create or replace function layover.finish_run(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
 declare
-  v_next     constant text := f->>'next';
+  v_next     text := f->>'next';
   v_is_over  constant boolean := layover.is_over(v_next);
-  v_is_more  constant boolean := f ?| '{attempt,closing}' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
+  v_is_more  constant boolean := f ?| '{attempt,closing,children,continues}' or coalesce(f->'records' @> '[{"kind": "callback"}]', false);
   v_claims   constant boolean := v_next = 'ready' and f ? 'claim' and not v_is_more;
   v_now      constant timestamptz := layover.now();
   v_branches json;
   v_freed    json;
   v_record   jsonb;
+  v_started  json;
+  v_others   jsonb;
   v_answer   json;
   s          record;
 begin
@@ -42,6 +44,8 @@ begin
          error = case when v_next in ('failed', 'cancelled') then f->>'value' end,
          closed = case when f ? 'closes'
            then t.closed || array(select jsonb_array_elements_text(f->'closes')) else t.closed end,
+         failure = case when v_next = 'failed' then f->'failure' end,
+         custom_status = coalesce(f->'says'->-1->>'value', t.custom_status),
          timeout_at = case when not f ?| '{ending,closing}' then t.timeout_at end, -- the first reason to end wins
          ending_position = case when f ? 'ending' then t.last_position + layover.count_of(f->'records') else t.ending_position end,
          undos = case when f ? 'ending' then (f->>'ending')::integer else t.undos end,
@@ -52,7 +56,8 @@ begin
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
      and (not (v_is_over or f ?| '{ending,closing}') or layover.ends_in_time(t, f->'records'))
      and (not f ? 'ending' or not layover.is_at_work(t.run_id, v_now))
-   returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail,
+     and (not v_is_over or not t.has_parent or f ? 'hasLockedParent')
+   returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail, t.children,
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;
   if not found then
@@ -66,6 +71,8 @@ begin
         and t.last_position = (f->>'position')::integer)
     then
       return layover.finish_run(p, layover.without_ending(f) || '{"closing": true}');
+    elsif v_is_over and not f ? 'hasLockedParent' and layover.lock_with_parent((f->>'runId')::uuid) then
+      return layover.finish_run(p, f || '{"hasLockedParent": true}');
     end if;
     return layover.defer_run(p->>'namespace', f);
   end if;
@@ -95,6 +102,9 @@ begin
       end if;
       v_freed := case when f ? 'released' then layover.ready_freed(s.run_id) end;
     end if;
+    if s.children > 0 then
+      v_others := layover.leave_children(s.run_id, f->'records', f->'armed', v_is_over or f ? 'ending');
+    end if;
   end if;
   if s.has_mail then
     perform layover.take_mail(s.run_id, s.epoch, (f->>'position')::integer, f->'records');
@@ -112,19 +122,40 @@ begin
     end if;
   end if;
   if v_is_over then
-    return layover.plain_answer(s.turn, v_next);
+    v_answer := layover.plain_answer(s.turn, v_next);
+    if f ? 'hasLockedParent' or v_others is not null then
+      return (v_answer::jsonb || jsonb_build_object('others', coalesce(v_others, '[]')
+        || case when f ? 'hasLockedParent' then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end))::json;
+    end if;
+    return v_answer;
+  elsif f ? 'continues' and layover.may_continue(s.run_id, v_now) then
+    return layover.continue_run(s.run_id, f->>'continues', f->'armed');
   elsif f ? 'demands' then
     v_branches := layover.record_demands(s.run_id, null, f->'demands');
   end if;
   if v_freed is not null then
     v_branches := v_freed::jsonb || coalesce(v_branches::jsonb, '[]');
   end if;
-  if v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
+  if v_next = 'blocked' and layover.take_back_retry(s.run_id, f->>'value') then
+    return layover.plain_answer(s.turn, 'failed');
+  elsif v_next = 'blocked' and f ? 'deployment' and not layover.refuse_run(s.run_id, f->>'deployment', f->>'value') then
     return layover.park_run(s.run_id, 'ready', v_branches, f->'armed'); -- another deployment may claim it
   end if;
+  if f ? 'children' then
+    v_started := layover.start_children(s.run_id, f);
+    if v_started is null or (v_started->>'hasRecords')::boolean then
+      v_next := 'ready';
+    end if;
+  end if;
   v_answer := layover.park_run(s.run_id, v_next, v_branches, f->'armed');
+  if v_started is not null then
+    v_answer := (v_answer::jsonb || jsonb_build_object('hasStarted', true, 'others', v_started->'others'))::json;
+    update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id;
+  end if;
   if f ? 'setback' then
     return layover.set_back_run(s.run_id, f->>'setback', f ? 'records', v_branches, f->'armed');
+  elsif v_others is not null then
+    return (v_answer::jsonb || jsonb_build_object('others', v_others || coalesce(v_started::jsonb->'others', '[]')))::json;
   end if;
   return v_answer;
 end $$;

@@ -15,7 +15,7 @@ begin
     with item as materialized (
       select i.number, (i.turn->>'runId')::uuid as run_id, (i.turn->>'token')::uuid as token,
           (i.turn->>'position')::integer as position, i.turn->>'next' as next, i.turn->>'value' as value,
-          i.turn->'records' as records, layover.count_of(i.turn->'records') as count,
+          i.turn->'says'->-1->>'value' as status, i.turn->'records' as records, layover.count_of(i.turn->'records') as count,
           coalesce((i.turn->>'bytes')::integer, 0) as bytes, i.turn->'armed' as armed,
           case when i.turn->>'next' = 'ready' then (i.turn->'claim'->>'token')::uuid end as claim_token,
           i.turn->>'next' <> 'ready' as is_over
@@ -39,12 +39,13 @@ begin
              ended_at = case when i.is_over then v_now end,
              result = case when i.next = 'completed' then i.value end,
              error = case when i.next in ('failed', 'cancelled') then i.value end,
+             custom_status = coalesce(i.status, t.custom_status),
              finished_token = t.token, finished_answer = null
         from item i
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
          and t.last_position = i.position and not t.has_pending and not t.has_mail
          and (i.claim_token is null or layover.may_run(t, v_now))
-         and (not i.is_over or layover.ends_in_time(t, i.records))
+         and (not i.is_over or not t.has_parent and layover.ends_in_time(t, i.records))
        returning i.number, i.records, i.position, i.next, t.run_id, t.epoch, t.turn,
          case when t.status = 'running' then layover.describe_held(t) end as claimed
     ), recorded as (

@@ -2,17 +2,25 @@
 create or replace function layover.finish_turn(p jsonb, f jsonb) returns json
 language plpgsql volatile as $$
 declare
-  v_answer json;
+  v_answer   json;
+  v_claiming json;
 begin
   if f ? 'path' then
     return layover.finish_branch(p->>'namespace',
       case when f ? 'announces' then layover.accept_announcement(p->>'namespace', f) else f end);
   end if;
   v_answer := layover.finish_run(p, f);
-  if f ? 'claim' and v_answer->'claim' is null and v_answer->>'outcome' = 'finished'
-    and (v_answer->>'isReady')::boolean
+  if not f ? 'claim' or v_answer->'claim' is not null or v_answer->>'outcome' <> 'finished' or not (v_answer->>'isReady')::boolean then
+    return v_answer; -- this is the path of each step, so its condition is no query
+  elsif not f ? 'ending' or exists (select from layover.run_state t -- otherwise the process knows a record that was not kept
+    where t.run_id = (f->>'runId')::uuid and t.ending_position is not null)
   then
-    return layover.claiming_answer((v_answer->>'turn')::integer, layover.claim_turn(p, f->'claim'));
+    v_claiming := layover.claiming_answer((v_answer->>'turn')::integer, layover.claim_turn(p, f->'claim'));
+    if v_answer->'others' is not null then
+      return (v_claiming::jsonb || jsonb_build_object('branches', v_answer->'branches', 'hasStarted', v_answer->'hasStarted',
+        'others', v_answer->'others'))::json;
+    end if;
+    return v_claiming;
   end if;
   return v_answer;
 end $$;

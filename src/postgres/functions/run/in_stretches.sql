@@ -20,13 +20,14 @@ begin
     into v_items, v_places, v_sets, v_keys
     from (
       select i.turn, i.place, case
-          when not are_sets then null
-          when i.turn ? 'path' then case when i.turn ? 'record' and not i.turn ?| '{attempt,blocked}'
+          when not are_sets or i.turn ? 'waits' then null
+          when i.turn ? 'path' then case when i.turn ? 'record' and not i.turn ?| '{attempt,blocked,says}'
             or i.turn->'alone' = 'false' then i.turn->>'runId' end
           else (select case when case when i.turn ? 'next'
                 then t.token = (i.turn->>'token')::uuid and t.last_position = (i.turn->>'position')::integer
                   and layover.goes_on(t, v_now) and i.turn->>'next' not in ('parked', 'blocked')
-                  and not i.turn ?| '{attempt,demands,released,closes,announces,closing,ending,failedUndos}'
+                  and not i.turn ?| '{attempt,demands,children,released,closes,announces,closing,ending,failedUndos,failure,continues}'
+                  and not (t.has_parent and layover.is_over(i.turn->>'next'))
                   and i.turn->'records' @> '[{"kind": "callback"}]' is not true
                 else t.status = 'parked' and t.turn = (i.turn->>'turn')::integer and t.ready_at <= v_now
                   and t.lost < 2 and not t.has_pending and layover.may_run(t, v_now) end then 'runs' end

@@ -4,6 +4,8 @@
 create or replace function layover.move_leases(p jsonb, gives_back boolean) returns json
 language plpgsql volatile as $$
 declare
+  v_saying constant text[] := array( -- runs that say something of themselves (custom_status)
+    select (o->>'runId')::uuid::text from jsonb_array_elements(p->'turns') as o where o ? 'says');
   v_answers json[] := '{}';
   v_until   timestamptz;
   v_cancel  json;
@@ -16,6 +18,9 @@ begin
       from layover.in_lock_order(p->'turns') as o
   loop
     if i.path is not null then
+      if i.run_id::text = any (v_saying) then -- the run is locked before its branches
+        perform from layover.run_state t where t.run_id = i.run_id for update;
+      end if;
       update layover.pending b
          set token = case when not gives_back then b.token end,
              leased_until = case when not gives_back then layover.lease_end(p, layover.now()) end,
@@ -33,14 +38,17 @@ begin
              ready_at = case when gives_back then 'epoch' else t.ready_at end,
              is_interrupted = t.is_interrupted or gives_back,
              beginnings = coalesce((i.turn->>'beginnings')::integer, t.beginnings),
-             begun = coalesce(i.turn->>'begins', t.begun)
+             begun = coalesce(i.turn->>'begins', t.begun),
+             custom_status = coalesce(i.turn->>'says', t.custom_status)
        where t.run_id = i.run_id and t.namespace = p->>'namespace' and t.token = i.token
        returning t.leased_until, layover.describe_cancel(t) into v_until, v_cancel;
     end if;
     v_answers[i.place] := case when not found then json_build_object('outcome', 'superseded')
       when gives_back then json_build_object('outcome', 'returned')
       else json_build_object('outcome', 'renewed', 'leasedUntil', layover.to_ms(v_until), 'cancel', v_cancel) end;
-    if not found and not gives_back
+    if found and i.path is not null and i.turn ? 'says' then
+      update layover.run_state t set custom_status = i.turn->>'says' where t.run_id = i.run_id;
+    elsif not found and not gives_back
       and exists (select from layover.run_state t where t.run_id = i.run_id and t.namespace = p->>'namespace')
     then
       perform layover.spare_loss(i.run_id, i.path, i.occurrence, i.token);

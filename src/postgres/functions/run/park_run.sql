@@ -13,17 +13,18 @@ declare
   v_ready  timestamptz;
   v_need   timestamptz;
   v_pending boolean;
+  v_ended  boolean; -- another run has ended that this one waits for
   v_answer json;
 begin
-  select min(case when b.kind = 'retry' then b.ready_at when b.kind <> 'branch' then b.until end),
+  select min(case when b.kind = 'retry' then b.ready_at when b.kind <> 'branch' and (b.child_bond is null or not b.is_released) then b.until end),
       min(coalesce(b.leased_until, b.ready_at)) filter (where layover.is_open_branch(b)),
-      count(*) > 0
-    into v_ready, v_need, v_pending
+      count(*) > 0, coalesce(bool_or(b.child_status is not null and not b.is_released), false)
+    into v_ready, v_need, v_pending, v_ended
     from layover.pending b where b.run_id = run;
   if not v_pending then -- then no map is needed either, and the end of the run has nothing to delete
     delete from layover.map m where m.run_id = run;
   end if;
-  if v_mail and layover.has_answer(run) then
+  if (v_mail or v_ended) and layover.has_answer(run) then
     v_ready := 'epoch';
   end if;
   update layover.run_state t
@@ -33,7 +34,7 @@ begin
              case when next = 'ready' then v_now
                else least(v_ready, v_need, layover.stops_at(t)) end))
            else t.due_at end,
-         has_pending = v_pending, has_mail = v_mail
+         has_pending = v_pending, has_mail = v_mail or v_ended
    where t.run_id = run;
   update layover.run_state t
      set finished_answer = json_build_object('outcome', 'finished', 'turn', t.turn, 'status', t.status,

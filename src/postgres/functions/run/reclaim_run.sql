@@ -48,7 +48,7 @@ begin
     return json_build_object('outcome', 'paused');
   end if;
   select layover.is_carried_here(p, r.workflow, r.version) into v_carried from layover.run r where r.id = v_run;
-  if not v_carried or (s.refused_by is not null
+  if not v_carried or (s.epoch > 0 and not p ? 'knowsEpochs') or (s.refused_by is not null
     and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
   then
     return json_build_object('outcome', 'not_here');
@@ -81,10 +81,15 @@ begin
   if s.is_closing or s.stops_at <= v_now then
     v_is_late := s.is_closing or s.cancelled_position is not null;
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
-    select max(b.leased_until) into v_busy from layover.pending b
-     where b.run_id = v_run and b.leased_until > v_now and (v_is_late or not b.is_shielded);
+    select max(b.leased_until) filter (where b.leased_until > v_now and (v_is_late or not b.is_shielded)),
+        max(b.until) filter (where s.is_closing and b.child_bond = 'cancelled' and b.until > v_now)
+      into v_busy, v_until
+      from layover.pending b where b.run_id = v_run;
     if v_busy is not null then -- nobody else asks for this turn when the last branch's lease is over
       return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_busy));
+    elsif v_until is not null then -- it waits for runs that it has cancelled: the last one that ends makes it ready (tell_parent)
+      update layover.run_state t set ready_at = v_until where t.run_id = v_run;
+      return json_build_object('outcome', 'not_ready', 'readyAt', layover.to_ms(v_until));
     end if;
   end if;
   if s.stops_at <= v_now then

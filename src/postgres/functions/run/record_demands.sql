@@ -16,20 +16,21 @@ begin
     select d->>'kind' as kind, d->>'path' as path, (d->>'occurrence')::integer as occurrence,
         (d->>'demandedAfter')::integer as demanded_after, (d->>'ordinal')::integer as ordinal, d->>'signal' as signal,
         layover.from_ms((d->>'until')::bigint) as until, coalesce((d->>'isShielded')::boolean, false) as is_shielded,
+        (d->>'callbackEpoch')::integer as callback_epoch,
         case when d->>'kind' = 'branch' then d->'map'->>'path' end as map
       from jsonb_array_elements(demands) as d
      where (d->>'demandedAfter')::integer <= v_through
   ), fresh as (
-    select i.kind, i.path, i.occurrence, i.demanded_after, i.ordinal, i.signal, i.until, i.is_shielded, i.map,
+    select i.kind, i.path, i.occurrence, i.demanded_after, i.ordinal, i.signal, i.until, i.is_shielded, i.callback_epoch, i.map,
         row_number() over (partition by i.map order by i.ordinal) > m.slots as is_queued
       from item i left join layover.map m on m.run_id = record_demands.run and m.path = i.map
      where not exists (select from layover.pending b
        where b.run_id = record_demands.run and b.path = i.path and b.occurrence = i.occurrence)
   ), added as (
     insert into layover.pending (run_id, path, occurrence, kind, demanded_after, signal, until, map, ordinal, is_queued,
-        is_counted, is_shielded, ready_at)
+        is_counted, is_shielded, callback_epoch, ready_at)
       select record_demands.run, i.path, i.occurrence, i.kind, i.demanded_after, i.signal, i.until, i.map, i.ordinal,
-          coalesce(i.is_queued, false), i.map is not null, i.is_shielded, case when i.kind = 'branch' then timestamptz 'epoch' end
+          coalesce(i.is_queued, false), i.map is not null, i.is_shielded, i.callback_epoch, case when i.kind = 'branch' then timestamptz 'epoch' end
         from fresh i
       returning kind, path, occurrence, map, is_queued, ordinal
   ), counted as (

@@ -14,7 +14,7 @@ begin
         bool_or(b.is_released and (b.leased_until is null or b.leased_until <= v_now))
       into v_pending, v_voids
       from layover.pending b
-     where b.run_id = run and (b.kind = 'retry' or b.is_released or b.demanded_after > known_through);
+     where b.run_id = run and (b.child_bond is null or not b.is_released) and (b.kind = 'retry' or b.is_released or b.demanded_after > known_through);
     exit when v_voids is not true;
     perform from layover.pending b where b.run_id = run and b.is_released order by b.path, b.occurrence for update;
     perform layover.drop_rows(run);

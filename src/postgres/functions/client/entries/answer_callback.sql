@@ -28,7 +28,7 @@ begin
   if found then
     return json_build_object('outcome', case when known.outcome = 'expired' then 'expired'
       when known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
-  elsif layover.is_over(s.status) or s.epoch <> (p->>'epoch')::integer
+  elsif layover.is_over(s.status) or not layover.is_epoch_alive(v_run, s.epoch, p)
       or s.cancelled_position is not null then -- the run waits for nothing any more
     return json_build_object('outcome', 'over');
   end if;
@@ -41,7 +41,7 @@ begin
     return json_build_object('outcome', 'expired');
   end if;
   insert into layover.callback (run_id, epoch, path, occurrence, outcome, value, sent, answered_at)
-    values (v_run, s.epoch, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', p->>'sent', v_now);
+    values (v_run, (p->>'epoch')::integer, p->>'path', (p->>'occurrence')::integer, p->>'outcome', p->>'value', p->>'sent', v_now);
   v_waits := v_waits and s.status = 'parked' and (s.ready_at is null or s.ready_at > v_now);
   update layover.run_state t
      set has_mail = true,

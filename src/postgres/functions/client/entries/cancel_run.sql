@@ -15,6 +15,7 @@ declare
   v_now     timestamptz;
   v_verdict json;
   v_turn    integer;
+  v_others  json;
   s         record;
 begin
   perform layover.check_isolation();
@@ -22,6 +23,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
+  perform layover.lock_with_parent(v_run);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
       (t.cancelled_position is not null or t.ending_position is not null or t.is_closing) and t.cancel_requested_at is null as is_ending,
       t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched
@@ -35,6 +37,7 @@ begin
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run)));
   elsif v_verdict is null and s.is_untouched then
     perform layover.end_run(v_run, concat_ws(': ', 'the run was cancelled', p->>'reason'));
+    v_others := layover.tell_parent(v_run, p->'armed');
     v_verdict := layover.keep_operation(v_run, 'cancel', p, json_build_object('outcome', 'cancelled', 'runId', v_run));
   elsif v_verdict is null then
     v_now := layover.now();
@@ -50,5 +53,6 @@ begin
     v_verdict := layover.keep_operation(v_run, 'cancel', p, json_build_object('outcome', 'cancelling', 'runId', v_run));
   end if;
   perform layover.check_armed(p);
-  return case when v_turn is null then v_verdict else (v_verdict::jsonb || jsonb_build_object('turn', v_turn))::json end;
+  return case when v_turn is null and v_others is null then v_verdict
+    else (v_verdict::jsonb || jsonb_strip_nulls(jsonb_build_object('turn', v_turn, 'others', v_others)))::json end;
 end $$;

@@ -4,6 +4,9 @@
 -- It locks the run, sets `paused_at`, and then locks the pending rows: a claim of a branch that has read the run before is over then,
 -- and each later claim sees the pause. A run that is closing, after its cancel or its timeout, is not paused.
 --
+-- With `holds` it is paused with its workflow: then resume_workflow resumes it, too. If a person has paused it, or does so later, only a
+-- person resumes it.
+--
 -- From psql: select layover.pause_run('{"runId": "…", "reason": "their API is down", "by": "ada"}').
 create or replace function layover.pause_run(p jsonb) returns json
 language plpgsql volatile as $$
@@ -29,7 +32,10 @@ begin
       v_verdict := json_build_object('outcome', 'not_applicable', 'runId', v_run, 'status',
         (select layover.run_status(t) from layover.run_state t where t.run_id = v_run));
     else
-      update layover.run_state t set paused_at = coalesce(t.paused_at, layover.now()), due_at = null where t.run_id = v_run;
+      update layover.run_state t
+         set paused_at = coalesce(t.paused_at, layover.now()), due_at = null,
+             is_held = p ? 'holds' and (t.paused_at is null or t.is_held)
+       where t.run_id = v_run;
       perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
       v_verdict := json_build_object('outcome', 'paused', 'runId', v_run);
     end if;

@@ -2,6 +2,8 @@
 -- now: the scheduler looks at the run, and it answers what may be claimed at once. What became ready in the pause, or lost its lease in
 -- it, is ready from now on: nobody was to look at it before. A blocked run may be claimed, too: the right code may have come meanwhile.
 --
+-- With `holds` only a run that was paused with its workflow is resumed.
+--
 -- From psql: select layover.resume_run('{"runId": "…", "by": "ada"}').
 create or replace function layover.resume_run(p jsonb) returns json
 language plpgsql volatile as $$
@@ -17,7 +19,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  select t.ended_at, t.paused_at, t.turn, t.ready_at, t.leased_until, t.blocked into s
+  select t.ended_at, case when not p ? 'holds' or t.is_held then t.paused_at end as paused_at, t.turn, t.ready_at, t.leased_until, t.blocked into s
     from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');

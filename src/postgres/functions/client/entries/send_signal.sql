@@ -1,5 +1,5 @@
 -- parked -> parked and ready, when the run waits for this signal. Stores a signal in arrival order, whether or not anyone waits. The same
--- call (its signalId) or the same dedupeId again changes nothing.
+-- call (its signalId) or the same dedupeId again changes nothing, and gets the same answer, also once the run is over.
 --
 -- From psql: select layover.send_signal('{"runId": "…", "name": "address", "payload": {"city": "Bonn"}}').
 create or replace function layover.send_signal(p jsonb) returns json
@@ -23,21 +23,18 @@ begin
     return json_build_object('outcome', 'unknown');
   elsif exists (select from layover.signal g where g.run_id = v_run and g.id = (p->>'signalId')::uuid) then
     return json_build_object('outcome', 'sent', 'runId', v_run);
+  elsif exists (select from layover.signal g
+      where g.run_id = v_run and g.name = p->>'name' and g.dedupe_id = p->>'dedupeId') then
+    return json_build_object('outcome', 'duplicate', 'runId', v_run);
   elsif layover.is_over(s.status) then
     return json_build_object('outcome', 'over', 'runId', v_run, 'status', s.status);
-  elsif p->>'name' = any (s.closed) and not exists (select from layover.signal g
-      where g.run_id = v_run and g.name = p->>'name' and g.dedupe_id = p->>'dedupeId') then
+  elsif p->>'name' = any (s.closed) then
     return json_build_object('outcome', 'closed', 'runId', v_run);
   end if;
   v_now := layover.now();
   insert into layover.signal (run_id, id, dedupe_id, name, payload, is_parsed, received_at)
     values (v_run, coalesce((p->>'signalId')::uuid, layover.new_id()), p->>'dedupeId', p->>'name',
-      coalesce(p->>'encodedPayload', '0' || coalesce((p->'payload')::text, 'null')), p ? 'encodedPayload', v_now)
-    on conflict (run_id, name, dedupe_id) where dedupe_id is not null do nothing;
-  get diagnostics v_count = row_count;
-  if v_count = 0 then
-    return json_build_object('outcome', 'duplicate', 'runId', v_run);
-  end if;
+      coalesce(p->>'encodedPayload', '0' || coalesce((p->'payload')::text, 'null')), p ? 'encodedPayload', v_now);
   select count(*), sum(octet_length(g.payload)) into v_count, v_bytes from layover.signal g
    where g.run_id = v_run and g.position is null;
   if v_count > 10000 or v_bytes > 16777216 then -- otherwise one run could fill the disk

@@ -1,6 +1,7 @@
 -- nothing -> parked, when someone starts a run. The same call again (its run id) changes nothing. If the user's own id is taken, the run
 -- that has it is the answer, if its input is the same, or if it was made from the same sent input. Its version may be another one, since
--- a start may be repeated after a deploy.
+-- a start may be repeated after a deploy. If somebody has deleted the run of this call since, nothing is made anew. If its workflow is
+-- paused, the run is paused, too.
 --
 -- From psql: select layover.start_run('{"workflow": "order", "version": 1, "input": {"id": "o1"}}').
 create or replace function layover.start_run(p jsonb) returns json
@@ -14,6 +15,7 @@ declare
                 v_now + coalesce((p->>'delayMs')::bigint, 0) * interval '1 millisecond'));
   v_timeout   constant timestamptz := v_ready + (p->>'timeoutMs')::bigint * interval '1 millisecond';
   v_existing  uuid;
+  v_is_held   boolean;
   v_same      boolean;
   v_version   integer;
 begin
@@ -35,10 +37,10 @@ begin
   end if;
   loop
     insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent,
-        created_at, commit_by)
+        created_at, commit_by, timeout_ms)
       values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
         v_input, p->>'sent', p ? 'encodedInput', p->>'traceparent', v_now,
-        v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond')
+        v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond', (p->>'timeoutMs')::bigint)
       on conflict do nothing;
     exit when found;
     select r.id, r.namespace = v_namespace and r.workflow = p->>'workflow'
@@ -54,14 +56,25 @@ begin
         'version', case when v_same then v_version end, 'now', layover.to_ms(v_now));
     end if;
   end loop;
-  insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at)
-    values (v_run, v_namespace, 'parked', v_timeout, v_now,
-      case when v_ready > v_now then v_ready else 'epoch' end, layover.pick_due(p->'armed', v_ready));
+  -- It looks after it has written to `run`, so its transaction holds the lock of a reader before it looks (await_starts).
+  insert into layover.run_state (run_id, namespace, status, timeout_at, last_record_at, ready_at, due_at, paused_at, is_held)
+    select v_run, v_namespace, 'parked', v_timeout, v_now, case when v_ready > v_now then v_ready else 'epoch' end,
+        case when not d.is_held then layover.pick_due(p->'armed', v_ready) end, case when d.is_held then v_now end, d.is_held
+      from (
+        select exists (select from layover.workflow_pause q
+          where q.namespace = v_namespace and q.workflow = p->>'workflow' and q.resumed_at is null) as is_held) as d
+     where not exists (select from layover.deletion z where z.namespace = v_namespace and z.run_id = v_run)
+    returning is_held into v_is_held;
+  if not found then -- this call started the run before, and somebody has deleted the run since
+    delete from layover.run r where r.id = v_run;
+    return json_build_object('outcome', 'started', 'runId', v_run, 'version', (p->>'version')::integer, 'turn', null,
+      'isDeleted', true, 'now', layover.to_ms(v_now));
+  end if;
   insert into layover.tag (run_id, namespace, name, value)
     select v_run, v_namespace, l.name, l.value from jsonb_each_text(coalesce(p->'tags', '{}')) as l (name, value);
   if layover.is_wrongly_armed(p) then
     perform layover.check_armed(p);
   end if;
-  return json_build_object('outcome', 'started', 'runId', v_run, 'turn', 1, 'readyAt', layover.to_ms(v_ready),
+  return json_build_object('outcome', 'started', 'runId', v_run, 'turn', case when not v_is_held then 1 end, 'readyAt', layover.to_ms(v_ready),
     'now', layover.to_ms(v_now));
 end $$;

@@ -90,6 +90,14 @@ begin
             'reason', g.reason, 'refusedBy', g.refused_by, 'runs', g.runs, 'since', layover.to_ms(g.since), 'dispatches', g.dispatches,
             'claims', g.claims, 'example', g.example) order by g.kept_by, g.runs desc, g.workflow, g.version), '[]')
           from groups g),
+      'pausedWorkflows', (
+        select coalesce(json_agg(json_build_object('workflow', o.workflow, 'since', layover.to_ms(o.paused_at), 'by', o.asked_by,
+            'reason', o.reason) order by o.paused_at, o.workflow), '[]')
+          from (
+            select q.workflow, q.paused_at, q.asked_by, q.reason
+              from layover.workflow_pause q where q.namespace = v_namespace and q.resumed_at is null
+             order by q.paused_at limit 100
+          ) as o),
       'halfUndone', ( -- runs of the last week of which an undo failed for good
         select coalesce(json_agg(json_build_object('workflow', u.workflow, 'version', u.version, 'runs', u.runs, 'undos', u.undos,
             'since', layover.to_ms(u.since), 'example', u.example) order by u.runs desc, u.workflow, u.version), '[]')

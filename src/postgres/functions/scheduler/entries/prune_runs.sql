@@ -1,4 +1,4 @@
--- over -> gone, when a run was kept long enough. A bounded number at a time.
+-- over -> gone, when a run was kept long enough. A bounded number at a time. What is kept of deleted runs goes as late as a run would.
 create or replace function layover.prune_runs(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -17,6 +17,12 @@ begin
     perform layover.delete_rows(v_run);
     v_count := v_count + 1;
   end loop;
+  delete from layover.deletion z
+   where (z.namespace, z.run_id) in (
+     select o.namespace, o.run_id from layover.deletion o
+      where o.namespace = p->>'namespace'
+        and o.deleted_at <= v_now - greatest((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 millisecond'
+      order by o.deleted_at limit (p->>'limit')::integer for update skip locked);
   perform layover.check_time(p);
   return json_build_object('pruned', v_count);
 end $$;
