@@ -23,6 +23,20 @@ export const errorCodes = {
   run_over: 409,
   /** The run is in no state for this operation. */
   not_applicable: 409,
+  /** A step of the run is still at work. */
+  at_work: 409,
+  /** Another epoch of the run has begun. */
+  epoch_changed: 409,
+  /** A step of the run was undone. */
+  compensated: 409,
+  /** What succeeded after the run's failure came about through it, so a retry would have to repeat it. */
+  would_repeat: 409,
+  /** A step of the run is done, or may be, and its result is lost. A person must give it. */
+  result_needed: 409,
+  /** Runs that the run waits for have failed. They are repaired first. */
+  child_failed: 409,
+  /** The run has no such step. */
+  unknown_step: 404,
   /** The run has closed the name of this signal. */
   signal_closed: 409,
   callback_conflict: 409,
@@ -42,6 +56,7 @@ export const errorCodes = {
   invalid_retry: 422,
   invalid_version: 422,
   invalid_output: 422,
+  invalid_status: 422,
   history_limit: 422,
   run_timeout: 422,
   step_crashed: 500,
@@ -57,6 +72,14 @@ export const errorCodes = {
   interrupted: 500,
   /** A step whose body had begun and not ended long after its run's timeout. */
   result_unknown: 500,
+  /** The id of a run that another run starts is taken. */
+  conflict: 409,
+  /** A run has started as many others as it may. */
+  too_many_children: 422,
+  /** Too many runs wait for each other, or each has started the next. */
+  chain_too_long: 422,
+  /** A `step.transaction` on a connection that has no transactions. */
+  transactions_unavailable: 500,
   duplicate_workflow: 500,
   callbacks_unavailable: 500,
   unstorable_value: 422,

@@ -4,6 +4,8 @@ export const defaultLimits = {
   valueBytes: 1024 * 1024,
   /** How many objects and arrays may lie within each other. A Map counts as the array of its entries. */
   valueDepth: 1_000,
+  /** The most bytes of what a run says of itself, as stored text in UTF-8. */
+  statusBytes: 1024,
   historyRecords: 10_000,
   historyBytes: 16 * 1024 * 1024,
   /** The most characters of a name, as Postgres counts them: code points. */

@@ -18,12 +18,42 @@ export type Row = Readonly<Record<string, unknown>>;
  * function is repeatable.
  */
 export interface Query {
+  /** Carries out the transaction of a step. Undefined: this way to the database has none. */
+  readonly transact?: Transact | undefined;
   (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
   /**
    * The database that the address leads to: `host/database`, without credentials or port. A namespace knows the
    * addresses of its database. From another address it is refused until somebody adopts that address.
    */
   readonly endpoint: string;
+}
+
+/** The transaction of a `step.transaction`, on the connection of your database's driver. It works until the body ends. */
+export interface TransactionClient {
+  /** Sends one statement. Its rows have the types that the driver gives them. */
+  query(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+}
+
+/**
+ * Carries out `work` in a transaction of isolation read committed, and commits it. `send` sends a statement of layover's own
+ * in it. Each statement may take `limitMs`.
+ *
+ * Rejects with an {@link UnknownCommit} if it may have been committed. After any other rejection it is rolled back.
+ */
+export type Transact = <Result>(
+  limitMs: number,
+  work: (
+    client: TransactionClient,
+    send: (text: string, parameters: readonly Parameter[]) => Promise<readonly Row[]>,
+  ) => Promise<Result>,
+) => Promise<Result>;
+
+/** Nobody knows whether a transaction was committed. */
+export class UnknownCommit extends Error {
+  override readonly name = "UnknownCommit";
 }
 
 /** Why a statement failed. */

@@ -18,6 +18,8 @@ export interface CallbackRef {
   readonly text?: string;
   /** The instant from which the token opens nothing any more, in epoch milliseconds. Left out: it opens for ever. */
   readonly endsAt?: number;
+  /** How many records its run had handed out when it was made. Left out: an earlier release has made it. */
+  readonly madeAt?: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;

@@ -6,6 +6,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { LayoverError } from "../errors.ts";
 import { checkName, checkStepName } from "../names.ts";
 import type { InferInput, InferOutput, Schema, Schemas } from "./schema.ts";
+import type { Startable } from "./startable.ts";
 import type { Log, RunInfo, Step } from "./step.ts";
 import type { Storable } from "./storable.ts";
 
@@ -25,6 +26,7 @@ export interface ContractOptions<
   Output extends Schema,
   Signals extends Schemas,
   Callbacks extends Schemas,
+  Status extends Schema = Schema,
 > {
   /** Unique among the workflows of a namespace. */
   readonly name: string;
@@ -39,6 +41,8 @@ export interface ContractOptions<
   readonly output?: Output & Storable<InferOutput<Output>>;
   readonly signals?: Signals & StorableSchemas<Signals>;
   readonly callbacks?: Callbacks & StorableSchemas<Callbacks>;
+  /** The schema that parses what a run says of itself (`step.setStatus`). It must answer at once, without a promise. */
+  readonly status?: Status & Storable<InferOutput<Status>>;
   /** How long a run may take from its start; then it fails with `run_timeout`. Default: for ever. */
   readonly timeout?: Duration;
 }
@@ -49,24 +53,26 @@ export interface Contract<
   Output extends Schema = Schema,
   Signals extends Schemas = Schemas,
   Callbacks extends Schemas = Schemas,
-> {
-  readonly name: string;
-  readonly version: number;
-  readonly input: Input | undefined;
-  readonly output: Output | undefined;
+  Status extends Schema = Schema,
+> extends Startable<Input, Output> {
   readonly signals: Signals;
   readonly callbacks: Callbacks;
-  readonly timeoutMs: number | undefined;
+  readonly status: Status | undefined;
   /** Binds the code that carries out this contract. */
   handler<Result extends InferInput<Output>>(
-    handler: Handler<Input, Output, Signals, Callbacks, Result> & StorableWithoutSchema<Output, Result>,
+    handler: Handler<Input, Output, Signals, Callbacks, Result, Status> & StorableWithoutSchema<Output, Result>,
   ): Workflow;
 }
 
 /** What a handler is given. `input` is the input schema's output. */
-export interface HandlerContext<Input extends Schema, Signals extends Schemas, Callbacks extends Schemas> {
+export interface HandlerContext<
+  Input extends Schema,
+  Signals extends Schemas,
+  Callbacks extends Schemas,
+  Status extends Schema = Schema,
+> {
   readonly input: InferOutput<Input>;
-  readonly step: Step<Signals, Callbacks>;
+  readonly step: Step<Signals, Callbacks, InferInput<Input>, InferInput<Status>>;
   readonly run: RunInfo;
   readonly log: Log;
 }
@@ -81,7 +87,8 @@ export type Handler<
   Signals extends Schemas,
   Callbacks extends Schemas,
   Result extends InferInput<Output> = InferInput<Output>,
-> = (context: HandlerContext<Input, Signals, Callbacks>) => Promise<Result>;
+  Status extends Schema = Schema,
+> = (context: HandlerContext<Input, Signals, Callbacks, Status>) => Promise<Result>;
 
 /** A contract with its handler: what a deployment registers. */
 export interface Workflow {
@@ -90,10 +97,6 @@ export interface Workflow {
   readonly handle: (context: HandlerContext<Schema, Schemas, Schemas>) => Promise<unknown>;
 }
 
-/** What `start` takes for this contract. */
-export type InputOf<C> = C extends Contract<infer Input, Schema, Schemas, Schemas> ? InferInput<Input> : never;
-/** What a completed run of this contract results in. */
-export type ResultOf<C> = C extends Contract<Schema, infer Output, Schemas, Schemas> ? InferOutput<Output> : never;
 /** A contract's signals: their schemas by name. */
 export type SignalsOf<C> = C extends Contract<Schema, Schema, infer Signals, Schemas> ? Signals : never;
 /** A contract's callbacks: their schemas by name. */
@@ -113,7 +116,10 @@ export function workflow<
   Output extends Schema = Schema<unknown, unknown>,
   Signals extends Schemas = NoSchemas,
   Callbacks extends Schemas = NoSchemas,
->(options: ContractOptions<Input, Output, Signals, Callbacks>): Contract<Input, Output, Signals, Callbacks> {
+  Status extends Schema = Schema,
+>(
+  options: ContractOptions<Input, Output, Signals, Callbacks, Status>,
+): Contract<Input, Output, Signals, Callbacks, Status> {
   checkName(options.name, "the workflow's name");
   for (const name of Object.keys({ ...options.signals, ...options.callbacks }))
     checkStepName(name, "the name of a signal or callback");
@@ -126,13 +132,14 @@ export function workflow<
       },
     );
   }
-  const contract: Contract<Input, Output, Signals, Callbacks> = {
+  const contract: Contract<Input, Output, Signals, Callbacks, Status> = {
     name: options.name,
     version: options.version,
     input: options.input,
     output: options.output,
     signals: options.signals ?? ({} as Signals),
     callbacks: options.callbacks ?? ({} as Callbacks),
+    status: options.status,
     timeoutMs: options.timeout === undefined ? undefined : toMilliseconds(options.timeout),
     // The engine builds a handler's context from the workflow's own contract, so the erased types agree.
     handler: (handle) => ({ contract: contract as unknown as Contract, handle: handle as Workflow["handle"] }),

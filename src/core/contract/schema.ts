@@ -47,19 +47,56 @@ export async function parse<Output>(
   throw misfit(result.issues, options);
 }
 
+/**
+ * What `schema` makes of `value`, where nobody may wait for it.
+ *
+ * @throws LayoverError with `code`, also if the schema answers only later
+ */
+export function parseAtOnce<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+  options: { code: ErrorCode; what: string },
+): Output {
+  const result = validateAtOnce(schema, value, options);
+  if (result instanceof Promise) {
+    result.catch(() => {}); // nobody looks
+    throw new LayoverError(options.code, `${options.what} could not be checked: its schema answers only later`, {
+      hint: "Give a schema without async transforms and refinements.",
+    });
+  }
+  if (result.issues === undefined) return result.value;
+  throw misfit(result.issues, options);
+}
+
+function validateAtOnce<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+  options: { code: ErrorCode; what: string },
+): SchemaResult<Output> | Promise<SchemaResult<Output>> {
+  try {
+    return schema["~standard"].validate(value);
+  } catch (cause) {
+    throw uncheckable(cause, options);
+  }
+}
+
 async function validate<Output>(
   schema: Schema<unknown, Output>,
   value: unknown,
-  { code, what }: { code: ErrorCode; what: string },
+  options: { code: ErrorCode; what: string },
 ): Promise<SchemaResult<Output>> {
   try {
     return await schema["~standard"].validate(value);
   } catch (cause) {
-    throw new LayoverError(code, `${what} could not be checked: its schema threw an error`, {
-      hint: "Let the schema report an issue instead of throwing, in its transforms and refinements too.",
-      cause,
-    });
+    throw uncheckable(cause, options);
   }
+}
+
+function uncheckable(cause: unknown, { code, what }: { code: ErrorCode; what: string }): LayoverError {
+  return new LayoverError(code, `${what} could not be checked: its schema threw an error`, {
+    hint: "Let the schema report an issue instead of throwing, in its transforms and refinements too.",
+    cause,
+  });
 }
 
 const mostIssues = 5;

@@ -4,8 +4,10 @@
  */
 import type { ErrorValue } from "../codec/error-value.ts";
 import type { Duration } from "../duration.ts";
+import type { TransactionClient } from "../ports.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { InferOutput, Schemas } from "./schema.ts";
+import type { ResultOf, StartArguments, Startable } from "./startable.ts";
 import type { Storable } from "./storable.ts";
 
 export interface StepOptions {
@@ -97,7 +99,7 @@ export interface WaitOptions {
 export type NullableWait = WaitOptions & { readonly onTimeout: "null" };
 
 export interface MapOptions<Item = unknown> {
-  /** How many bodies may run at a time. Default: no bound. */
+  /** How many bodies of steps may run at a time. It does not bound what `step.invoke` starts. Default: no bound. */
   readonly maxConcurrency?: number;
   /**
    * Makes a key of each item, so that items are told apart by their keys and not by their index. Then a deploy may
@@ -109,6 +111,27 @@ export interface MapOptions<Item = unknown> {
   readonly key?: (item: Item, index: number) => string;
   /** Whether the paths have digests of the keys, so that histories do not show the keys. Default: false. */
   readonly sensitiveKey?: boolean;
+}
+
+/** How a run is started from another one. */
+export interface NewRunOptions {
+  /**
+   * Your own id of the new run, unique among the runs of its workflow while they are kept. If another run has it, the
+   * start fails with a StepError whose `cause.code` is `conflict`.
+   */
+  readonly id?: string;
+  /** Up to 50 names with a value each, to find the run by. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+export interface InvokeOptions extends NewRunOptions {
+  /** How long to wait for the end of the run. Default: for ever. */
+  readonly timeout?: Duration;
+  /**
+   * What becomes of the run when this one waits for it no more: at the end of this run, at its cancel, after `timeout`, or
+   * when a `race` is lost. `"cancel"` asks the run to end: it cleans up and undoes what it did. The undos of this run
+   * wait for that, for a day at most. `"abandon"` lets it go on. Default: `"cancel"`.
+   */
+  readonly onParentEnd?: "cancel" | "abandon";
 }
 
 /**
@@ -138,11 +161,16 @@ export interface CallbackContext extends StepContext {
 }
 
 /** One branch of `all` or `race`, with steps of its own. */
-export type Branch<Signals extends Schemas, Callbacks extends Schemas, Result> = (context: {
-  readonly step: Step<Signals, Callbacks>;
+export type Branch<Signals extends Schemas, Callbacks extends Schemas, Result, Status = unknown> = (context: {
+  readonly step: Step<Signals, Callbacks, unknown, Status>;
 }) => Promise<Result>;
-export type Branches<Signals extends Schemas, Callbacks extends Schemas, Results extends readonly unknown[]> = {
-  readonly [Index in keyof Results]: Branch<Signals, Callbacks, Results[Index]>;
+export type Branches<
+  Signals extends Schemas,
+  Callbacks extends Schemas,
+  Results extends readonly unknown[],
+  Status = unknown,
+> = {
+  readonly [Index in keyof Results]: Branch<Signals, Callbacks, Results[Index], Status>;
 };
 
 /** How one item of `mapSettled` ended, as `Promise.allSettled` tells it. */
@@ -154,7 +182,12 @@ export type Settled<Result> =
  * What a handler does its work by. Names (1–200 printable characters, none of `/[]#`) tell the steps apart; those of one
  * name in one scope are counted. Nothing else that differs from one execution to the next belongs in a handler.
  */
-export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schemas = Schemas> {
+export interface Step<
+  Signals extends Schemas = Schemas,
+  Callbacks extends Schemas = Schemas,
+  Input = unknown,
+  Status = unknown,
+> {
   /**
    * Runs `body` at least once and records its result exactly once. The result is any value that can be stored, up to
    * 1 MiB. By default 5 attempts of 60 s each, with pauses from 1 s, doubling up to 5 min. `compensate` undoes the step if
@@ -167,6 +200,24 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     name: string,
     body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
     options?: RunOptions<NoInfer<Result>>,
+  ): Promise<Result>;
+  /**
+   * Writes to the database in which layover's own tables are: what `body` writes and the step's record are committed
+   * together, so **exactly once**. A transaction that cannot be committed is rolled back, and the attempt has failed. A
+   * deadlock, or another transaction in the way (40P01, 40001, 55P03), never fails the step for good.
+   *
+   * The isolation is read committed. Do nothing else in the body, since all that is no write of this transaction may happen
+   * again, and keep it short, since it holds a connection. It needs the database of `layover/pg` (by a Pool) or
+   * `layover/pglite`; with another one it fails with `transactions_unavailable`. It has no `compensate`, since one that
+   * fails leaves nothing behind: undo it by another step.
+   *
+   * @throws StepError after the last attempt
+   * @example await step.transaction("book", (db) => db.query("insert into booking (id) values ($1)", [input.id]).then(() => {}));
+   */
+  transaction<Result>(
+    name: string,
+    body: ((database: TransactionClient, context: StepContext) => Promise<Result>) & Storable<Result>,
+    options?: Omit<StepOptions, "semantics">,
   ): Promise<Result>;
   /** Waits up to 10 years. Nothing runs meanwhile. @example await step.sleep("cool off", "1 hour"); */
   sleep(name: string, duration: Duration): Promise<void>;
@@ -222,8 +273,33 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
     announce: (context: CallbackContext) => unknown,
     options?: WaitOptions & StepOptionsOfAnnouncement & Question,
   ): Promise<InferOutput<Callbacks[Name]>>;
+  /**
+   * Starts a run of another workflow, or of this one, exactly once, and does not wait for it. The new run's end and this
+   * one's do not concern each other. A run may start 10,000 others; a chain of runs, each started by the one before, may
+   * be 1,000 long.
+   *
+   * @throws StepError whose `cause.code` is `conflict` if the `id` is taken, or `invalid_input`, `too_many_children`, `chain_too_long`
+   * @example const { runId } = await step.start("audit", audit, { order: input.id });
+   */
+  start<C extends Startable>(
+    name: string,
+    contract: C,
+    ...args: StartArguments<C, NewRunOptions>
+  ): Promise<{ readonly runId: string }>;
+  /**
+   * Starts a run of another workflow, or of this one, exactly once, and waits for its result. Nothing runs meanwhile. Up to
+   * 20 runs may wait for each other so.
+   *
+   * @throws ChildFailedError if the run failed or was cancelled; TimeoutError after `timeout`; StepError as `start`
+   * @example const invoice = await step.invoke("invoice", invoiceContract, { order: input.id });
+   */
+  invoke<C extends Startable>(
+    name: string,
+    contract: C,
+    ...args: StartArguments<C, InvokeOptions>
+  ): Promise<ResultOf<C>>;
   /** A namespace: names of steps may be used again in it. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
-  scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result>): Promise<Result>;
+  scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result, Status>): Promise<Result>;
   /**
    * A namespace for steps that also run when the run is cancelled. All else that a handler asks for then is refused with
    * a `CancelledError`, and so is what it waits for. All cleanups of a run have one hour.
@@ -238,7 +314,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
    */
   all<const Results extends readonly unknown[]>(
     name: string,
-    branches: Branches<Signals, Callbacks, Results>,
+    branches: Branches<Signals, Callbacks, Results, Status>,
   ): Promise<Results>;
   /**
    * The first branch to settle wins; the others are released: no new attempts, no later signal. What they did stays done,
@@ -248,7 +324,7 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
    */
   race<const Results extends readonly unknown[]>(
     name: string,
-    branches: Branches<Signals, Callbacks, Results>,
+    branches: Branches<Signals, Callbacks, Results, Status>,
   ): Promise<Results[number]>;
   /**
    * Carries out `each` for every item side by side; the results in the items' order. The first failure rejects.
@@ -258,16 +334,44 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
   map<Item, Result>(
     name: string,
     items: readonly Item[],
-    each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
+    each: (
+      item: Item,
+      context: { readonly step: Step<Signals, Callbacks, unknown, Status>; readonly index: number },
+    ) => Promise<Result>,
     options?: MapOptions<NoInfer<Item>>,
   ): Promise<Result[]>;
   /** Does what `map` does, but waits for all items and tells how each ended. @example (await step.mapSettled("try", items, each))[0]?.status */
   mapSettled<Item, Result>(
     name: string,
     items: readonly Item[],
-    each: (item: Item, context: { readonly step: Step<Signals, Callbacks>; readonly index: number }) => Promise<Result>,
+    each: (
+      item: Item,
+      context: { readonly step: Step<Signals, Callbacks, unknown, Status>; readonly index: number },
+    ) => Promise<Result>,
     options?: MapOptions<NoInfer<Item>>,
   ): Promise<Settled<Result>[]>;
+  /**
+   * Ends this history of the run, and begins the next one with another input: the same run, with its id, its mail, its tags
+   * and its timeout. What the handler still waits for is dropped, as at the end of a run, and nothing is undone. It never
+   * settles, so no `finally` runs. Use it before a history grows too long (10,000 records).
+   *
+   * A run that continues again and again without ever waiting, each time within a second, is slowed down: it begins a
+   * second after the last beginning, then two, four … up to a minute.
+   *
+   * @throws LayoverError `invalid_input`, `unstorable_value`; CancelledError while the run closes
+   * @example if (step.now() > endOfMonth) await step.continueAsNew({ month: input.month + 1 });
+   */
+  continueAsNew(...args: undefined extends Input ? [input?: Input] : [input: Input]): Promise<never>;
+  /**
+   * Sets what the run says of itself, for people who look at it (`customStatus`). Any value that can be stored, up to
+   * 1 KiB. It is stored with the end of the turn, or while a body takes its time, and leaves no record. The value that
+   * was set last stays, also when the run is over: what a replay sets again is ignored. The body of a step may call it, too.
+   * If the contract has a `status`, what that makes of the value is stored.
+   *
+   * @throws LayoverError `invalid_status` if the value does not fit the contract's `status`; `value_too_large`, `unstorable_value`
+   * @example step.setStatus({ packed: 3, of: 10 });
+   */
+  setStatus<Value extends Status>(value: Value & Storable<Value>): void;
   /** The time of the last recorded result: the same in every replay. @example const year = step.now().getFullYear(); */
   now(): Date;
   /** A number in [0, 1): the same in every replay. @example const isSampled = step.random() < 0.01; */
@@ -277,7 +381,8 @@ export interface Step<Signals extends Schemas = Schemas, Callbacks extends Schem
 }
 
 /** The `step` of a cleanup. It has no verb that waits for a signal, a callback or another run. */
-export interface CleanupStep extends Pick<Step, "sleep" | "sleepUntil" | "now" | "random" | "uuid"> {
+export interface CleanupStep
+  extends Pick<Step, "transaction" | "sleep" | "sleepUntil" | "setStatus" | "now" | "random" | "uuid"> {
   /** As in a handler, but for `compensate`: a cleanup is not undone. */
   run<Result>(
     name: string,
@@ -300,6 +405,8 @@ export interface RunInfo {
   readonly id: string | undefined;
   readonly workflow: string;
   readonly version: number;
+  /** Our id of the run that has started this one. Undefined: a client has. */
+  readonly parentRunId: string | undefined;
   readonly tags: Readonly<Record<string, string>>;
   readonly createdAt: Date;
 }

@@ -138,6 +138,27 @@ export class CallbackRejectedError extends Error {
   }
 }
 
+/**
+ * A run that this one has invoked failed or was cancelled. `cause` is the error with which it ended.
+ *
+ * @example if (error instanceof ChildFailedError) log.warn("no invoice", { run: error.runId, why: error.cause.message });
+ */
+export class ChildFailedError extends Error {
+  override readonly name = "ChildFailedError";
+  /** The place at which it was invoked. */
+  readonly step: string;
+  /** Our id of the run that failed. */
+  readonly runId: string;
+  declare readonly cause: ErrorValue;
+
+  constructor(options: { step: string; runId: string; cause: ErrorValue }) {
+    const { step, runId, cause } = options;
+    super(`the run ${runId}, invoked as ${JSON.stringify(step)}, failed: ${cause.name}: ${cause.message}`, { cause });
+    this.step = step;
+    this.runId = runId;
+  }
+}
+
 export function isNonRetryable(thrown: unknown): boolean {
   return isMarked(thrown, nonRetryable, "NonRetryableError");
 }

@@ -29,10 +29,11 @@ export class Closing {
     return isShielded && !this.#isCleanupOver;
   }
 
-  /** Tells whether a run that is being ended may still ask for this. It waits for nobody outside, or it might never end. */
+  /** Tells whether a run that is being ended may still ask for this. It waits for nobody outside and starts no run,
+   * or it might never end. */
   allows(place: Pick<Demand, "isShielded">, kind: Demand["wanted"]["kind"]): boolean {
     if (this.kind === "closing") return this.spares(place);
-    return kind !== "signal" && kind !== "callback";
+    return kind === "step" || kind === "sleep" || kind === "close";
   }
 
   /** Makes the error of a demand that is refused. Undefined: the code takes no refusal, and would ask for ever. */

@@ -1,8 +1,18 @@
 /**
  * A demand: what a handler asks for at a place and waits for until a record of the history settles it.
  */
+
 import type { ResolvedRetry } from "../contract/retry.ts";
+import type { Startable } from "../contract/startable.ts";
 import type { StepContext, Undo } from "../contract/step.ts";
+import type { TransactionClient } from "../ports.ts";
+
+/** The place of a callback, and the epoch of its URL. Undefined: that of the run. */
+export interface CallbackPlace {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly epoch?: number | undefined;
+}
 
 /** What bounds and joins the branches of one `map`. */
 export interface MapScope {
@@ -16,19 +26,21 @@ export interface UndoBody {
   readonly run: Undo<unknown>;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
-  /** What the step's body is given. */
-  readonly original: { readonly idempotencyKey: string };
+  /** What the step's body is given. `recordedAt`: the position of its record, if it has one. */
+  readonly originalOf: (recordedAt: number | undefined) => { readonly idempotencyKey: string };
 }
 
 export interface StepBody {
   readonly kind: "step";
-  readonly body: (context: StepContext) => unknown;
+  readonly body: (context: StepContext, transaction?: TransactionClient) => unknown;
+  /** Whether its body writes in a transaction, which is committed with its record. */
+  readonly isTransaction?: boolean;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
   /** Whether an attempt is written down before its body begins, and is never carried out again. */
   readonly isAtMostOnce?: boolean;
   /** The callback that it announces. */
-  readonly announces?: { readonly path: string; readonly occurrence: number } | undefined;
+  readonly announces?: CallbackPlace | undefined;
   readonly undo?: UndoBody | undefined;
 }
 /** Closes the name of a signal, unless such a signal is there already. */
@@ -48,8 +60,33 @@ export interface Wait {
   readonly until: number | undefined;
   readonly timeoutMs: number | undefined;
   readonly onTimeout: "throw" | "null";
+  /** The epoch of a callback's URL. Undefined: that of the run. */
+  readonly epoch?: number | undefined;
 }
-export type Wanted = StepBody | Sleep | Wait | Close;
+/** A run that is started from this one: `child` if this one waits for its end, `start` if it does not. */
+export interface NewRun {
+  readonly kind: "child" | "start";
+  /** The name of its place, as the handler gives it. */
+  readonly name: string;
+  readonly contract: Startable;
+  readonly input: unknown;
+  /** Its id. It is made of the parent's id and this place, so it is the same in each replay. */
+  readonly runId: string;
+  /** The user's own id of it. */
+  readonly id: string | undefined;
+  readonly tags: Readonly<Record<string, string>> | undefined;
+  readonly until: number | undefined;
+  readonly timeoutMs: number | undefined;
+  /** Whether it is cancelled when this run waits for it no more. */
+  readonly isBound: boolean;
+}
+/** Ends this history of the run, and begins the next one. It never settles. */
+export interface ContinueAsNew {
+  readonly kind: "continueAsNew";
+  /** The codec's text of the input of the next one. */
+  readonly input: string;
+}
+export type Wanted = StepBody | Sleep | Wait | Close | NewRun | ContinueAsNew;
 
 export interface Demand {
   readonly path: string;
@@ -66,9 +103,19 @@ export interface Demand {
   readonly reject: (error: unknown) => void;
 }
 
+export function isWait(wanted: Wanted): wanted is Wait {
+  return wanted.kind === "signal" || wanted.kind === "callback";
+}
+
 /** Names a place as people see it: `ship[3]/send`, and its occurrence from the second on. */
 export function placeName(place: { readonly path: string; readonly occurrence: number }): string {
   return place.occurrence === 1 ? place.path : `${place.path}#${place.occurrence}`;
+}
+
+/** Reads what `placeName` wrote. No name holds these characters. */
+export function placeIn(text: string): { readonly path: string; readonly occurrence: number } {
+  const [, path = text, occurrence = "1"] = /^(.*)#(\d{1,9})$/.exec(text) ?? [];
+  return { path, occurrence: Number(occurrence) };
 }
 
 /** Names one attempt of a step. The next attempt has another name, and so has every other step of the run. */

@@ -13,22 +13,12 @@ import { CalledBodies } from "./called-bodies.ts";
 import { Closing, type ClosingKind } from "./closing.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
+import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
+import { Failing } from "./failing.ts";
 import { covers, HandedOut } from "./handed-out.ts";
-import { type HistoryRecord, settle } from "./history.ts";
-import { type Ending, type FailedUndo, readEnding, Undos } from "./undos.ts";
-
-export type HandlerOutcome =
-  | { readonly kind: "returned"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly error: unknown }
-  /** All undos that were owed are done; `failed`: those that failed for good. */
-  | { readonly kind: "undone"; readonly failed: readonly FailedUndo[] };
-
-export interface ExecutionOptions {
-  /** Resolves when the microtasks are drained and one macrotask has passed. */
-  readonly atRest: () => Promise<void>;
-  /** Epoch milliseconds. */
-  readonly createdAt: number;
-}
+import { type HistoryRecord, isOf, settle } from "./history.ts";
+import type { Segments } from "./segments.ts";
+import { type Ending, readEnding, Undos } from "./undos.ts";
 
 export class Execution {
   /** The last position handed out. */
@@ -46,7 +36,8 @@ export class Execution {
   closing: Closing | undefined;
   /** How the run ends, once it is undone. Nobody asks the handler any more. */
   ending: Ending | undefined;
-  readonly undos = new Undos();
+  readonly undos: Undos;
+  readonly failing = new Failing();
   /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
   readonly releases: { readonly prefix: string; readonly position: number }[] = [];
   /** The names of signals that are closed. */
@@ -56,14 +47,18 @@ export class Execution {
   readonly bodies = new CalledBodies();
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
-  readonly #losers = new Set<string>();
+  /** Where each was asked for. */
+  readonly #losers = new Map<string, number>();
+  readonly #segments: Segments | undefined;
   readonly #occurrences = new Map<string, number>();
   #ordinal = 0;
   #isOpen = false;
   #wake: () => void = () => {};
 
-  constructor({ atRest, createdAt }: ExecutionOptions) {
+  constructor({ atRest, createdAt, runId, segments }: ExecutionOptions) {
     this.#atRest = atRest;
+    this.#segments = segments;
+    this.undos = new Undos((position) => segments !== undefined && segments.at(position - 1).run !== runId);
     this.now = createdAt;
   }
 
@@ -104,7 +99,7 @@ export class Execution {
 
   /** Places dropped by a decided race, of which a record may still come. */
   get losers(): readonly string[] {
-    return [...this.#losers];
+    return [...this.#losers.keys()];
   }
 
   get hasLosers(): boolean {
@@ -166,28 +161,32 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     const isOfRun = record.kind === "cancellation" || record.kind === "closing" || record.kind === "ending";
-    if (!isOfRun && demand?.wanted.kind !== record.kind && !this.#losers.has(key)) {
+    const isAskedFor = demand === undefined ? this.#losers.has(key) : isOf(demand, record);
+    if (!isOfRun && !isAskedFor) {
       this.diverge(unlike(record, this));
       return;
     }
     this.position += 1;
-    this.now = record.recordedAt;
+    this.now = Math.max(record.recordedAt, this.#segments?.at(this.position).at ?? 0);
     this.lastPlace = key;
     this.undos.noteRecord(record, this.position);
     await this.#untilRest(() => {
+      if (isOfRun) this.failing.note(record, undefined, undefined);
       if (record.kind === "ending") return this.#beginUndoing(readEnding(record.value));
       if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record);
+      const demandedAfter = demand?.demandedAfter ?? this.#losers.get(key);
       this.#pending.delete(key);
       this.#losers.delete(key);
-      if (demand !== undefined) this.#settle(demand, record);
+      this.failing.note(record, demandedAfter, demand === undefined ? undefined : this.#settle(demand, record));
     });
   }
 
-  #settle(demand: Demand, record: HistoryRecord): void {
+  #settle(demand: Demand, record: HistoryRecord): Error | undefined {
     try {
-      settle(demand, record);
+      return settle(demand, record);
     } catch (error) {
       this.divergence = error instanceof Error ? error.message : String(error); // a value that cannot be decoded
+      return undefined;
     }
   }
 
@@ -268,7 +267,7 @@ export class Execution {
     for (const [key, demand] of this.#pending) {
       if (!demand.path.startsWith(prefix)) continue;
       this.#pending.delete(key);
-      this.#losers.add(key);
+      this.#losers.set(key, demand.demandedAfter);
     }
   }
 

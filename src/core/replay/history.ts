@@ -4,10 +4,20 @@
 
 import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
 import { fromStored } from "../codec/stored-value.ts";
-import { CallbackRejectedError, StepError, TimeoutError } from "../contract/user-errors.ts";
-import { type Demand, placeName } from "./demand.ts";
+import { CallbackRejectedError, ChildFailedError, StepError, TimeoutError } from "../contract/user-errors.ts";
+import { type Demand, isWait, placeName } from "./demand.ts";
 
-export type RecordKind = "step" | "sleep" | "signal" | "callback" | "cancellation" | "close" | "closing" | "ending";
+export type RecordKind =
+  | "step"
+  | "sleep"
+  | "signal"
+  | "callback"
+  | "cancellation"
+  | "close"
+  | "closing"
+  | "ending"
+  | "start"
+  | "child";
 
 /** One entry of the history. What is recorded never changes. */
 export interface HistoryRecord {
@@ -27,25 +37,43 @@ export interface HistoryRecord {
   readonly attempts: number;
 }
 
-/** Settles `demand` as `record` says: the same in the first pass and in every replay. */
-export function settle(demand: Demand, record: HistoryRecord): void {
-  if (record.value === null) {
-    settleEmpty(demand);
-    return;
-  }
-  const value = fromStored(record.value, `the record of ${placeName(demand)}`);
-  if (record.isFailure) demand.reject(failureOf(demand, toErrorValue(value), record.attempts));
-  else demand.resolve(value);
+/**
+ * Settles `demand` as `record` says: the same in the first pass and in every replay. Answers the error by which it was
+ * rejected.
+ */
+export function settle(demand: Demand, record: HistoryRecord): Error | undefined {
+  const value = record.value === null ? undefined : fromStored(record.value, `the record of ${placeName(demand)}`);
+  const error =
+    record.value === null
+      ? timeoutOf(demand)
+      : record.isFailure
+        ? failureOf(demand, toErrorValue(value), record)
+        : undefined;
+  if (error === undefined) demand.resolve(record.value === null ? emptyOf(demand) : value);
+  else demand.reject(error);
+  return error;
 }
 
-/** A sleep that ended, a wait that timed out. */
-function settleEmpty({ wanted, resolve, reject }: Demand): void {
-  if (wanted.kind === "sleep" || wanted.kind === "step" || wanted.kind === "close") resolve(undefined);
-  else if (wanted.onTimeout === "null") resolve(null);
-  else reject(new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 }));
+/** What a wait gives that timed out, and does not throw then. A sleep gives nothing. */
+function emptyOf({ wanted }: Demand): null | undefined {
+  return isWait(wanted) ? null : undefined;
 }
 
-function failureOf(demand: Demand, cause: ErrorValue, attempts: number): Error {
+function timeoutOf({ wanted }: Demand): TimeoutError | undefined {
+  if (wanted.kind === "child")
+    return new TimeoutError({ kind: "invoke", wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 });
+  if (!isWait(wanted) || wanted.onTimeout === "null") return undefined;
+  return new TimeoutError({ kind: wanted.kind, wait: wanted.name, timeoutMs: wanted.timeoutMs ?? 0 });
+}
+
+/** Tells whether this record settles this demand. A run that could not be started has a record of its own kind. */
+export function isOf({ wanted }: Demand, { kind, isFailure }: HistoryRecord): boolean {
+  return wanted.kind === kind || (wanted.kind === "child" && kind === "start" && isFailure);
+}
+
+function failureOf(demand: Demand, cause: ErrorValue, { kind, attempts }: HistoryRecord): Error {
+  if (kind === "child" && demand.wanted.kind === "child")
+    return new ChildFailedError({ step: placeName(demand), runId: demand.wanted.runId, cause });
   switch (demand.wanted.kind) {
     case "callback":
       return new CallbackRejectedError({ callback: demand.wanted.name, cause });

@@ -8,7 +8,7 @@
  * Whoever answers a callback is told that it is too late once the database knows the wait's deadline. Until then each
  * answer is accepted, and what was accepted is taken: so a wait times out only after it was recorded.
  */
-import type { Demand } from "./demand.ts";
+import { type CallbackPlace, type Demand, placeName } from "./demand.ts";
 
 export interface OfferedSignal {
   readonly number: number;
@@ -23,6 +23,16 @@ export interface OfferedAnswer {
   readonly outcome: "resolved" | "rejected";
   readonly value: string;
   readonly answeredAt: number;
+  /** The epoch of the URL by which it came. Left out by functions of an earlier release: that of the run. */
+  readonly epoch?: number;
+}
+/** How a run has ended that this one waits for. */
+export interface OfferedEnd {
+  readonly path: string;
+  readonly occurrence: number;
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly value: string;
+  readonly endedAt: number;
 }
 export interface Offers {
   /** The signals that were not taken yet, in order of arrival. */
@@ -30,6 +40,9 @@ export interface Offers {
   /** Names of signals of which more may have come than the claim offered. */
   readonly mayHaveMore: ReadonlySet<string>;
   readonly answers: readonly OfferedAnswer[];
+  readonly ends: readonly OfferedEnd[];
+  /** Whether more runs may have ended than the claim offered. */
+  readonly mayHaveMoreEnds: boolean;
   /** Whether the database knows this wait. */
   readonly isRecorded: (demand: Demand) => boolean;
   /** When it ends. */
@@ -40,6 +53,7 @@ export interface Offers {
   readonly now: number;
 }
 export interface Offer {
+  readonly kind: "sleep" | "signal" | "callback" | "child";
   readonly demand: Demand;
   readonly value: string | null;
   readonly isFailure: boolean;
@@ -58,8 +72,7 @@ export function namesWithMore(signals: readonly OfferedSignal[]): ReadonlySet<st
 }
 
 export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer | undefined {
-  const waitsForOthers = pending.some(({ wanted }) => wanted.kind === "signal" || wanted.kind === "callback");
-  const passed = waitsForOthers ? offers.claimedAt : offers.now;
+  const passed = pending.some(({ wanted }) => isOfOthers(wanted.kind)) ? offers.claimedAt : offers.now;
   const used = new Map<string, number>();
   let earliest: Offer | undefined;
   for (const demand of pending) {
@@ -69,25 +82,45 @@ export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer
   return earliest;
 }
 
+/** Whether somebody else ends such a wait, or it may be so. */
+function isOfOthers(kind: Demand["wanted"]["kind"]): boolean {
+  return kind === "signal" || kind === "callback" || kind === "child";
+}
+
 function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, number>): Offer | undefined {
   const { wanted } = demand;
   const until = offers.untilOf(demand);
-  const ended = (): Offer | undefined =>
+  const ended = (kind: Offer["kind"]): Offer | undefined =>
     until !== undefined && until <= passed
-      ? { demand, value: null, isFailure: false, signal: undefined, at: until }
+      ? { kind, demand, value: null, isFailure: false, signal: undefined, at: until }
       : undefined;
   switch (wanted.kind) {
     case "step":
     case "close":
+    case "start":
+    case "continueAsNew":
       return undefined;
-    case "sleep":
-      return ended();
-    case "callback": {
-      const answer = offers.answers.find(
-        ({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence,
-      );
-      if (answer === undefined) return offers.isRecorded(demand) ? ended() : undefined;
+    case "child": {
+      const end = offers.ends.find(({ path, occurrence }) => path === demand.path && occurrence === demand.occurrence);
+      if (end === undefined) return offers.isRecorded(demand) && !offers.mayHaveMoreEnds ? ended("child") : undefined;
+      if (isAfter(end.endedAt, until)) return ended("child");
       return {
+        kind: "child",
+        demand,
+        value: end.value,
+        isFailure: end.status !== "completed",
+        signal: undefined,
+        at: end.endedAt,
+      };
+    }
+    case "sleep":
+      return ended("sleep");
+    case "callback": {
+      const { path, occurrence } = demand;
+      const answer = offers.answers.find((one) => isAnswerTo(one, { path, occurrence, epoch: wanted.epoch }));
+      if (answer === undefined) return offers.isRecorded(demand) ? ended("callback") : undefined;
+      return {
+        kind: "callback",
         demand,
         value: answer.value,
         isFailure: answer.outcome === "rejected",
@@ -99,12 +132,25 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
       const named = offers.signals.filter(({ name }) => name === wanted.name);
       const index = used.get(wanted.name) ?? 0;
       const signal = named[index];
-      if (signal === undefined) return offers.mayHaveMore.has(wanted.name) ? undefined : ended();
-      if (isAfter(signal.receivedAt, until)) return ended();
+      if (signal === undefined) return offers.mayHaveMore.has(wanted.name) ? undefined : ended("signal");
+      if (isAfter(signal.receivedAt, until)) return ended("signal");
       used.set(wanted.name, index + 1);
-      return { demand, value: signal.payload, isFailure: signal.isFailure, signal, at: signal.receivedAt };
+      return {
+        kind: "signal",
+        demand,
+        value: signal.payload,
+        isFailure: signal.isFailure,
+        signal,
+        at: signal.receivedAt,
+      };
     }
   }
+}
+
+/** Whether the answer came by the URL of this callback. */
+export function isAnswerTo(answer: OfferedAnswer, callback: CallbackPlace): boolean {
+  if (placeName(answer) !== placeName(callback)) return false;
+  return callback.epoch === undefined || answer.epoch === undefined || answer.epoch === callback.epoch;
 }
 
 function isAfter(at: number, until: number | undefined): boolean {

@@ -16,6 +16,12 @@ export function toUuid(bytes: Uint8Array): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** A uuid of version 7 of this instant (epoch milliseconds): the id of a run that another run starts. */
+export function toRunId(bytes: Uint8Array, at: number): string {
+  const time = at.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${toUuid(bytes).slice(15)}`;
+}
+
 /** Makes the key that all attempts of a step hand to the service that they call. */
 export function idempotencyKey(
   seed: (text: string) => Uint8Array,

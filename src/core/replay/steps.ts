@@ -2,16 +2,30 @@
  * The `step` of a handler. Each verb takes its place, checks its arguments and becomes a demand: see verbs/. The promise
  * that it gives to the handler is noted, see handed-out.ts.
  */
-import type { CallbackContext, Question, Step, StepOptionsOfAnnouncement, WaitOptions } from "../contract/step.ts";
+import { toStored } from "../codec/stored-value.ts";
+import type { ResultOf, Startable } from "../contract/startable.ts";
+import type {
+  CallbackContext,
+  InvokeOptions,
+  NewRunOptions,
+  Question,
+  Step,
+  StepOptionsOfAnnouncement,
+  WaitOptions,
+} from "../contract/step.ts";
+import { defaultLimits } from "../limits.ts";
 import { toRandom, toUuid } from "./seeded.ts";
 import { all, inScope, race } from "./verbs/branches.ts";
 import { createCallback, waitForCallback } from "./verbs/callbacks.ts";
+import { invoke, start } from "./verbs/children.ts";
 import { cleanup } from "./verbs/cleanup.ts";
+import { continueAsNew } from "./verbs/continue-as-new.ts";
 import { map, mapSettled } from "./verbs/map.ts";
 import { run } from "./verbs/run.ts";
 import { close, waitForSignal } from "./verbs/signals.ts";
 import { sleep, sleepUntil } from "./verbs/sleep.ts";
 import { StepScope, type StepsOptions } from "./verbs/step-scope.ts";
+import { transaction } from "./verbs/transaction.ts";
 
 export function makeStep(options: StepsOptions): Step {
   return stepOf(new StepScope(options, stepOf));
@@ -23,6 +37,7 @@ function stepOf(scope: StepScope): Step {
     execution.handedOut.give(verb, name, prefix, promise);
   return {
     run: (name, body, options) => give("step", name, run(scope, name, body, options)),
+    transaction: (name, body, options) => give("transaction", name, transaction(scope, name, body, options)),
     sleep: (name, duration) => give("sleep", name, sleep(scope, name, duration)),
     sleepUntil: (name, instant) => give("sleep", name, sleepUntil(scope, name, instant)),
     waitForSignal: (name: string, options?: WaitOptions) =>
@@ -38,12 +53,22 @@ function stepOf(scope: StepScope): Step {
       announce: (context: CallbackContext) => unknown,
       options?: WaitOptions & StepOptionsOfAnnouncement & Question,
     ) => give("callback", name, waitForCallback(scope, name, announce, options)),
+    start: (name: string, contract: Startable, input?: unknown, options?: NewRunOptions) =>
+      give("start", name, start(scope, name, contract, input, options)),
+    invoke: <C extends Startable>(name: string, contract: C, input?: unknown, options?: InvokeOptions) =>
+      // The child's own contract has made the result.
+      give("invoke", name, invoke(scope, name, contract, input, options) as Promise<ResultOf<C>>),
     scope: (name, inside) => give("scope", name, inScope(scope, name, inside)),
     cleanup: (name, inside) => give("cleanup", name, cleanup(scope, name, inside)),
     all: (name, list) => give("all", name, all(scope, name, list)),
     race: (name, list) => give("race", name, race(scope, name, list)),
     map: (name, items, each, options) => give("map", name, map(scope, name, items, each, options)),
     mapSettled: (name, items, each, options) => give("map", name, mapSettled(scope, name, items, each, options)),
+    continueAsNew: (input?: unknown) => give("continueAsNew", "continueAsNew", continueAsNew(scope, input)),
+    setStatus: (value) =>
+      scope.options.say(
+        toStored(scope.options.parseStatus(value), { what: "the run's status", maxBytes: defaultLimits.statusBytes }),
+      ),
     now: () => new Date(execution.now),
     random: () => toRandom(scope.draw("random")),
     uuid: () => toUuid(scope.draw("uuid")),

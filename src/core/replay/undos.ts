@@ -40,6 +40,12 @@ export const undoPrefix = "[undo]/";
 
 export class Undos {
   readonly #undoables = new Map<string, Undoable>();
+  readonly #isCopied: (position: number) => boolean;
+
+  /** `isCopied`: whether the record at a position is that of another run. */
+  constructor(isCopied: (position: number) => boolean) {
+    this.#isCopied = isCopied;
+  }
 
   /** Notes a step that the handler has asked for. */
   note({ path, occurrence, ordinal, demandedAfter, wanted }: Demand): void {
@@ -52,8 +58,11 @@ export class Undos {
 
   /** Notes the record of a step. */
   noteRecord(record: HistoryRecord, position: number): void {
-    const undoable = this.#undoables.get(placeName(record));
-    if (undoable !== undefined) Object.assign(undoable, { record, position });
+    const place = placeName(record);
+    const undoable = this.#undoables.get(place);
+    // What a fork has copied belongs to the run that it was copied from.
+    if (this.#isCopied(position)) this.#undoables.delete(place);
+    else if (undoable !== undefined) Object.assign(undoable, { record, position });
   }
 
   /** Notes that a step without a record may have begun. */
@@ -95,12 +104,12 @@ export class Undos {
   #stepFor(place: { readonly path: string; readonly occurrence: number }): StepBody {
     const known = this.#undoables.get(placeName(place));
     if (known === undefined) return missing(place);
-    const { undo, record } = known;
+    const { undo, record, position } = known;
     const isKnown = record !== undefined && !record.isFailure;
     const about = {
       outcome: isKnown ? ("succeeded" as const) : ("unknown" as const),
       error: record === undefined || isKnown ? undefined : errorOf(record),
-      original: undo.original,
+      original: undo.originalOf(record === undefined ? undefined : position),
     };
     const body = (context: StepContext) => {
       const result =

@@ -32,10 +32,15 @@ export async function aHandler(handle: (step: Step) => Promise<unknown>): Promis
   const step = makeStep({
     execution,
     seed: (text) => createHash("sha256").update(text).digest(),
+    keySeed: (text) => createHash("sha256").update(text).digest(),
+    callbackEpoch: () => undefined,
+    encodeInput: async (input) => encode(input),
     sealCallback: ({ path, endsAt, title, text }) => {
       sealed.push({ path, endsAt, ...(title !== undefined && { title }), ...(text !== undefined && { text }) });
       return { url: `https://example.com/${path}`, token: path };
     },
+    say: () => {},
+    parseStatus: (value) => value,
     stepTimeoutMs: 60_000,
     digest: digestOf,
     signals: ["go", "item"],
@@ -55,6 +60,7 @@ export async function aHandler(handle: (step: Step) => Promise<unknown>): Promis
     hand: async (place, value, more = {}) => {
       const { path, occurrence, wanted } = find(place);
       const { kind } = wanted;
+      if (kind === "continueAsNew") throw new Error("no record settles it");
       const recordedAt = execution.now + 1_000;
       const text = kind === "sleep" ? null : encode(value);
       await execution.hand({ kind, path, occurrence, isFailure: false, value: text, recordedAt, attempts: 1, ...more });

@@ -35,7 +35,8 @@ export async function waitForCallback(
   const at = scope.place(name);
   const callback = callbackAt(scope, name, at, question, timeoutMs);
   const { path, occurrence } = at;
-  const announcing = scope.inside(`${scope.region(name)}/`, { announces: { path, occurrence } });
+  const epoch = scope.options.callbackEpoch();
+  const announcing = scope.inside(`${scope.region(name)}/`, { announces: { path, occurrence, epoch } });
   await announcing.run(
     "announce",
     async (context) => {
@@ -58,12 +59,13 @@ function callbackAt(
   checkIsNoCleanup(scope, `callback ${JSON.stringify(name)}`);
   checkIsDeclared("callback", name, options.callbacks);
   const { path, occurrence } = at;
+  const epoch = options.callbackEpoch();
   const endsAt = endOfToken(execution.now, timeoutMs === undefined ? undefined : execution.now + timeoutMs);
   let waiting: Promise<unknown> | undefined;
   return {
     ...options.sealCallback({ ...checkQuestion(question), name, path, occurrence, endsAt }),
     wait: (waitOptions?: WaitOptions) => {
-      waiting ??= wait(execution, { kind: "callback", name, at }, waitOptions);
+      waiting ??= wait(execution, { kind: "callback", name, at, epoch }, waitOptions);
       return waiting;
     },
   };

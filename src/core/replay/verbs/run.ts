@@ -59,15 +59,15 @@ function undoOf<Result>(
   if (!isAlone) checkOptions(`the undo of ${what}`, compensate, ["run", "retry", "timeout"]);
   const { run: undo, retry, timeout } = isAlone ? { run: compensate } : compensate;
   checkFunction(`the undo of ${what}`, undo, "(result) => refund(result)");
-  const { seed, stepTimeoutMs } = scope.options;
+  const { keySeed, stepTimeoutMs } = scope.options;
   return {
     run: (result, context) => undo(result as Result | undefined, context), // the body's own result, through the codec
     retry: retry === undefined ? undoRetry : resolveRetry(retry),
     timeoutMs: timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" }),
-    original: {
+    originalOf: (recordedAt) => ({
       get idempotencyKey() {
-        return idempotencyKey(seed, at);
+        return idempotencyKey((text) => keySeed(text, recordedAt), at);
       },
-    },
+    }),
   };
 }

@@ -8,8 +8,14 @@ import type { Execution } from "../execution.ts";
 
 export interface StepsOptions {
   readonly execution: Execution;
-  /** 32 bytes that depend on the run, its epoch and this text only. */
+  /** 32 bytes that depend only on the run, on where its handler stands, and on this text. */
   readonly seed: (text: string) => Uint8Array;
+  /** The seed of a step's keys. `recordedAt`: the position of its record. Undefined: it has none. */
+  readonly keySeed: (text: string, recordedAt: number | undefined) => Uint8Array;
+  /** The epoch of the URL of a callback that is made now. Undefined: that of the run. */
+  readonly callbackEpoch: () => number | undefined;
+  /** Parses and encodes the input of the history that follows this one. */
+  readonly encodeInput: (input: unknown) => Promise<string>;
   /** Makes the one-time URL of a callback. Throws if the deployment has no public URL or no secret. */
   readonly sealCallback: (
     callback: Question & {
@@ -22,6 +28,10 @@ export interface StepsOptions {
     readonly url: string;
     readonly token: string;
   };
+  /** Takes what the run says of itself, as the codec's text. */
+  readonly say: (value: string) => void;
+  /** Makes of a status what is stored. Throws if the contract does not allow it. */
+  readonly parseStatus: (value: unknown) => unknown;
   readonly stepTimeoutMs: number;
   /** Makes a digest in hexadecimal. The same text gives the same digest for ever. */
   readonly digest: (text: string) => string;
@@ -85,6 +95,7 @@ export class StepScope {
   /** Makes the `step` whose names stand below `prefix`. */
   inside(prefix: string, inner: Omit<Inner, "prefix"> = {}): Step {
     const { map, isShielded } = this;
+    this.execution.failing.openRoom(prefix);
     const scope = { map, isShielded, ...inner, prefix };
     return this.#makeStep(new StepScope(this.options, this.#makeStep, scope));
   }

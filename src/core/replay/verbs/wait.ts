@@ -11,11 +11,12 @@ interface Waited {
   readonly kind: "signal" | "callback";
   readonly name: string;
   readonly at: DemandPlace;
+  readonly epoch?: number | undefined;
 }
 
 export async function wait(
   execution: Execution,
-  { kind, name, at }: Waited,
+  { kind, name, at, epoch }: Waited,
   options: WaitOptions = {},
 ): Promise<unknown> {
   const what = `the wait for ${kind} ${JSON.stringify(name)}`;
@@ -26,5 +27,5 @@ export async function wait(
   }
   const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
   const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
-  return execution.demand(at, { kind, name, until, timeoutMs, onTimeout });
+  return execution.demand(at, { kind, name, until, timeoutMs, onTimeout, epoch });
 }

@@ -1,0 +1,102 @@
+/**
+ * What failed a run, for whoever retries it: the record whose error ended the handler, and whether something that succeeded
+ * afterwards came about through a failure. A retry forgets the failures and keeps every success, so it must not hand a
+ * success to code that never asked for it.
+ */
+import { StepError } from "../contract/user-errors.ts";
+import type { HistoryRecord } from "./history.ts";
+
+/** What the last finish of a failed run tells about its failure. */
+export interface Failure {
+  /** The position of the record that failed the run. Left out: an error of the handler's own did. */
+  readonly at?: number;
+  /** The positions of the waits after it that threw when they timed out. */
+  readonly timeouts: readonly number[];
+  /** The positions, from `at` on, of the steps that are done, or may be, and whose result is lost. */
+  readonly lost: readonly number[];
+  /** What succeeded after it and cannot be kept, the first twenty. If there is any, the run is not retried. */
+  readonly repeats: readonly { readonly path: string; readonly occurrence: number }[];
+}
+
+interface Handed {
+  readonly path: string;
+  readonly occurrence: number;
+  /** The last position handed out when it was asked for. Undefined: the handler had not asked for it. */
+  readonly demandedAfter: number | undefined;
+  /** Whether a retry forgets it, if it comes after the record that failed the run. */
+  readonly isLost: boolean;
+  readonly hasTimedOut: boolean;
+  readonly isResultLost: boolean;
+}
+
+const mostRepeats = 20;
+const deepestCause = 100;
+
+export class Failing {
+  /** The records in the order of their positions, from 1. */
+  readonly #handed: Handed[] = [];
+  readonly #errors = new Map<unknown, number>();
+  /** The prefix of each room, and the position at which it was opened. */
+  readonly #rooms = new Map<string, number>();
+
+  /** Notes the next record, and the error by which it settled its demand. */
+  note(record: HistoryRecord, demandedAfter: number | undefined, error: unknown): void {
+    const { path, occurrence, value, isFailure } = record;
+    const hasTimedOut = error !== undefined && value === null;
+    const isLost = isFailure || hasTimedOut;
+    this.#handed.push({ path, occurrence, demandedAfter, isLost, hasTimedOut, isResultLost: isResultLost(error) });
+    if (error !== undefined) this.#errors.set(error, this.#handed.length);
+  }
+
+  /** Notes that the names below a prefix belong to a flow of their own from now on. */
+  openRoom(prefix: string): void {
+    if (!this.#rooms.has(prefix)) this.#rooms.set(prefix, this.#handed.length);
+  }
+
+  describe(thrown: unknown): Failure {
+    const at = this.#origin(thrown, new Set());
+    if (at === undefined) return { timeouts: [], lost: [], repeats: [] };
+    const later = this.#handed.slice(at);
+    const timeouts = later.flatMap(({ hasTimedOut }, index) => (hasTimedOut ? [at + 1 + index] : []));
+    const dirty = this.#dirtyRooms(at);
+    const repeats = later.filter((one) => !one.isLost && !this.#isIndependent(one, at, dirty));
+    return {
+      at,
+      timeouts,
+      lost: this.#handed.flatMap(({ isResultLost }, index) => (isResultLost && index + 1 >= at ? [index + 1] : [])),
+      repeats: repeats.slice(0, mostRepeats).map(({ path, occurrence }) => ({ path, occurrence })),
+    };
+  }
+
+  /** Finds the first record among those whose error was thrown, or caused what was thrown. */
+  #origin(thrown: unknown, seen: Set<unknown>): number | undefined {
+    const at = this.#errors.get(thrown);
+    if (at !== undefined || !(thrown instanceof Error) || seen.has(thrown) || seen.size > deepestCause) return at;
+    seen.add(thrown);
+    const causes = [thrown.cause, ...(thrown instanceof AggregateError ? thrown.errors : [])];
+    const origins = causes.flatMap((cause) => this.#origin(cause, seen) ?? []);
+    return origins.length === 0 ? undefined : Math.min(...origins);
+  }
+
+  /** The rooms that stood open, and in which something is forgotten. */
+  #dirtyRooms(at: number): ReadonlySet<string> {
+    const lost = this.#handed.filter(({ isLost }, index) => isLost && index + 1 >= at);
+    return new Set([...this.#rooms.keys()].filter((prefix) => lost.some(({ path }) => path.startsWith(prefix))));
+  }
+
+  /**
+   * Whether a success came about without what is forgotten: the handler had asked for it before; or it lies in a room that
+   * stood open before and forgets nothing, and what led to it is kept.
+   */
+  #isIndependent({ path, demandedAfter }: Handed, at: number, dirty: ReadonlySet<string>): boolean {
+    if (demandedAfter === undefined || demandedAfter < at) return true;
+    if (this.#handed[demandedAfter - 1]?.isLost !== false) return false;
+    return [...this.#rooms].some(
+      ([prefix, openedAt]) => openedAt < at && path.startsWith(prefix) && !dirty.has(prefix),
+    );
+  }
+}
+
+function isResultLost(error: unknown): boolean {
+  return error instanceof StepError && (error.cause.code === "result_lost" || error.cause.code === "interrupted");
+}

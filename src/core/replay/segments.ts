@@ -1,0 +1,39 @@
+/**
+ * The segments of a history. A run that was restarted, retried or forked goes on from a history that others have begun:
+ * what it asks for from then on reckons from another instant, and draws from another seed, than what was asked for before.
+ */
+
+export interface Segment {
+  /** The first position beyond which this counts: what is asked for when so many records were handed out, or more. */
+  readonly from: number;
+  /** The instant from which waits reckon at the earliest, in epoch milliseconds. */
+  readonly at: number;
+  /** The run and the epoch of the seed. The URL of a callback that is made here belongs to this epoch, too. */
+  readonly run: string;
+  readonly epoch: number;
+  /** How many milliseconds longer that waits which was asked for before, and still waits. */
+  readonly shift?: number;
+}
+
+export class Segments {
+  readonly #list: readonly [Segment, ...Segment[]];
+
+  constructor(list: readonly [Segment, ...Segment[]]) {
+    this.#list = list;
+  }
+
+  /** The segment in which something is asked for when the record at this position was handed out. */
+  at(position: number): Segment {
+    return this.#list.findLast(({ from }) => from <= position) ?? this.#list[0];
+  }
+
+  /** The segment in which the run goes on. */
+  get newest(): Segment {
+    return this.#list.at(-1) ?? this.#list[0];
+  }
+
+  /** How many milliseconds longer that waits which was asked for at this position. */
+  shiftSince(position: number): number {
+    return this.#list.reduce((sum, { from, shift = 0 }) => (from > position ? sum + shift : sum), 0);
+  }
+}

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { aProgram, playAndRetry } from "./retried-programs.ts";
+
+/** How many programs. `RETRIED_PROGRAMS=100000 RETRIED_SEED=7` plays more of them, and others. */
+const programs = Number(process.env["RETRIED_PROGRAMS"] ?? 2_000);
+const seed = Number(process.env["RETRIED_SEED"] ?? 1);
+
+/** Mulberry32. */
+function randomOf(from: number): () => number {
+  let state = from >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+test(
+  "a retry gives no piece of a program another one's result, and carries out nothing again that has succeeded",
+  async () => {
+    const outcomes: Record<string, number> = { completed: 0, failed: 0, refused: 0, stuck: 0, retries: 0 };
+    for (let number = 0; number < programs; number += 1) {
+      const random = randomOf(seed * 1_000_003 + number);
+      const { outcome, retries, wrongs } = await playAndRetry(aProgram(random), random);
+      expect(wrongs, `program ${number} of seed ${seed}`).toEqual([]);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+      outcomes["retries"] = (outcomes["retries"] ?? 0) + retries;
+    }
+    console.log(`${programs} random programs, seed ${seed}:`, JSON.stringify(outcomes));
+    expect(outcomes["retries"]).toBeGreaterThan(programs / 4);
+  },
+  programs * 100,
+);

@@ -1,0 +1,221 @@
+/**
+ * Random programs that fail and are retried, without a database. Each step's body returns the name of the very piece of the
+ * program that asked for it. So a piece that is given another one's result notices it.
+ */
+import { encode } from "../../../src/core/codec/codec.ts";
+import type { Step } from "../../../src/core/contract/step.ts";
+import { type Demand, placeName } from "../../../src/core/replay/demand.ts";
+import { Execution } from "../../../src/core/replay/execution.ts";
+import type { HistoryRecord } from "../../../src/core/replay/history.ts";
+import { makeStep } from "../../../src/core/replay/steps.ts";
+
+/** A number in [0, 1). */
+export type Random = () => number;
+
+/** A piece of a program. Its id is the name of its result. */
+type Piece =
+  | { readonly kind: "step"; readonly id: string; readonly name: string }
+  | { readonly kind: "sequence"; readonly parts: readonly Piece[] }
+  | {
+      readonly kind: "together";
+      readonly how: "all" | "settled" | "rethrown" | "any";
+      readonly parts: readonly Piece[];
+    }
+  | {
+      readonly kind: "rooms";
+      readonly how: "map" | "settled" | "rethrown" | "all" | "race";
+      readonly parts: readonly Piece[];
+    }
+  | { readonly kind: "scope"; readonly part: Piece }
+  /** The first flow that comes to it begins it, and all of them wait for it. */
+  | { readonly kind: "shared"; readonly part: Piece }
+  | {
+      readonly kind: "guarded";
+      readonly part: Piece;
+      readonly otherwise: Piece | undefined;
+      readonly isRethrown: boolean;
+    };
+
+export function aProgram(random: Random): Piece {
+  let count = 0;
+  const shared: Piece[] = [];
+  const below = (limit: number) => Math.floor(random() * limit);
+  const some = (depth: number, most: number) => Array.from({ length: 1 + below(most) }, () => piece(depth - 1));
+  const piece = (depth: number): Piece => {
+    const kind = depth <= 0 ? 0 : below(12);
+    if (kind <= 3) return { kind: "step", id: `${++count}`, name: random() < 0.7 ? "a" : "b" };
+    if (kind === 4) return { kind: "sequence", parts: some(depth, 3) };
+    if (kind === 5)
+      return {
+        kind: "together",
+        how: (["all", "settled", "rethrown", "rethrown", "any"] as const)[below(5)] ?? "all",
+        parts: some(depth, 3),
+      };
+    if (kind <= 7)
+      return {
+        kind: "rooms",
+        how: (["map", "settled", "rethrown", "rethrown", "all", "race"] as const)[below(6)] ?? "map",
+        parts: some(depth, 3),
+      };
+    if (kind === 10) {
+      const part: Piece = { kind: "shared", part: piece(depth - 1) };
+      shared.push(part);
+      return part;
+    }
+    if (kind === 11) return shared[below(shared.length)] ?? piece(depth - 1);
+    if (kind === 8) return { kind: "scope", part: piece(depth - 1) };
+    return {
+      kind: "guarded",
+      part: piece(depth - 1),
+      otherwise: random() < 0.6 ? piece(depth - 1) : undefined,
+      isRethrown: random() < 0.5,
+    };
+  };
+  return { kind: "sequence", parts: [piece(4), piece(6), piece(4)] };
+}
+
+interface World {
+  /** Told of a piece that was given another one's result. */
+  readonly wrong: (what: string) => void;
+  readonly shared: Map<Piece, Promise<void>>;
+}
+
+/** Carries out a piece. */
+async function play(piece: Piece, step: Step, world: World): Promise<void> {
+  switch (piece.kind) {
+    case "step": {
+      const result = await step.run(piece.name, () => piece.id);
+      if (result !== piece.id) world.wrong(`piece ${piece.id} was given the result of piece ${result}`);
+      return;
+    }
+    case "sequence":
+      for (const part of piece.parts) await play(part, step, world);
+      return;
+    case "together": {
+      const parts = piece.parts.map((part) => play(part, step, world));
+      if (piece.how === "all") await Promise.all(parts);
+      else if (piece.how === "any") await Promise.any(parts);
+      else throwFirst(await Promise.allSettled(parts), piece.how);
+      return;
+    }
+    case "rooms": {
+      const branches = piece.parts.map((part) => (context: { step: Step }) => play(part, context.step, world));
+      if (piece.how === "map") await step.map("m", piece.parts, (part, context) => play(part, context.step, world));
+      else if (piece.how === "all") await step.all("l", branches);
+      else if (piece.how === "race") await step.race("r", branches);
+      else
+        throwFirst(
+          await step.mapSettled("m", piece.parts, (part, context) => play(part, context.step, world)),
+          piece.how,
+        );
+      return;
+    }
+    case "scope":
+      await step.scope("s", (context) => play(piece.part, context.step, world));
+      return;
+    case "shared": {
+      const begun = world.shared.get(piece) ?? play(piece.part, step, world);
+      begun.catch(() => {});
+      world.shared.set(piece, begun);
+      return await begun;
+    }
+    case "guarded":
+      try {
+        await play(piece.part, step, world);
+      } catch (error) {
+        if (piece.otherwise !== undefined) await play(piece.otherwise, step, world);
+        if (piece.isRethrown) throw error;
+      }
+  }
+}
+
+/** Waits for all, and fails then by the first failure. */
+function throwFirst(settled: readonly PromiseSettledResult<void>[], how: string): void {
+  const failed = settled.find((one) => one.status === "rejected");
+  if (how === "rethrown" && failed !== undefined) throw failed.reason;
+}
+
+export interface Verdict {
+  readonly outcome: "completed" | "failed" | "refused" | "stuck";
+  /** How often it was retried. */
+  readonly retries: number;
+  readonly wrongs: readonly string[];
+}
+
+/** Plays a program until it completes, or a retry is refused. Each try fails some steps, the fifth one none. */
+export async function playAndRetry(program: Piece, random: Random): Promise<Verdict> {
+  const wrongs: string[] = [];
+  let history: readonly HistoryRecord[] = [];
+  for (let retries = 0; ; retries += 1) {
+    const succeeded = new Set(history.filter(({ isFailure }) => !isFailure).map(({ value }) => value));
+    const { execution, records, isRefused } = await playOnce(program, history, random, {
+      chanceToFail: retries < 4 ? 0.4 / (retries + 1) : 0,
+      wrong: (what) => wrongs.push(what),
+      begin: (id) => {
+        if (succeeded.has(encode(id))) wrongs.push(`piece ${id} was carried out again`);
+      },
+    });
+    if (isRefused) return { outcome: "refused", retries, wrongs };
+    if (execution.outcome === undefined) return { outcome: "stuck", retries, wrongs };
+    if (execution.outcome.kind !== "threw") return { outcome: "completed", retries, wrongs };
+    const { at = records.length + 1, repeats } = execution.failing.describe(execution.outcome.error);
+    if (at > records.length) return { outcome: "failed", retries, wrongs };
+    if (repeats.length > 0) return { outcome: "refused", retries, wrongs };
+    history = records.filter(({ isFailure }, index) => index + 1 < at || (index + 1 > at && !isFailure));
+  }
+}
+
+async function playOnce(
+  program: Piece,
+  history: readonly HistoryRecord[],
+  random: Random,
+  { chanceToFail, wrong, begin }: { chanceToFail: number; wrong: (what: string) => void; begin: (id: string) => void },
+) {
+  const execution = new Execution({ atRest, createdAt: 0 });
+  const step = makeStep({
+    execution,
+    seed: () => new Uint8Array(32),
+    keySeed: () => new Uint8Array(32),
+    callbackEpoch: () => undefined,
+    encodeInput: async () => "",
+    sealCallback: () => ({ url: "", token: "" }),
+    say: () => {},
+    parseStatus: (value) => value,
+    stepTimeoutMs: 1,
+    digest: (text) => text,
+    signals: [],
+    callbacks: [],
+  });
+  await execution.begin(() => play(program, step, { wrong, shared: new Map() }));
+  const records: HistoryRecord[] = [];
+  const hand = async (record: HistoryRecord) => {
+    records.push(record);
+    await execution.hand(record);
+  };
+  for (const record of history) {
+    await hand(record);
+    if (execution.divergence !== undefined) return { execution, records, isRefused: true };
+  }
+  while (execution.outcome === undefined && execution.pendingCount > 0) {
+    const demand = execution.pending[Math.floor(random() * execution.pendingCount)];
+    if (demand === undefined) break;
+    await hand(await recordOf(demand, random() < chanceToFail, begin));
+    if (execution.divergence !== undefined) throw new Error(`${placeName(demand)}: ${execution.divergence}`);
+  }
+  return { execution, records, isRefused: false };
+}
+
+async function recordOf(demand: Demand, isFailure: boolean, begin: (id: string) => void): Promise<HistoryRecord> {
+  const { path, occurrence, wanted } = demand;
+  if (wanted.kind !== "step") throw new Error(`${path} is no step`);
+  const shared = { kind: "step" as const, path, occurrence, recordedAt: 0, attempts: 1 };
+  const context = { attempt: 1, idempotencyKey: "", abortSignal: new AbortController().signal };
+  const id = String(await wanted.body(context));
+  begin(id);
+  if (isFailure) return { ...shared, isFailure, value: encode({ name: "Error", message: id }) };
+  return { ...shared, isFailure, value: encode(id) };
+}
+
+function atRest(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
