@@ -5,7 +5,7 @@
 
 import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
-import type { HostClock } from "../core/ports.ts";
+import type { HostClock, TransactionClient } from "../core/ports.ts";
 import { attemptName, type Demand, placeName } from "../core/replay/demand.ts";
 import { pause } from "../core/waits.ts";
 import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
@@ -20,7 +20,7 @@ import { defaults } from "./options.ts";
 import { loadRun } from "./replay/load-run.ts";
 import type { LoadedRun } from "./replay/loaded-run.ts";
 import { replayHistory } from "./replay/replay-history.ts";
-import { type AttemptResult, attemptStep } from "./turn/attempt.ts";
+import { type AttemptResult, attemptStep, type Committed } from "./turn/attempt.ts";
 import { failed, timedOut } from "./turn/ending.ts";
 
 export type Claimed = ClaimedRun | ClaimedBranch;
@@ -33,6 +33,9 @@ export interface TurnAtWork<Answer extends Claimed> {
   readonly held: LoadedRun | undefined;
   readonly lease: Lease;
 }
+
+/** Makes the finish that is committed with a transaction. `value`: its result. */
+export type FinishOf = (value: string, beganAt: number) => Finish;
 
 export class Invocation {
   readonly context: EngineContext;
@@ -113,6 +116,7 @@ export class Invocation {
     number: number,
     { beginnings, begun, timeoutAt }: Claimed,
     lease: Lease,
+    finishOf: FinishOf,
   ): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
@@ -134,14 +138,39 @@ export class Invocation {
       bodies: this.context.bodies,
       place: `${runId}/${epoch}/${place}`,
       runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,
-      seed: (text) => loaded.seed(text),
+      seed: (text) => loaded.keySeed(text),
       lease,
       host: this.#host,
       now: () => calls.clock.now(),
       random,
       writeBeginning: () => this.leases.writeBeginning(lease, name),
+      transact:
+        wanted.isTransaction !== true || calls.transact === undefined
+          ? undefined
+          : (work, beganAt) =>
+              this.#transact(lease, wanted.timeoutMs, async (client) => finishOf(await work(client), beganAt)),
       onEnd: loaded.beginBody(place),
     });
+  }
+
+  /**
+   * Carries out a transaction, and finishes its turn in it. That finish goes neither with others nor again: if nobody knows
+   * whether it was committed, the next claim of the turn sees.
+   */
+  async #transact(
+    lease: Lease,
+    limitMs: number,
+    work: (client: TransactionClient) => Promise<Finish>,
+  ): Promise<Committed> {
+    const { calls } = this.context.options;
+    if (calls.transact === undefined) throw new Error("the database has no transactions");
+    const { finish, answer } = await calls.transact(limitMs, async (client, send) => {
+      const finish = await work(client);
+      lease.noteFinishSent();
+      return { finish, answer: await calls.finishOnce(finish, send) };
+    });
+    this.#tellOf(lease, finish, answer);
+    return answer;
   }
 
   /** Hands in a finish, unless its lease was given back: then another process may have the turn. */

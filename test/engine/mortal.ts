@@ -4,7 +4,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "../../src/client/over-postgres/client.ts";
-import { type Parameter, type Query, QueryError } from "../../src/core/ports.ts";
+import { type Parameter, type Query, QueryError, type Transact, UnknownCommit } from "../../src/core/ports.ts";
 import { within } from "../../src/core/waits.ts";
 import type { Deployment } from "../../src/engine/options.ts";
 import { SkewedTimers, type SkewedTimersOptions } from "./timers.ts";
@@ -66,7 +66,8 @@ export abstract class Mortal {
       const answer = this.#pass("query", functionIn(text), send, parameters?.[0]);
       return within(this.timers, answersWithinMs, answer, unanswered);
     };
-    this.query = Object.assign(ported, { endpoint: query.endpoint });
+    const { endpoint, transact } = query;
+    this.query = Object.assign(ported, { endpoint, transact: transact && this.#transacting(transact) });
   }
 
   /** Asks it for something, as somebody outside does. */
@@ -96,6 +97,44 @@ export abstract class Mortal {
     this.resting = 0;
     this.timers.clear();
     this.#die();
+  }
+
+  /** Lets the begin, each statement and the commit of a transaction wait at the port. One that died is rolled back. */
+  #transacting(transact: Transact): Transact {
+    type Given = Parameters<Parameters<Transact>[1]>;
+    return async (limitMs, work) => {
+      const began = Promise.withResolvers<Given>();
+      const worked = Promise.withResolvers<void>();
+      let ended: Promise<void> | undefined;
+      const begin = () => {
+        const gone = this.gone.then(() => Promise.reject(new Error("its process died")));
+        ended = transact(limitMs, async (...given) => {
+          began.resolve(given);
+          await Promise.race([worked.promise, gone]);
+        });
+        ended.catch(began.reject);
+        return began.promise;
+      };
+      const [client, send] = await this.#pass("query", "begin", begin);
+      try {
+        const result = await work(
+          { query: (text, values) => this.#pass("query", "transaction", () => client.query(text, values)) },
+          (text, parameters) => this.#pass("query", functionIn(text), () => send(text, parameters)),
+        );
+        await this.#pass("query", "commit", async () => {
+          worked.resolve();
+          await ended;
+        }).catch((error: unknown) => {
+          const isRolledBack = error instanceof QueryError && error.isRolledBack;
+          throw isRolledBack || !(error instanceof QueryError) ? error : new UnknownCommit(error.message);
+        });
+        return result;
+      } catch (error) {
+        worked.reject(error);
+        await this.#pass("query", "rollback", async () => void (await ended?.catch(() => {})));
+        throw error;
+      }
+    };
   }
 
   #pass<Answer>(

@@ -9,6 +9,7 @@ import type { HistoryView } from "../../src/client/history-view.ts";
 import type { RunView } from "../../src/client/run-view.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { programContract, type SignalName, signalNames } from "../simulation/programs/contract.ts";
+import { offspringWorkflow } from "../simulation/programs/invoke.ts";
 import {
   allows,
   type Facts,
@@ -61,7 +62,7 @@ async function play(program: Program, { deaths, failures, ...options }: PlayOpti
     invite: (invitation) => outsiders.invite(invitation),
   };
   const workflow = programContract.handler(playing(program, bodies));
-  const world: World = await World.begin(database, { ...options, workflows: [workflow] });
+  const world: World = await World.begin(database, { ...options, workflows: [workflow, offspringWorkflow] });
   const outsiders = new Outsiders(world);
   try {
     makeTrouble(world, { deaths, failures });

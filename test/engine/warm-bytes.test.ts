@@ -1,6 +1,7 @@
 /** What a process keeps in memory of runs at rest is bounded in bytes too. */
 import { expect, test } from "vitest";
 import { Execution } from "../../src/core/replay/execution.ts";
+import { Segments } from "../../src/core/replay/segments.ts";
 import { LoadedRun } from "../../src/engine/replay/loaded-run.ts";
 import { WarmRuns } from "../../src/engine/replay/warm-runs.ts";
 import { tested } from "./playing.ts";
@@ -10,7 +11,8 @@ const mebibyte = 1024 * 1024;
 function aLoadedRun(runId: string, bytes: number): LoadedRun {
   const execution = new Execution({ atRest: async () => {}, createdAt: 0 });
   const workflow = tested.handler(async () => {});
-  return new LoadedRun({ runId, epoch: 0, workflow, execution, handedPosition: 0, bytes });
+  const segments = new Segments([{ from: 0, at: 0, run: runId, epoch: 0 }]);
+  return new LoadedRun({ runId, epoch: 0, workflow, execution, segments, handedPosition: 0, bytes });
 }
 
 test("of 60 runs of 12 MiB those that went to rest last are kept, 64 MiB together", () => {

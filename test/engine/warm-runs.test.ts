@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
+import { recordBranch } from "./recording.ts";
 import type { World } from "./world.ts";
 
 const database = testDatabase();
@@ -66,7 +67,7 @@ test("a handler whose finish was deferred goes on from what was recorded instead
   world.fate = async ({ what }) => {
     if (what === "finish_turns" && !isRecorded) {
       isRecorded = true;
-      await recordBranch(run.runId, world.namespace);
+      await recordBranch(database, run.runId, world.namespace);
     }
     return "passes" as const;
   };
@@ -74,14 +75,3 @@ test("a handler whose finish was deferred goes on from what was recorded instead
   expect(await world.run(run)).toMatchObject({ status: "completed", result: [1, "recorded meanwhile"] });
   expect((await world.history(run)).records.map(({ path }) => path)).toEqual(["beside", "go"]);
 });
-
-/** As its process does when the body is done. */
-async function recordBranch(runId: string, namespace: string): Promise<void> {
-  const [row] = await database.query(
-    "select path, token, turn from layover.pending where run_id = $1 and token is not null",
-    [runId],
-  );
-  const record = { value: '0"recorded meanwhile"', isFailure: false, at: 0, beganAt: 0, attempts: 1 };
-  const turns = [{ runId, ...row, occurrence: 1, record, armed: [] }];
-  await database.query("select layover.finish_turns($1)", [JSON.stringify({ namespace, turns })]);
-}

@@ -14,8 +14,9 @@ import type { Contract, Duration, InputOf, Run, SignalsOf } from "layover";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import { Client } from "../../src/client/over-postgres/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
-import type { StartArguments, StartOptions } from "../../src/client/starting.ts";
+import type { StartOptions } from "../../src/client/starting.ts";
 import type { InferInput } from "../../src/core/contract/schema.ts";
+import type { StartArguments } from "../../src/core/contract/startable.ts";
 import { toMilliseconds } from "../../src/core/duration.ts";
 import { QueryError } from "../../src/core/ports.ts";
 import type { LayoverEvent, LogEntry } from "../../src/engine/events.ts";
@@ -432,6 +433,7 @@ export class World {
       namespace: this.namespace,
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
         endpoint: this.#options.endpoint ?? query.endpoint,
+        transact: query.transact,
       }),
       ports: bare({ dispatch: this.platform.dispatch, alarm: this.platform.arm }),
       time: () => this.time,

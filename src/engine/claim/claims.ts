@@ -22,6 +22,7 @@ export class Claims {
       maxBeginnings: defaults.maxBeginnings,
       budgetBytes: options.claimBytes ?? defaults.claimBytes,
       movesDue: true,
+      knowsEpochs: true,
     };
     this.#newToken = newToken;
   }

@@ -8,9 +8,16 @@ import type { Calls } from "../../postgres/calls.ts";
 import type { RenewTurn } from "../../postgres/wire.ts";
 import type { Gate } from "./gate.ts";
 
+interface RunAtWork {
+  readonly workflow: { readonly contract: Pick<Contract, "name" | "version"> };
+  /** What it said last of itself, and no finish has told. */
+  readonly lastSaying: string | undefined;
+}
+
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
   #turn: RenewTurn;
+  #run: RunAtWork | undefined;
   #contract: Pick<Contract, "name" | "version"> | undefined;
   #isLost = false;
   #isFinishSent = false;
@@ -51,6 +58,18 @@ export class Lease {
 
   get isLossTold(): boolean {
     return this.#isLossTold;
+  }
+
+  /** Notes the run in memory that the turn is carried out with. */
+  noteRun(run: RunAtWork): void {
+    this.noteContract(run.workflow.contract);
+    this.#run = run;
+  }
+
+  /** The renewal to send, with what the run says of itself. */
+  get renewal(): RenewTurn {
+    const says = this.#run?.lastSaying;
+    return says === undefined ? this.#turn : { ...this.#turn, says };
   }
 
   noteContract(contract: Pick<Contract, "name" | "version">): void {
@@ -196,7 +215,8 @@ export class Leases {
     const held = [...this.#held].map((lease) => ({ lease, turn: lease.turn }));
     this.#cancelTimer = this.#host.after(this.#leaseMs / 2, () => void this.#renew());
     try {
-      const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: held.map(({ turn }) => turn) });
+      const renewals = held.map(({ lease }) => lease.renewal);
+      const { turns } = await this.#calls.renewLeases({ leaseMs: this.#leaseMs, turns: renewals });
       for (const [index, { lease, turn }] of held.entries()) {
         const answer = turns[index];
         if (lease.turn !== turn) continue; // it goes on under a new token by now

@@ -1,7 +1,7 @@
 /** Dispatches what follows from a turn: the next turn of its run, and branches that may be claimed. */
 import type { TurnRef } from "../../core/ports.ts";
 import { shortWaitMs } from "../../core/waking.ts";
-import type { BranchRef, FinishAnswer } from "../../postgres/wire.ts";
+import type { BranchRef, FinishAnswer, OtherTurn } from "../../postgres/wire.ts";
 import type { EngineOptions } from "../options.ts";
 
 export class FollowUps {
@@ -18,6 +18,11 @@ export class FollowUps {
     const next = { runId, turn: answer.turn };
     await this.send([...(answer.isReady ? [next] : []), ...branchRefs(runId, answer.branches ?? [])]);
     if (!answer.isReady && answer.readyAt != null) await this.later(next, answer.readyAt);
+  }
+
+  /** Dispatches the turns of other runs that a finish has made ready. */
+  async others({ others }: { readonly others?: readonly OtherTurn[] | null }): Promise<void> {
+    await this.send((others ?? []).map(({ runId, turn }) => ({ runId, turn })));
   }
 
   /** Dispatches a turn after a short wait. Only the alarm takes care of a long wait. */

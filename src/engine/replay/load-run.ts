@@ -1,10 +1,12 @@
 /** Begins the handler of a run. */
 import { fromStored } from "../../core/codec/stored-value.ts";
-import type { Workflow } from "../../core/contract/contract.ts";
-import { parse } from "../../core/contract/schema.ts";
+import type { Contract, Workflow } from "../../core/contract/contract.ts";
+import { parse, parseAtOnce } from "../../core/contract/schema.ts";
 import type { Log } from "../../core/contract/step.ts";
+import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { Execution } from "../../core/replay/execution.ts";
+import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
 import type { WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
@@ -29,14 +31,36 @@ export async function loadRun(
     run.isInputParsed || contract.input === undefined
       ? stored
       : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
-  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt: run.createdAt });
+  const { createdAt } = run;
+  const segments = new Segments(run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch }]);
+  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt, runId, segments });
   const { handedPosition } = claimed;
-  const loaded = new LoadedRun({ runId, epoch, workflow, execution, handedPosition, bytes: run.input.length });
+  const loaded = new LoadedRun({
+    runId,
+    epoch,
+    workflow,
+    execution,
+    segments,
+    handedPosition,
+    bytes: run.input.length,
+  });
   const step = makeStep({
     execution,
     seed: (text) => loaded.seed(text),
+    keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
+    callbackEpoch: () => (epoch === 0 ? undefined : segments.at(execution.position).epoch),
+    encodeInput: (next) => storedInput(contract, next),
     sealCallback: (callback) =>
-      sealCallback(options, { ...callback, runId, epoch, workflow: contract.name, version: contract.version }),
+      sealCallback(options, {
+        ...callback,
+        runId,
+        epoch: segments.at(execution.position).epoch,
+        madeAt: execution.position,
+        workflow: contract.name,
+        version: contract.version,
+      }),
+    say: (value) => loaded.say(value),
+    parseStatus: (value) => parsedStatus(contract, value),
     stepTimeoutMs: defaults.stepTimeoutMs,
     digest: digestOf,
     signals: Object.keys(contract.signals),
@@ -47,11 +71,18 @@ export async function loadRun(
     id: run.userId ?? undefined,
     workflow: contract.name,
     version: contract.version,
+    parentRunId: run.parentRunId ?? undefined,
     tags: run.tags ?? {},
     createdAt: new Date(run.createdAt),
   };
   await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
   return loaded;
+}
+
+function parsedStatus({ status }: Contract, value: unknown): unknown {
+  return status === undefined
+    ? value
+    : parseAtOnce(status, value, { code: "invalid_status", what: "the run's status" });
 }
 
 function sealCallback(

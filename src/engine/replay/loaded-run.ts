@@ -8,7 +8,8 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Workflow } from "../../core/contract/contract.ts";
 import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
-import type { WireRecord } from "../../postgres/wire.ts";
+import type { Segment, Segments } from "../../core/replay/segments.ts";
+import type { Saying, WireRecord } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { EngineOptions } from "../options.ts";
 
@@ -17,12 +18,14 @@ export class LoadedRun {
   readonly epoch: number;
   readonly workflow: Workflow;
   readonly execution: Execution;
+  readonly segments: Segments;
   readonly #rows = new Map<string, number | undefined>();
   readonly #failedAttempts = new Map<string, number>();
   #rowsThrough = -1;
   #bytes: number;
   #bodies = 0;
   #handedPosition: number;
+  #sayings: readonly Saying[] = [];
 
   /** `bytes`: the size of the run's input. `handedPosition`: up to where another process has run the handler on. */
   constructor(given: {
@@ -30,6 +33,7 @@ export class LoadedRun {
     readonly epoch: number;
     readonly workflow: Workflow;
     readonly execution: Execution;
+    readonly segments: Segments;
     readonly handedPosition: number;
     readonly bytes: number;
   }) {
@@ -37,6 +41,7 @@ export class LoadedRun {
     this.epoch = given.epoch;
     this.workflow = given.workflow;
     this.execution = given.execution;
+    this.segments = given.segments;
     this.#handedPosition = given.handedPosition;
     this.#bytes = given.bytes;
   }
@@ -59,6 +64,35 @@ export class LoadedRun {
   /** Whether the handler was here before: what it logs now was logged then. */
   get isReplaying(): boolean {
     return this.execution.position <= this.#handedPosition;
+  }
+
+  /**
+   * Notes what the run says of itself. In a replay that was said before, and something newer may have been said since,
+   * by a body too: so it is ignored.
+   */
+  say(value: string): void {
+    if (!this.isBodyAtWork && this.isReplaying) return;
+    const saidAfter = this.execution.position;
+    this.#sayings = [...this.#sayings.filter((earlier) => earlier.saidAfter < saidAfter), { value, saidAfter }];
+  }
+
+  /** What the run said last, unless a finish has taken it. */
+  get lastSaying(): string | undefined {
+    return this.#sayings.at(-1)?.value;
+  }
+
+  /**
+   * Takes what a finish is to store: the last saying, and the last one up to the position that its turn saw. Only that one
+   * is stored if the finish is deferred, since the next turn says again what came after.
+   */
+  takeSayings(seen: number): readonly Saying[] {
+    const sayings = this.#sayings;
+    this.#sayings = [];
+    const last = sayings.at(-1);
+    return sayings.filter((saying, index) => {
+      const next = sayings[index + 1];
+      return saying === last || (saying.saidAfter <= seen && next !== undefined && next.saidAfter > seen);
+    });
   }
 
   /** Begins a turn of the run, with what its claim told. */
@@ -136,13 +170,19 @@ export class LoadedRun {
     onEvent?.({ kind: "handler_mistaken", code, message, runId, workflow });
   }
 
+  /** The seed of what the handler draws where it stands. */
   seed(text: string): Uint8Array {
-    return seedOf(this.runId, this.epoch, text);
+    return seedOf(this.segments.at(this.execution.position), text);
+  }
+
+  /** The seed of a step's keys. They are new after a restart, unless the step has a record from before. */
+  keySeed(text: string, recordedAt?: number): Uint8Array {
+    return seedOf(recordedAt === undefined ? this.segments.newest : this.segments.at(recordedAt - 1), text);
   }
 }
 
-function seedOf(runId: string, epoch: number, text: string): Uint8Array {
-  return hmac(sha256, utf8ToBytes(`${runId}/${epoch}`), utf8ToBytes(text));
+function seedOf({ run, epoch }: Segment, text: string): Uint8Array {
+  return hmac(sha256, utf8ToBytes(`${run}/${epoch}`), utf8ToBytes(text));
 }
 
 function toRecord([kind, path, occurrence, isFailure, value, recordedAt, attempts]: WireRecord): HistoryRecord {

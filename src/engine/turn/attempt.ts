@@ -5,9 +5,10 @@ import { toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { retryDelay } from "../../core/contract/retry.ts";
 import { CancelledError, isNonRetryable, retryAfterOf, TimeoutError } from "../../core/contract/user-errors.ts";
 import { isLayoverError, LayoverError } from "../../core/errors.ts";
-import type { HostClock } from "../../core/ports.ts";
+import { type HostClock, QueryError, type TransactionClient, UnknownCommit } from "../../core/ports.ts";
 import { type Demand, placeName, type StepBody } from "../../core/replay/demand.ts";
 import { idempotencyKey } from "../../core/replay/seeded.ts";
+import type { FinishAnswer } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
 import type { Bodies } from "./bodies.ts";
 
@@ -37,11 +38,22 @@ export interface Attempt {
    * if nobody knows whether it is written down.
    */
   readonly writeBeginning: () => Promise<boolean>;
+  /**
+   * Carries out the work in a transaction, and commits it together with the record of its result. Undefined: the step is no
+   * transaction, or the database has none.
+   */
+  readonly transact:
+    | ((work: (client: TransactionClient) => Promise<string>, beganAt: number) => Promise<Committed>)
+    | undefined;
   /** Is called when the attempt has ended, whatever came of it. */
   readonly onEnd: () => void;
 }
 
+/** What the database answered to the finish that was committed with a transaction. */
+export type Committed = Extract<FinishAnswer, { readonly outcome: "finished" | "deferred" }>;
+
 export type AttemptResult =
+  | { readonly kind: "committed"; readonly answer: Committed; readonly beganAt: number; readonly endedAt: number }
   | { readonly kind: "succeeded"; readonly value: string; readonly beganAt: number; readonly endedAt: number }
   | {
       readonly kind: "failed";
@@ -71,11 +83,15 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     const earlier = attempt.bodies.find(attempt.place);
     if (earlier !== undefined) await waitForEarlier(earlier, attempt);
     if (attempt.body.isAtMostOnce) await begin(attempt, (error) => (left = error));
-    const result = await runBody(attempt, endRun);
-    const value = toStored(result, { what: `the result of step "${placeName(demand)}"` });
+    const work = async (client?: TransactionClient) =>
+      toStored(await runBody(attempt, endRun, client), { what: `the result of step "${placeName(demand)}"` });
+    if (attempt.transact !== undefined)
+      return { kind: "committed", answer: await attempt.transact(work, beganAt), beganAt, endedAt: now() };
+    const value = await work();
     return { kind: "succeeded", value, beganAt, endedAt: now() };
   } catch (thrown) {
     if (left !== undefined) throw left;
+    if (attempt.transact !== undefined && isLeft(thrown)) throw thrown;
     const endedAt = now();
     return {
       kind: "failed",
@@ -125,7 +141,31 @@ function lostBefore(): Error {
   return new Error("the lease of this step was lost before it was begun");
 }
 
-async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown> {
+/** Whether a transaction may have been committed, or somebody else has its step: nothing is recorded here. The next claim knows. */
+function isLeft(thrown: unknown): boolean {
+  return sqlStateOf(thrown) === "LO013" || sqlStateOf(thrown) === unknownCommit;
+}
+
+const unknownCommit = Symbol("UnknownCommit");
+
+/** Reads the SQLSTATE of what was thrown. Undefined: it has none, or nobody can look at it. */
+function sqlStateOf(thrown: unknown): unknown {
+  try {
+    if (thrown instanceof UnknownCommit) return unknownCommit;
+    if (thrown instanceof QueryError) return thrown.sqlState;
+    return thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  } catch {
+    return undefined; // a revoked Proxy
+  }
+}
+
+/**
+ * What may keep a transaction from its commit, though nothing is wrong with it: others in its way (40001, 40P01, 55P03), or
+ * alarms that were armed for another instant or process (LO002, LO011).
+ */
+const passing: readonly unknown[] = ["40001", "40P01", "55P03", "LO002", "LO011"];
+
+async function runBody(attempt: Attempt, onRunEnd: () => void, client?: TransactionClient): Promise<unknown> {
   const { demand, body, number, bodies, place, runEnd, seed, lease, host, now } = attempt;
   let controller: AbortController | undefined;
   let aborted: Error | undefined;
@@ -152,7 +192,7 @@ async function runBody(attempt: Attempt, onRunEnd: () => void): Promise<unknown>
     },
   };
   try {
-    const result = body.body(context);
+    const result = body.body(context, client);
     if (!isThenable(result)) return result; // and there is nothing left that could take too long
     bodies.add(place, result);
     const timeout = new Promise<never>((_, reject) => {
@@ -192,6 +232,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: number): number | undefined {
+  if (body.isTransaction && passing.includes(sqlStateOf(thrown))) return retryDelay(body.retry, number, random());
   if (number >= body.retry.maxAttempts || isNonRetryable(thrown) || isOurs(thrown)) return undefined;
   const wish = retryAfterOf(thrown);
   if (wish === undefined) return retryDelay(body.retry, number, random());
@@ -202,7 +243,14 @@ function retryIn({ body, number, random }: Attempt, thrown: unknown, endedAt: nu
 function isOurs(thrown: unknown): boolean {
   return (
     isLayoverError(thrown) &&
-    ["unstorable_value", "too_deep", "value_too_large", "step_crashed", "nested_step"].includes(thrown.code)
+    [
+      "unstorable_value",
+      "too_deep",
+      "value_too_large",
+      "step_crashed",
+      "nested_step",
+      "transactions_unavailable",
+    ].includes(thrown.code)
   );
 }
 

@@ -4,7 +4,7 @@ import type { FinishBranch } from "../../postgres/wire.ts";
 import type { AttemptResult } from "./attempt.ts";
 
 export function branchResult(
-  result: AttemptResult,
+  result: Exclude<AttemptResult, { readonly kind: "committed" }>,
   number: number,
   requestId: string | undefined,
 ): Pick<FinishBranch, "attempt" | "record" | "bytes"> {

@@ -19,7 +19,7 @@ export async function carryOutBranch(
   if (loaded === undefined) return;
   historyBudget.enter(turn, loaded);
   const { execution } = loaded;
-  lease.noteContract(loaded.workflow.contract);
+  lease.noteRun(loaded);
   const demand = execution.find(branch.path, branch.occurrence);
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {
@@ -34,22 +34,32 @@ export async function carryOutBranch(
     return await refuse(invocation, lease, { ...finish, blocked });
   }
   const number = claimed.attempts + 1;
-  const result = await invocation.attempt(loaded, demand, number, claimed, lease);
+  const result = await invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {
+    const { lastSaying } = loaded;
+    const says = lastSaying !== undefined && { says: [{ value: lastSaying, saidAfter: execution.position }] };
+    const endedAt = options.calls.clock.now();
+    return { ...finish, ...branchResult({ kind: "succeeded", value, beganAt, endedAt }, number, undefined), ...says };
+  });
   if (result.kind === "failed" && execution.divergence !== undefined) {
     warm.forget(turn.runId);
     return await refuse(invocation, lease, { ...finish, blocked: execution.divergence });
   }
   const retryInMs = result.kind === "failed" ? result.retryInMs : undefined;
   const { endedAt } = result;
-  const answer = await invocation.finish(
-    lease,
-    {
-      ...finish,
-      ...branchResult(result, number, options.requestId?.()),
-      ...(demand.wanted.announces !== undefined && { announces: demand.wanted.announces }),
-    },
-    retryInMs === undefined ? [] : [endedAt + retryInMs],
-  );
+  const says = loaded.takeSayings(execution.position);
+  const answer =
+    result.kind === "committed"
+      ? result.answer
+      : await invocation.finish(
+          lease,
+          {
+            ...finish,
+            ...branchResult(result, number, options.requestId?.()),
+            ...(says.length > 0 && { says }),
+            ...(demand.wanted.announces !== undefined && { announces: demand.wanted.announces }),
+          },
+          retryInMs === undefined ? [] : [endedAt + retryInMs],
+        );
   if (answer.outcome !== "finished") return;
   const { continues, branches } = answer;
   await invocation.followUps.send([

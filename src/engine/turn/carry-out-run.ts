@@ -1,6 +1,7 @@
 /** Carries out a turn of a run, and the turns that follow it within the same invocation. */
 import { placeName } from "../../core/replay/demand.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
+import { branchRefs } from "../finish/follow-ups.ts";
 import type { Invocation, TurnAtWork } from "../invocation.ts";
 import { notePendingRows } from "../replay/note-pending-rows.ts";
 import { isToReplay } from "../replay/replay-history.ts";
@@ -15,7 +16,7 @@ export async function carryOutRun(
   const loaded = first.have === null ? await invocation.loadRun(turn, first, lease) : held;
   if (loaded === undefined) return;
   historyBudget.enter(turn, loaded);
-  lease.noteContract(loaded.workflow.contract);
+  lease.noteRun(loaded);
   let claimed = first;
   let claim = turn;
   for (let steps = 1; ; steps += 1) {
@@ -24,37 +25,53 @@ export async function carryOutRun(
       await loaded.execution.awaitForeign(invocation.patience());
     notePendingRows(loaded, claimed);
     loaded.beginTurn(claimed);
-    const { wakeInstants, ...plan } = await new RunTurn({
+    const { wakeInstants, committed, ...plan } = await new RunTurn({
       loaded,
       claimed,
       patience: invocation.patience,
       now: () => calls.clock.now(),
-      attempt: (demand, number) => invocation.attempt(loaded, demand, number, claimed, lease),
+      attempt: (demand, number, planOf) =>
+        invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {
+          const { wakeInstants: _, ...plan } = planOf(value, beganAt);
+          return { ...plan, runId: claim.runId, token: claim.token };
+        }),
       warn: (code, message) => loaded.warn(options, code, message),
     }).plan();
+    if (committed !== undefined) {
+      if (loaded.execution.divergence === undefined) {
+        loaded.rest();
+        warm.keep(loaded);
+      }
+      return invocation.followUps.next(claim.runId, committed);
+    }
     const again =
-      plan.next === "ready" && invocation.maySpend(steps)
+      plan.next === "ready" && plan.continues === undefined && invocation.maySpend(steps)
         ? invocation.claims.ofNextTurn(loaded, claim, plan)
         : undefined;
     const more = plan.next === "blocked" ? invocation.refuser : again !== undefined && { claim: again };
     const finish = { ...plan, runId: claim.runId, token: claim.token, ...more };
     const answer = await invocation.finish(lease, finish, wakeInstants);
     if (answer.outcome !== "finished" && answer.outcome !== "deferred") return;
+    await invocation.followUps.others(answer);
     if (
       answer.outcome === "finished" &&
       !loaded.execution.isOver &&
       loaded.execution.divergence === undefined &&
-      plan.setback === undefined
+      plan.setback === undefined &&
+      (plan.children === undefined || answer.hasStarted === true) // otherwise the next turn asks for them again
     ) {
-      for (const demand of plan.demands ?? []) loaded.noteRow(placeName(demand), demand.until);
+      for (const demand of [...(plan.demands ?? []), ...(plan.children ?? [])])
+        loaded.noteRow(placeName(demand), demand.until);
       if (again !== undefined && answer.claim?.outcome === "claimed") {
         claimed = answer.claim;
         claim = again;
         lease.goOn({ runId: again.runId, token: again.token });
+        await invocation.followUps.send(branchRefs(claim.runId, answer.branches ?? []));
         continue;
       }
       // A finish that was too late for its record of the ending has kept the others. Memory has that record all the same.
-      if (plan.ending === undefined) {
+      // The next epoch needs another handler.
+      if (plan.ending === undefined && plan.continues === undefined) {
         loaded.rest();
         warm.keep(loaded);
       }

@@ -6,6 +6,7 @@ import { parse } from "../../core/contract/schema.ts";
 import { CancelledError } from "../../core/contract/user-errors.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
+import type { Failure } from "../../core/replay/failing.ts";
 import type { FailedUndo, Ending as Owed } from "../../core/replay/undos.ts";
 import type { ClaimedRun } from "../../postgres/wire.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
@@ -16,6 +17,8 @@ export interface Ending {
   readonly value: string;
   /** How many undos failed for good, if it owed some. */
   readonly failedUndos?: number;
+  /** What failed it, if its handler threw. */
+  readonly failure?: Failure;
 }
 
 export async function describeEnd({ execution, workflow }: LoadedRun): Promise<Ending> {
@@ -24,7 +27,8 @@ export async function describeEnd({ execution, workflow }: LoadedRun): Promise<E
   const { contract } = workflow;
   if (closing?.kind === "closing") return { ...failed(new CancelledError(closing.reason)), next: "cancelled" };
   if (closing !== undefined) return failed(timedOut(contract.name));
-  if (outcome?.kind === "threw") return failed(outcome.error);
+  if (outcome?.kind === "threw")
+    return { ...failed(outcome.error), failure: execution.failing.describe(outcome.error) };
   if (outcome?.kind !== "returned") return failed(undefined);
   try {
     const { output } = contract;

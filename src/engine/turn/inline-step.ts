@@ -17,10 +17,11 @@ function hasBranches(loaded: LoadedRun): boolean {
 
 /**
  * Whether all that has led to the step is to be recorded before it begins. If its process dies then, and the run is
- * cancelled, the replay has to ask for the step again: it may have begun, so its undo is owed.
+ * cancelled, the replay has to ask for the step again: it may have begun, so its undo is owed. A transaction is committed with
+ * its own record alone.
  */
-export function canBeUndone({ wanted }: Demand): boolean {
-  return wanted.kind === "step" && wanted.undo !== undefined;
+export function isAfterRecords({ wanted }: Demand): boolean {
+  return wanted.kind === "step" && (wanted.undo !== undefined || wanted.isTransaction === true);
 }
 
 /**

@@ -2,21 +2,27 @@
 import type { Demand } from "../../core/replay/demand.ts";
 import type { NewDemand } from "../../postgres/wire.ts";
 
-export function toNewDemand({ path, occurrence, demandedAfter, ordinal, map, isShielded, wanted }: Demand): NewDemand {
+/** `until`: when it ends. */
+export function toNewDemand(demand: Demand, until: number | undefined): NewDemand {
+  const { path, occurrence, demandedAfter, ordinal, map, isShielded, wanted } = demand;
   const place = { path, occurrence, demandedAfter, ordinal, ...(isShielded && { isShielded }) };
   switch (wanted.kind) {
     case "close":
-      throw new Error(`${path} is decided before its run is parked`);
+    case "child":
+    case "start":
+    case "continueAsNew":
+      throw new Error(`${path} has no row of this kind`);
     case "step":
       return { ...place, kind: "branch", ...(map !== undefined && { map }) };
     case "sleep":
-      return { ...place, kind: "sleep", until: wanted.until };
+      return { ...place, kind: "sleep", until: until ?? wanted.until };
     default:
       return {
         ...place,
         kind: wanted.kind,
-        ...(wanted.until !== undefined && { until: wanted.until }),
+        ...(until !== undefined && { until }),
         ...(wanted.kind === "signal" && { signal: wanted.name }),
+        ...(wanted.epoch !== undefined && { callbackEpoch: wanted.epoch }),
       };
   }
 }

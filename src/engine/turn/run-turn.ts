@@ -4,19 +4,28 @@
  */
 
 import { toStored } from "../../core/codec/stored-value.ts";
-import { type Demand, placeName } from "../../core/replay/demand.ts";
-import { earliestOffer, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
+import { type CallbackPlace, type Demand, isWait, placeName } from "../../core/replay/demand.ts";
+import { earliestOffer, isAnswerTo, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { dueForTimeout } from "../../core/waking.ts";
-import type { ClaimedRun, FailedAttempt, FinishRun, NewRecord, Place, WireCallback } from "../../postgres/wire.ts";
+import type {
+  ClaimedRun,
+  FailedAttempt,
+  FinishRun,
+  NewRecord,
+  Place,
+  WireCallback,
+  WireChildEnd,
+} from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import { offeredSignals } from "../replay/offered-signals.ts";
-import type { AttemptResult } from "./attempt.ts";
-import { describeEnd, type Ending, tooLong } from "./ending.ts";
-import { begunStep, canBeUndone, inlineStep } from "./inline-step.ts";
+import type { AttemptResult, Committed } from "./attempt.ts";
+import { describeEnd, type Ending, failed, tooLong } from "./ending.ts";
+import { begunStep, inlineStep, isAfterRecords } from "./inline-step.ts";
 import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
+import { type NewChildren, newChildren } from "./new-children.ts";
 import { toNewDemand } from "./new-demand.ts";
 
 const none: ReadonlySet<string> = new Set();
@@ -25,6 +34,8 @@ const none: ReadonlySet<string> = new Set();
 export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
   /** Instants at which the scheduler may have to look. */
   readonly wakeInstants: readonly number[];
+  /** The answer to the finish that was committed with a transaction. Then there is nothing left to finish. */
+  readonly committed?: Committed;
 }
 
 export interface RunTurnOptions {
@@ -34,7 +45,12 @@ export interface RunTurnOptions {
   readonly patience: () => Promise<void>;
   /** The database's time. */
   readonly now: () => number;
-  readonly attempt: (demand: Demand, number: number) => Promise<AttemptResult>;
+  /** `planOf`: makes what is committed with the result of a transaction. */
+  readonly attempt: (
+    demand: Demand,
+    number: number,
+    planOf: (value: string, beganAt: number) => Plan,
+  ) => Promise<AttemptResult>;
   readonly warn: (code: Mistake["code"], message: string) => void;
 }
 
@@ -46,10 +62,12 @@ export class RunTurn {
   #signals: readonly OfferedSignal[] = [];
   #mayHaveMore = none;
   #answers: readonly WireCallback[];
+  readonly #ends: readonly WireChildEnd[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
   readonly #closes: string[] = [];
-  #announces: Place | undefined;
+  #announces: CallbackPlace | undefined;
+  #committed: Committed | undefined;
   #bytes = 0;
 
   constructor(options: RunTurnOptions) {
@@ -57,6 +75,7 @@ export class RunTurn {
     this.#loaded = options.loaded;
     this.#claimed = options.claimed;
     this.#answers = options.claimed.callbacks ?? [];
+    this.#ends = options.claimed.children?.ends ?? [];
   }
 
   async plan(): Promise<Plan> {
@@ -66,6 +85,7 @@ export class RunTurn {
       this.#mayHaveMore = namesWithMore(this.#signals);
     }
     for (;;) {
+      if (this.#committed !== undefined) return { ...this.#end("ready"), committed: this.#committed };
       if (execution.isAwaitingForeign) await this.#awaitForeign();
       if (execution.divergence !== undefined) {
         if (execution.isSetback) return this.#end("parked", { setback: execution.divergence });
@@ -94,14 +114,22 @@ export class RunTurn {
         if (!(await this.#close(closing, closing.wanted.name))) return this.#end("ready");
         continue;
       }
+      const next = execution.pending.find(({ wanted }) => wanted.kind === "continueAsNew");
+      if (next?.wanted.kind === "continueAsNew") return this.#end("ready", { continues: next.wanted.input });
       const offer = this.#nextOffer();
       if (offer !== undefined) {
         await this.#take(offer);
         continue;
       }
       const step = inlineStep(this.#loaded, this.#claimed);
-      if (step === undefined) return this.#park();
-      if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0)) return this.#end("ready");
+      if (step === undefined) {
+        const started = await newChildren(this.#loaded);
+        if (started.failed === undefined) return this.#park(started);
+        const { value } = failed(started.failed.error);
+        await this.#record(started.failed.demand, { kind: "start", isFailure: true, value });
+        continue;
+      }
+      if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0)) return this.#end("ready");
       this.#isStepDone = true;
       const retryInMs = await this.#runStep(step);
       if (retryInMs !== undefined) return this.#retry(retryInMs);
@@ -116,7 +144,7 @@ export class RunTurn {
    * Ends the run, or first what it owes: it writes down how the run ends and what is to be undone. If a step that can be
    * undone has no record, only the database knows whether it has begun. Then the run closes first.
    */
-  async #endRun({ next, value, failedUndos }: Ending): Promise<Plan> {
+  async #endRun({ next, value, failedUndos, failure }: Ending): Promise<Plan> {
     const { execution } = this.#loaded;
     const { undos } = execution;
     if (next === "completed" || execution.ending !== undefined)
@@ -125,7 +153,7 @@ export class RunTurn {
     if (undos.hasUnrecorded && attempted == null) return this.#end("ready", { closing: true });
     for (const place of attempted ?? []) undos.noteBegun(place);
     const { owed } = undos;
-    if (owed.length === 0) return this.#end(next, { value });
+    if (owed.length === 0) return this.#end(next, { value, ...(failure !== undefined && { failure }) });
     const place = { path: "", occurrence: 1 };
     await this.#record(place, { kind: "ending", value: writeEnding({ next, error: value, owed }) });
     return this.#end("ready", { ending: owed.length });
@@ -169,6 +197,8 @@ export class RunTurn {
       signals: this.#signals,
       mayHaveMore: this.#mayHaveMore,
       answers: this.#answers,
+      ends: this.#ends,
+      mayHaveMoreEnds: this.#claimed.children?.isMore ?? false,
       isRecorded: (demand: Demand) => this.#loaded.hasRow(placeName(demand)),
       untilOf: (demand: Demand) => this.#untilOf(demand),
       claimedAt: this.#claimed.now,
@@ -177,16 +207,18 @@ export class RunTurn {
     return earliestOffer(this.#loaded.execution.pending, offers);
   }
 
-  async #take({ demand, value, isFailure, signal }: Offer): Promise<void> {
+  async #take({ kind, demand, value, isFailure, signal }: Offer): Promise<void> {
+    const { wanted } = demand;
     this.#signals = this.#signals.filter((other) => other !== signal);
     this.#answers = this.#answers.filter(
       ({ path, occurrence }) => path !== demand.path || occurrence !== demand.occurrence,
     );
     await this.#record(demand, {
-      kind: demand.wanted.kind,
+      kind,
       isFailure,
       ...(value !== null && { value }),
       ...(signal !== undefined && { signal: signal.number }),
+      ...(isWait(wanted) && wanted.epoch !== undefined && { callbackEpoch: wanted.epoch }),
     });
   }
 
@@ -194,7 +226,7 @@ export class RunTurn {
   async #runStep(step: Demand): Promise<number | undefined> {
     const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
     const number = this.#loaded.failedAttemptsOf(placeName(step)) + 1;
-    if (announces !== undefined && this.#answers.some((answer) => placeName(answer) === placeName(announces))) {
+    if (announces !== undefined && this.#answers.some((answer) => isAnswerTo(answer, announces))) {
       // Whoever answered knew the callback, whatever became of its announcement.
       await this.#record(step, {
         kind: "step",
@@ -203,8 +235,14 @@ export class RunTurn {
       });
       return undefined;
     }
-    const result = await this.#options.attempt(step, number);
+    const result = await this.#options.attempt(step, number, (value, beganAt) =>
+      this.#transactionPlan(step, { value, beganAt, attempts: number }),
+    );
     const { beganAt } = result;
+    if (result.kind === "committed") {
+      this.#committed = result.answer;
+      return undefined;
+    }
     if (result.kind === "succeeded") {
       await this.#record(step, { kind: "step", value: result.value, beganAt, attempts: number });
       return undefined;
@@ -233,6 +271,24 @@ export class RunTurn {
     return undefined;
   }
 
+  /**
+   * What is committed with a transaction: its record alone. The handler sees that in the next turn, so what it asks for then is
+   * never lost with a transaction that could not be committed.
+   */
+  #transactionPlan({ path, occurrence }: Place, entry: Pick<NewRecord, "value" | "beganAt" | "attempts">): Plan {
+    const { position, lastRecordAt } = this.#claimed;
+    const { execution, lastSaying } = this.#loaded;
+    const at = Math.max(this.#options.now(), execution.now, lastRecordAt);
+    return {
+      position,
+      next: "ready",
+      records: [{ ...entry, kind: "step", path, occurrence, at }],
+      bytes: utf8Size(entry.value ?? ""),
+      wakeInstants: [],
+      ...(lastSaying !== undefined && { says: [{ value: lastSaying, saidAfter: position }] }),
+    };
+  }
+
   /** A record's time is fixed before it is handed out, so that the first pass and every replay see the same. */
   async #record({ path, occurrence }: Place, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
     const { execution } = this.#loaded;
@@ -243,11 +299,18 @@ export class RunTurn {
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
   }
 
-  #park(): Plan {
+  #park({ children, isMore }: NewChildren): Plan {
     const { execution } = this.#loaded;
     const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
-    const demands = execution.pending.filter((demand) => !this.#loaded.hasRow(placeName(demand))).map(toNewDemand);
-    return this.#end("parked", { ...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants(waits) });
+    const demands = execution.pending
+      .filter((demand) => !isNewRun(demand) && !this.#loaded.hasRow(placeName(demand)))
+      .map((demand) => toNewDemand(demand, this.#untilOf(demand)));
+    const goesOn = isMore || children.some(({ isDetached }) => isDetached);
+    return this.#end(goesOn ? "ready" : "parked", {
+      ...(demands.length > 0 && { demands }),
+      ...(children.length > 0 && { children }),
+      wakeInstants: this.#wakeInstants(waits),
+    });
   }
 
   /**
@@ -257,7 +320,9 @@ export class RunTurn {
   #untilOf(demand: Demand): number | undefined {
     const place = placeName(demand);
     if (this.#loaded.hasRow(place)) return this.#loaded.rowUntil(place);
-    return demand.wanted.kind === "step" || demand.wanted.kind === "close" ? undefined : demand.wanted.until;
+    const { wanted } = demand;
+    if (!("until" in wanted) || wanted.until === undefined) return undefined;
+    return wanted.until + this.#loaded.segments.shiftSince(demand.demandedAfter);
   }
 
   /** Adds the run's timeout to the instants for which the run must be looked at, if none of them comes earlier. */
@@ -269,6 +334,7 @@ export class RunTurn {
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
     const released = this.#loaded.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
+    const says = this.#loaded.takeSayings(this.#claimed.position);
     return {
       position: this.#claimed.position,
       next,
@@ -278,8 +344,14 @@ export class RunTurn {
       ...(this.#attempt !== undefined && { attempt: this.#attempt }),
       ...(released.length > 0 && { released }),
       ...(this.#closes.length > 0 && { closes: this.#closes }),
+      ...(says.length > 0 && { says }),
       ...(this.#announces !== undefined && { announces: this.#announces }),
       ...more,
     };
   }
+}
+
+/** Whether it asks for another run, which is started by a call of its own. */
+function isNewRun({ wanted }: Demand): boolean {
+  return wanted.kind === "child" || wanted.kind === "start";
 }

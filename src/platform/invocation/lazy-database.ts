@@ -19,5 +19,8 @@ export function lazyDatabase(open: () => Database): Query & { readonly end: () =
     await ended?.end?.();
   };
   const lazy = Object.assign(query, { endpoint: "", end });
-  return Object.defineProperty(lazy, "endpoint", { get: () => database().endpoint });
+  return Object.defineProperties(lazy, {
+    endpoint: { get: () => database().endpoint },
+    transact: { get: () => database().transact },
+  });
 }

@@ -1,0 +1,449 @@
+/** Runs that a run starts. */
+import { ChildFailedError, type Contract, NonRetryableError, StepError, TimeoutError, workflow } from "layover";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { Workflow } from "../../src/core/contract/contract.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { type PlayOptions, type TestedHandler, tested } from "./playing.ts";
+import { World } from "./world.ts";
+import type { Fate } from "./world-options.ts";
+
+const database = testDatabase();
+
+const child = workflow({
+  name: "child",
+  version: 1,
+  input: z.object({ nr: z.number() }),
+  output: z.string(),
+  signals: { go: z.unknown() },
+});
+const doubling = child.handler(async ({ input, step }) => step.run("double", () => `${input.nr * 2}`));
+const waiting = child.handler(async ({ step }) => {
+  await step.waitForSignal("go");
+  return "went";
+});
+
+function family(handle: TestedHandler, of: Workflow = doubling, options: PlayOptions = {}): Promise<World> {
+  return World.begin(database, { ...options, workflows: [tested.handler(handle), of] });
+}
+
+async function childrenOf(world: World, contract: Contract = child) {
+  const { runs } = await world.ask((client) => client.list({ workflow: contract.name }));
+  return runs;
+}
+
+describe("step.start", () => {
+  test("starts a run, and does not wait for it", async () => {
+    const world = await family(async ({ step }) => step.start("audit", child, { nr: 1 }), waiting);
+    const run = await world.start(tested);
+    const view = await world.run(run);
+    expect(view.status).toBe("completed");
+    const [started] = await childrenOf(world);
+    expect(view.result).toEqual({ runId: started?.runId });
+    expect(started).toMatchObject({ status: "waiting", input: { nr: 1 } });
+  });
+
+  test("gives the new run the id and the tags that it is given", async () => {
+    const world = await family(async ({ step }) =>
+      step.start("audit", child, { nr: 1 }, { id: "a1", tags: { order: "o1" } }),
+    );
+    await world.run(await world.start(tested));
+    expect((await childrenOf(world))[0]).toMatchObject({ id: "a1", tags: { order: "o1" } });
+  });
+
+  test("tells the new run which run has started it", async () => {
+    const told: (string | undefined)[] = [];
+    const noting = child.handler(async ({ run }) => {
+      told.push(run.parentRunId);
+      return "";
+    });
+    const world = await family(async ({ step }) => step.start("audit", child, { nr: 1 }), noting);
+    const run = await world.start(tested);
+    await world.run(run);
+    await world.pass("1 minute");
+    expect(told).toEqual([run.runId]);
+  });
+
+  test("throws a StepError if the id is taken by another run", async () => {
+    const world = await family(async ({ step }) => {
+      try {
+        return await step.start("audit", child, { nr: 2 }, { id: "a1" });
+      } catch (error) {
+        return error instanceof StepError ? error.cause.code : error;
+      }
+    });
+    await world.start(child, { nr: 1 }, { id: "a1" });
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: "conflict" });
+    expect(await childrenOf(world)).toHaveLength(1);
+  });
+
+  test("throws a StepError if the input does not fit the schema of the contract", async () => {
+    const world = await family(async ({ step }) => {
+      // @ts-expect-error a text is no number
+      return await step.start("audit", child, { nr: "one" }).catch((error: StepError) => error.cause.code);
+    });
+    expect(await world.run(await world.start(tested))).toMatchObject({ result: "invalid_input" });
+    expect(await childrenOf(world)).toHaveLength(0);
+  });
+
+  test("starts as many runs as it is called, also beside a step and more than one finish takes", async () => {
+    const world = await family(async ({ step }) => {
+      const all = Array.from({ length: 700 }, (_, nr) => step.start("audit", child, { nr }));
+      const [one, ...runs] = await Promise.all([step.run("one", () => 1), ...all]);
+      return [one, new Set(runs.map(({ runId }) => runId)).size];
+    }, waiting);
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: [1, 700] });
+  });
+
+  test("ends a chain of runs of which each starts the next", async () => {
+    const ends: unknown[] = [];
+    const next = child.handler(async ({ input, step }) => {
+      await step.start("next", child, { nr: input.nr + 1 }).catch((error) => ends.push([input.nr, error.cause.code]));
+      return "";
+    });
+    const world = await family(async ({ step }) => step.start("first", child, { nr: 1 }), next);
+    const run = await world.start(tested);
+    await database.pool.query("update layover.run set chain = 997 where id = $1", [run.runId]);
+    await world.run(run);
+    await world.pass("10 minutes");
+    expect(ends).toEqual([[3, "chain_too_long"]]);
+  });
+});
+
+describe("step.invoke", () => {
+  test("waits for the end of the run and answers its result", async () => {
+    const world = await family(async ({ step }) => step.invoke("twice", child, { nr: 21 }));
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: "42" });
+  });
+
+  test("waits for a run that is held while its workflow is paused", async () => {
+    const world = await family(async ({ step }) => step.invoke("twice", child, { nr: 21 }));
+    await world.ask((client) => client.pauseWorkflow("child"));
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    expect((await childrenOf(world))[0]).toMatchObject({ status: "paused" });
+    await world.ask((client) => client.resumeWorkflow("child"));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "42" });
+  });
+
+  test("shows a parent that waits as waiting, and for which run", async () => {
+    const world = await family(async ({ step }) => step.invoke("twice", child, { nr: 21 }), waiting);
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    const [started] = await childrenOf(world);
+    expect(await world.get(run.runId)).toMatchObject({ status: "waiting", dueAt: undefined });
+    expect((await world.history(run)).pending).toMatchObject([
+      { kind: "child", path: "twice", childRunId: started?.runId },
+    ]);
+  });
+
+  test("throws a ChildFailedError with the error of a run that failed", async () => {
+    const failing = child.handler(async () => {
+      throw new NonRetryableError("no", { data: { nr: 7 } });
+    });
+    const world = await family(async ({ step }) => {
+      try {
+        return await step.invoke("twice", child, { nr: 1 });
+      } catch (error) {
+        return error instanceof ChildFailedError && { step: error.step, runId: error.runId, cause: error.cause };
+      }
+    }, failing);
+    const view = await world.run(await world.start(tested));
+    const [started] = await childrenOf(world);
+    expect(view.result).toMatchObject({
+      step: "twice",
+      runId: started?.runId,
+      cause: { name: "NonRetryableError", message: "no", data: { nr: 7 } },
+    });
+  });
+
+  test.each(["cancel", "terminate"] as const)("throws a ChildFailedError after the %s of the run", async (verb) => {
+    const world = await family(
+      async ({ step }) => step.invoke("twice", child, { nr: 1 }).catch((error) => error.cause.name),
+      waiting,
+    );
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    const [started] = await childrenOf(world);
+    await world.ask((client) => client[verb](started?.runId ?? "", {}));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "CancelledError" });
+  });
+
+  test("throws a ChildFailedError when the run has reached its timeout", async () => {
+    const short = workflow({ name: "short", version: 1, signals: { go: z.unknown() }, timeout: "1 hour" });
+    const world = await family(
+      async ({ step }) => step.invoke("it", short).catch((error) => error.cause.code),
+      short.handler(async ({ step }) => step.waitForSignal("go")),
+    );
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: "run_timeout" });
+    expect(world.time).toBe(3_600_000);
+  });
+
+  test("throws a TimeoutError after its timeout", async () => {
+    const world = await family(
+      async ({ step }) =>
+        step
+          .invoke("twice", child, { nr: 1 }, { timeout: "1 hour" })
+          .catch((error) => error instanceof TimeoutError && error.message),
+      waiting,
+    );
+    expect(await world.run(await world.start(tested))).toMatchObject({
+      result: 'the invoked run "twice" was not over within 1 h',
+    });
+    expect(world.time).toBe(3_600_000);
+  });
+
+  test("works in map, all and race", async () => {
+    const world = await family(async ({ step }) => {
+      const mapped = await step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("twice", child, { nr }));
+      const both = await step.all("both", [
+        ({ step }) => step.invoke("twice", child, { nr: 4 }),
+        ({ step }) => step.run("plain", () => "p"),
+      ]);
+      const first = await step.race("first", [
+        ({ step }) => step.invoke("twice", child, { nr: 5 }),
+        ({ step }) => step.sleep("late", "1 day"),
+      ]);
+      return [mapped, both, first];
+    });
+    expect(await world.run(await world.start(tested))).toMatchObject({
+      status: "completed",
+      result: [["2", "4", "6"], ["8", "p"], "10"],
+    });
+  });
+
+  test("gives a run that invokes itself its own result, and refuses to go deeper than 20 runs", async () => {
+    const deep = child.handler(async ({ input, step }) =>
+      step.invoke("deeper", child, { nr: input.nr + 1 }).catch((error) => `${input.nr} ${error.cause.code}`),
+    );
+    const world = await family(async ({ step }) => step.invoke("first", child, { nr: 1 }), deep);
+    expect(await world.run(await world.start(tested))).toMatchObject({ result: "20 chain_too_long" });
+  });
+
+  test("takes the ends of many runs, of several MiB together", async () => {
+    const large = child.handler(async ({ input }) => `${input.nr}`.padEnd(400_000, "x"));
+    const world = await family(async ({ step }) => {
+      const ends = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((nr) => step.invoke("large", child, { nr })));
+      return ends.map((text) => text.slice(0, 2));
+    }, large);
+    expect(await world.run(await world.start(tested))).toMatchObject({
+      result: ["1x", "2x", "3x", "4x", "5x", "6x", "7x", "8x"],
+    });
+  });
+
+  test("starts no run while its parent is paused, and starts it after the resume", async () => {
+    let body = () => {};
+    const world = await family(async ({ step }) => {
+      await step.run("first", async () => {
+        body();
+        return 1;
+      });
+      return await step.invoke("twice", child, { nr: 21 });
+    });
+    const run = await world.start(tested);
+    body = () =>
+      void database.pool.query(
+        "update layover.run_state set paused_at = layover.now(), due_at = null where run_id = $1",
+        [run.runId],
+      );
+    await world.pass("1 hour");
+    expect(await childrenOf(world)).toHaveLength(0);
+    await world.ask((client) => client.resume(run.runId));
+    expect(await world.run(run)).toMatchObject({ result: "42" });
+    expect(await childrenOf(world)).toHaveLength(1);
+  });
+});
+
+describe("onParentEnd", () => {
+  type InvokeStep = Parameters<TestedHandler>[0]["step"];
+  const ways: Record<string, (step: InvokeStep, options: { onParentEnd?: "abandon" }) => Promise<unknown>> = {
+    "the end of the parent": async (step, options) => {
+      await Promise.race([step.invoke("it", child, { nr: 1 }, options), step.sleep("nap", "1 hour")]);
+    },
+    "the failure of the parent": async (step, options) => {
+      await Promise.race([step.invoke("it", child, { nr: 1 }, options), step.sleep("nap", "1 hour")]);
+      throw new NonRetryableError("no");
+    },
+    "the timeout of the invoke": async (step, options) => {
+      await step.invoke("it", child, { nr: 1 }, { timeout: "1 hour", ...options }).catch(() => {});
+      await step.sleep("after", "1 day");
+    },
+    "a race that is lost": async (step, options) => {
+      await step.race("first", [
+        ({ step }) => step.invoke("it", child, { nr: 1 }, options),
+        ({ step }) => step.sleep("nap", "1 hour"),
+      ]);
+      await step.sleep("after", "1 day");
+    },
+  };
+
+  describe.each(Object.entries(ways))("at %s", (_, way) => {
+    test("cancels the run by default, at once", async () => {
+      const world = await family(async ({ step }) => way(step, {}), waiting);
+      await world.start(tested);
+      await world.pass("61 minutes");
+      expect((await childrenOf(world))[0]).toMatchObject({
+        status: "cancelled",
+        error: { message: "the run was cancelled: its parent waits for it no more" },
+      });
+    });
+
+    test("lets the run go on if it says so", async () => {
+      const world = await family(async ({ step }) => way(step, { onParentEnd: "abandon" }), waiting);
+      await world.start(tested);
+      await world.pass("61 minutes");
+      expect((await childrenOf(world))[0]).toMatchObject({ status: "waiting" });
+    });
+  });
+
+  test.each(["cancel", "terminate"] as const)("cancels the run at the %s of the parent", async (verb) => {
+    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), waiting);
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    await world.ask((client) => client[verb](run.runId));
+    await world.pass("3 minutes");
+    expect(await world.get(run.runId)).toMatchObject({ status: "cancelled" });
+    expect((await childrenOf(world))[0]).toMatchObject({ status: "cancelled" });
+  });
+
+  test("cancels the runs of the runs, too", async () => {
+    const grandchild = workflow({ name: "grandchild", version: 1, signals: { go: z.unknown() } });
+    const world = await World.begin(database, {
+      workflows: [
+        tested.handler(async ({ step }) => step.invoke("it", child, { nr: 1 })),
+        child.handler(async ({ step }) => {
+          await step.invoke("it", grandchild);
+          return "";
+        }),
+        grandchild.handler(async ({ step }) => step.waitForSignal("go")),
+      ],
+    });
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    await world.ask((client) => client.cancel(run.runId));
+    await world.pass("5 minutes");
+    expect((await childrenOf(world, grandchild))[0]).toMatchObject({ status: "cancelled" });
+  });
+
+  test("cancels the run when the parent is restarted, which starts another one", async () => {
+    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), waiting);
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    await world.ask((client) => client.pause(run.runId));
+    await world.ask((client) => client.restart(run.runId));
+    await world.pass("3 minutes");
+    expect((await childrenOf(world)).map(({ status }) => status)).toEqual(["waiting", "cancelled"]);
+  });
+
+  test("cancels the run when the parent continues as new", async () => {
+    const world = await family(async ({ step, run }) => {
+      if ((await step.run("lap", () => world.time)) > 0) return run.runId;
+      await Promise.race([step.invoke("it", child, { nr: 1 }), step.sleep("nap", "1 hour")]);
+      return await step.continueAsNew(undefined);
+    }, waiting);
+    await world.start(tested);
+    await world.pass("65 minutes");
+    expect((await childrenOf(world))[0]).toMatchObject({ status: "cancelled" });
+  });
+
+  test("a parent that is retried takes the run as it stands", async () => {
+    let isDown = true;
+    const failing = child.handler(async ({ step }) =>
+      step.run("try", () => {
+        if (isDown) throw new NonRetryableError("down");
+        return "up";
+      }),
+    );
+    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), failing);
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed", error: { name: "ChildFailedError" } });
+    const [failed] = await childrenOf(world);
+    isDown = false;
+    await expect(world.ask((client) => client.retry(run.runId))).rejects.toMatchObject({
+      code: "child_failed",
+      details: { children: failed?.runId },
+    });
+    await world.ask((client) => client.retry(failed?.runId ?? ""));
+    await world.pass("1 minute");
+    await world.ask((client) => client.retry(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "up" });
+    expect(await childrenOf(world)).toHaveLength(1);
+  });
+
+  test.each([
+    ["has cleaned up", "5 minutes", 300_000],
+    ["has a day at most", "3 days", 86_400_000],
+  ] as const)("has the undos of the parent wait until the run %s", async (_, nap, ms) => {
+    const order: unknown[] = [];
+    const cleaning = child.handler(async ({ step }) => {
+      try {
+        await step.waitForSignal("go");
+      } finally {
+        await step.cleanup("tidy", ({ step }) => step.sleep("nap", nap));
+        order.push("child");
+      }
+      return "";
+    });
+    const world: World = await family(async ({ step }) => {
+      await step.run("charge", () => 1, { compensate: () => order.push(["undo", world.time]) });
+      await Promise.all([
+        step.invoke("it", child, { nr: 1 }),
+        step.sleep("nap", "1 hour").then(() => {
+          throw new NonRetryableError("no");
+        }),
+      ]);
+    }, cleaning);
+    // Its cleanup may take longer than a day here.
+    const run = await world.start(tested);
+    await world.pass("61 minutes");
+    if (ms > 3_600_000)
+      await database.pool.query("update layover.run_state set timeout_at = null where cancelled_position is not null");
+    expect(await world.get(run.runId)).toMatchObject({ status: "compensating" });
+    expect(await world.run(run)).toMatchObject({ status: "failed", undos: { owed: 1, done: 1, failed: 0 } });
+    const undo = order.find((each) => Array.isArray(each));
+    const late = Array.isArray(undo) ? Number(undo[1]) - 3_600_000 - ms : Number.NaN;
+    expect(late).toBeGreaterThanOrEqual(0);
+    expect(late).toBeLessThan(6 * 3_600_000);
+    if (ms < 3_600_000) expect(order[0]).toBe("child");
+  });
+});
+
+describe("whatever dies in between", () => {
+  test.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
+    "each run is started once, and its end reaches the parent once (%i)",
+    async (seed) => {
+      let bodies = 0;
+      const counting = child.handler(async ({ input, step }) => {
+        await step.sleep("nap", "10s");
+        return await step.run("double", () => {
+          bodies += 1;
+          return `${input.nr * 2}`;
+        });
+      });
+      const world = await family(
+        async ({ step }) => {
+          const { runId } = await step.start("audit", child, { nr: 1 });
+          const ends = await step.map("each", [1, 2, 3, 4], (nr, { step }) => step.invoke("twice", child, { nr }));
+          return [runId, ends];
+        },
+        counting,
+        { seed, isShuffled: true },
+      );
+      const run = await world.start(tested);
+      let calls = 0;
+      world.fate = () => {
+        calls += 1;
+        if (calls > 120 || world.chance.below(5) > 0) return "passes";
+        return world.chance.pick<Fate>(["fails before", "fails after", "dies before", "dies after"]);
+      };
+      const view = await world.run(run);
+      expect(view).toMatchObject({ status: "completed", result: [expect.any(String), ["2", "4", "6", "8"]] });
+      await world.pass("10 minutes");
+      const children = await childrenOf(world);
+      expect(children.map(({ status }) => status)).toEqual(children.map(() => "completed"));
+      expect(children).toHaveLength(5);
+      expect((await world.history(run)).records.filter(({ kind }) => kind === "child")).toHaveLength(4);
+      expect(bodies).toBeGreaterThanOrEqual(5);
+    },
+  );
+});
