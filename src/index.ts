@@ -21,14 +21,17 @@ export type {
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
 export type { CallbackInputOf, CallbackView, Rejection } from "./client/mail.ts";
+export type { LiveFilter, ManyOptions, ManyReceipt, Refused } from "./client/many.ts";
 export type { OperationOptions, OperationReceipt } from "./client/operations.ts";
 export type { Client } from "./client/over-postgres/client.ts";
 export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";
 export { RunFailedError } from "./client/run-failed-error.ts";
 export type { RunEnding, RunStatus, RunView, Setback, UndoCounts } from "./client/run-view.ts";
+export type { SignalWithStartOptions, SignalWithStartReceipt } from "./client/signal-with-start.ts";
 export type { StartInOptions, StartOptions } from "./client/starting.ts";
 export { Unreadable } from "./client/unreadable.ts";
 export type { ClientVerbs } from "./client/verbs.ts";
+export type { WorkflowPauseOptions, WorkflowReceipt } from "./client/workflow-pause.ts";
 export type { ErrorValue } from "./core/codec/error-value.ts";
 export {
   type CallbacksOf,
@@ -36,20 +39,21 @@ export {
   type ContractOptions,
   type Handler,
   type HandlerContext,
-  type InputOf,
-  type ResultOf,
   type SignalsOf,
   type Workflow,
   workflow,
 } from "./core/contract/contract.ts";
 export type { RetryPolicy } from "./core/contract/retry.ts";
 export type { Schema, Schemas } from "./core/contract/schema.ts";
+export type { InputOf, ResultOf } from "./core/contract/startable.ts";
 export type {
   Callback,
   CallbackContext,
   CleanupStep,
+  InvokeOptions,
   Log,
   MapOptions,
+  NewRunOptions,
   RunInfo,
   RunOptions,
   Settled,
@@ -63,6 +67,7 @@ export type {
 export {
   CallbackRejectedError,
   CancelledError,
+  ChildFailedError,
   NonRetryableError,
   RetryAfterError,
   StepError,
@@ -70,5 +75,5 @@ export {
 } from "./core/contract/user-errors.ts";
 export type { Duration } from "./core/duration.ts";
 export { type ErrorCode, type ErrorDetails, LayoverError } from "./core/errors.ts";
-export type { Query } from "./core/ports.ts";
+export type { Query, TransactionClient } from "./core/ports.ts";
 export type { LayoverEvent } from "./engine/events.ts";

@@ -13,11 +13,14 @@ import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
 import { callback } from "./runs/callback.ts";
+import { remove } from "./runs/delete.ts";
 import { cancel, pause, resume, terminate } from "./runs/operations.ts";
+import { fork, restart, retry } from "./runs/repairs.ts";
 import { runs } from "./runs/runs.ts";
 import { show } from "./runs/show.ts";
 import { signal } from "./runs/signal.ts";
 import { start } from "./runs/start.ts";
+import { pauseWorkflow, resumeWorkflow } from "./runs/workflow-pause.ts";
 import { endQuietly, printAside } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
 
@@ -34,7 +37,23 @@ const program = new Command("layover")
 const groups: Readonly<Record<string, readonly Command[]>> = {
   "Begin:": [init, dev],
   "Your database:": [migrate, deployed, keys, adopt, doctor],
-  "Runs, by the API of what you deployed:": [runs, show, start, signal, callback, pause, resume, cancel, terminate],
+  "Runs, by the API of what you deployed:": [
+    runs,
+    show,
+    start,
+    signal,
+    callback,
+    pause,
+    resume,
+    cancel,
+    terminate,
+    remove,
+    retry,
+    restart,
+    fork,
+    pauseWorkflow,
+    resumeWorkflow,
+  ],
 };
 for (const [group, commands] of Object.entries(groups)) {
   for (const command of commands) program.addCommand(inheriting(command, program).helpGroup(group));

@@ -46,6 +46,17 @@ export function printAside(text: string): void {
   console.error(printableLines(text));
 }
 
+/** Writes how far a command is: on one line of the terminal, over and over. Where a program reads, each time a line. */
+export function printProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${cutOff(plain(text), screenWidth() - 1)}`);
+  else printAside(text);
+}
+
+/** Makes the line of the terminal free again. */
+export function endProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write("\r\u001b[K");
+}
+
 /** What JSON leaves as it is, and a terminal obeys or hides. */
 const unescaped = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 

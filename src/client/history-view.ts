@@ -5,6 +5,7 @@ import { LayoverError } from "../core/errors.ts";
 import { readEnding } from "../core/replay/undos.ts";
 import type { PendingKind, RecordKind } from "../postgres/wire.ts";
 import type { WireHistory } from "../postgres/wire-verbs.ts";
+import { checkEpoch } from "./epoch-number.ts";
 import { checkLimit } from "./page-limit.ts";
 import { dateOf } from "./run-view.ts";
 import { readable, readableError, Unreadable } from "./unreadable.ts";
@@ -59,11 +60,13 @@ export interface AttemptView extends StepPlace {
   readonly requestId: string | undefined;
 }
 
-/** What the run waits for: a step to carry out or to try again, the end of a sleep, a signal, a callback. */
+/** What the run waits for: a step to carry out or to try again, the end of a sleep, a signal, a callback, the end of another run. */
 export interface PendingView extends StepPlace {
   readonly kind: PendingKind;
   /** The name of the signal that it waits for. */
   readonly signal: string | undefined;
+  /** Our id of the run for whose end it waits. */
+  readonly childRunId: string | undefined;
   /** The end of a sleep, the deadline of a wait. */
   readonly until: Date | undefined;
   readonly readyAt: Date | undefined;
@@ -74,6 +77,8 @@ export interface PendingView extends StepPlace {
   readonly interrupted: number;
   /** Whether it waits for one of the slots of its map. */
   readonly isQueued: boolean;
+  /** The earlier epoch in which a callback's URL was made. Left out: it is the newest one. */
+  readonly epoch?: number;
 }
 
 /** An act of a person on the run. */
@@ -89,12 +94,24 @@ export interface OperationView {
   readonly verdict: string;
 }
 
+/** One history of a run after its first: the run continued as new, or somebody repaired it. */
+export interface EpochView {
+  /** Counted from 1. The first history of a run is its epoch 0. */
+  readonly epoch: number;
+  readonly why: "continued" | "restarted" | "retried" | "forked";
+  readonly beganAt: Date;
+  /** How many records of the epoch before it began with. */
+  readonly kept: number;
+}
+
 /** Which page of a history. */
 export interface HistoryOptions {
   /** The records after this position: the `next` of the page before. Default: 0, from the first. */
   readonly after?: number | undefined;
   /** How many records, up to 1,000. Default: 100. */
   readonly limit?: number | undefined;
+  /** The history of an earlier epoch. Default: of the newest one. */
+  readonly epoch?: number | undefined;
 }
 
 /** A run's timeline, as it was when it was asked for. */
@@ -112,6 +129,10 @@ export interface HistoryView {
   readonly pending: readonly PendingView[];
   /** The last 100 operations, the same on every page. */
   readonly operations: readonly OperationView[];
+  /** The epoch whose records these are. */
+  readonly epoch: number;
+  /** The last hundred epochs after the first one, the same on every page. Of those that continued as new two are kept. */
+  readonly epochs: readonly EpochView[];
 }
 
 /** How many records a page has by default. All records together are at most 16 MiB, the limit of a history. */
@@ -123,12 +144,13 @@ interface HistoryPage {
   readonly after: number;
   /** One record more than the page has, to know whether there is a next one. */
   readonly limit: number;
+  readonly epoch?: number;
 }
 
 /** @throws LayoverError `invalid_request` */
-export function historyPage({ after = 0, limit = usualRecords }: HistoryOptions): HistoryPage {
+export function historyPage({ after = 0, limit = usualRecords, epoch }: HistoryOptions): HistoryPage {
   if (Number.isInteger(after) && after >= 0 && after <= lastPosition) {
-    return { after, limit: checkLimit(limit, mostRecords) + 1 };
+    return { after, limit: checkLimit(limit, mostRecords) + 1, ...checkEpoch(epoch) };
   }
   throw new LayoverError("invalid_request", `after: ${String(after)} is not the position of a record`, {
     hint: "Give the `next` of the page before as it is, or none for the first page.",
@@ -160,16 +182,18 @@ function endingValue(value: string | null): EndingValue | Unreadable {
 }
 
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
-  const { runId, records, attempts, attemptCount, pending, operations = [] } = wire;
+  const { runId, records, attempts, attemptCount, pending, operations = [], epoch = 0, epochs = [] } = wire;
   const page = records.slice(0, limit - 1);
   return {
     runId,
     attemptCount,
+    epoch,
+    epochs: epochs.map(({ beganAt, ...one }) => ({ ...one, beganAt: new Date(beganAt) })),
     next: records.length === limit ? page.at(-1)?.position : undefined,
     records: page.map((record) => ({
       ...record,
       attempts: isClose(record.kind) ? 1 : record.attempts,
-      hasTimedOut: record.value === null && (record.kind === "signal" || record.kind === "callback"),
+      hasTimedOut: record.value === null && ["signal", "callback", "child"].includes(record.kind),
       value: recordedValue(record),
       beganAt: dateOf(record.beganAt),
       recordedAt: new Date(record.recordedAt),
@@ -181,10 +205,12 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
       error: readableError(attempt.error),
       requestId: attempt.requestId ?? undefined,
     })),
-    pending: pending.map(({ lost, ...wait }) => ({
+    pending: pending.map(({ lost, epoch: madeIn, ...wait }) => ({
       ...wait,
+      ...(madeIn !== undefined && madeIn !== epoch && wait.kind === "callback" && { epoch: madeIn }),
       interrupted: lost ?? 0,
       signal: wait.signal ?? undefined,
+      childRunId: wait.childRunId ?? undefined,
       until: dateOf(wait.until),
       readyAt: dateOf(wait.readyAt),
       leasedUntil: dateOf(wait.leasedUntil),

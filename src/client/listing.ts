@@ -3,18 +3,13 @@
  * else; its first character is its version.
  */
 import { LayoverError } from "../core/errors.ts";
-import { checkName } from "../core/names.ts";
 import type { ListAnswer, ListCall } from "../postgres/wire-verbs.ts";
+import { filterCall, type RunFilter } from "./filter.ts";
 import { checkLimit } from "./page-limit.ts";
-import { type RunStatus, type RunView, runView } from "./run-view.ts";
-import { checkTags } from "./starting.ts";
+import { type RunView, runView } from "./run-view.ts";
 
-/** Which runs; all of what is given must hold. */
-export interface ListOptions {
-  readonly workflow?: string | undefined;
-  readonly status?: RunStatus | undefined;
-  /** All of these. */
-  readonly tags?: Readonly<Record<string, string>> | undefined;
+/** Which page of which runs. */
+export interface ListOptions extends RunFilter {
   /** Up to 200. Default: 50. */
   readonly limit?: number | undefined;
   /** The `cursor` of the page before. */
@@ -35,16 +30,14 @@ const mostRuns = 200;
  * How many rows the database looks at for one page. So a filter that matches few runs takes some 0.1 s at most. The
  * page is then short and has a cursor.
  */
-const mostRows = 2_000;
+export const mostRows = 2_000;
 
 /** Asks for one run more than the page holds, to know whether there is a next one. @throws LayoverError */
-export function listCall({ workflow, status, tags, limit = 50, cursor }: ListOptions): ListCall {
+export function listCall({ limit = 50, cursor, ...filter }: ListOptions): ListCall {
   return {
     limit: checkLimit(limit, mostRuns) + 1,
     walk: mostRows,
-    ...(workflow !== undefined && { workflow: checkName(workflow, "workflow") }),
-    ...(status !== undefined && { status }),
-    ...(tags !== undefined && { tags: checkTags(tags) }),
+    ...filterCall(filter),
     ...(cursor !== undefined && { before: runIdOf(cursor) }),
   };
 }
@@ -52,13 +45,18 @@ export function listCall({ workflow, status, tags, limit = 50, cursor }: ListOpt
 export function pageOf(call: ListCall, { runs, next }: ListAnswer): Page {
   const page = runs.slice(0, call.limit - 1);
   const last = runs.length === call.limit ? page.at(-1)?.runId : next;
-  return { runs: page.map(runView), ...(last != null && { cursor: `1${last.replaceAll("-", "")}` }) };
+  return { runs: page.map(runView), ...(last != null && { cursor: cursorOf(last) }) };
 }
 
-function runIdOf(cursor: string): string {
+export function cursorOf(runId: string): string {
+  return `1${runId.replaceAll("-", "")}`;
+}
+
+/** @throws LayoverError `invalid_cursor` */
+export function runIdOf(cursor: string): string {
   const parts = /^1([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(cursor);
   if (parts !== null) return parts.slice(1).join("-");
-  throw new LayoverError("invalid_cursor", "the cursor is not one that a listing answered", {
+  throw new LayoverError("invalid_cursor", "the cursor is not one that a page answered", {
     hint: "Give the `cursor` of the page before as it is, or none for the first page.",
     details: { field: "cursor" },
   });

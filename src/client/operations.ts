@@ -2,7 +2,7 @@
 import { v7 } from "uuid";
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import type { OperationAnswer, OperationCall, OperationVerb } from "../postgres/wire-verbs.ts";
+import type { OperationAnswer, OperationCall, SingleVerb } from "../postgres/wire-verbs.ts";
 import { isUuid, knownRunId } from "./run-id.ts";
 
 export interface OperationOptions {
@@ -17,16 +17,22 @@ export interface OperationOptions {
 /** The answer to an operation that was done, now or by the same call before. */
 export interface OperationReceipt {
   readonly runId: string;
-  readonly outcome: "paused" | "resumed" | "cancelling" | "cancelled" | "terminated";
+  readonly outcome: "paused" | "resumed" | "cancelling" | "cancelled" | "terminated" | "deleted";
 }
 
 const longestReason = 2_000;
 
 /** @throws LayoverError `unknown_run`, `invalid_request`, `invalid_name` */
 export function operationCall(runId: string, { reason, by, callId = v7() }: OperationOptions): OperationCall {
+  return { runId: knownRunId(runId), callId: checkCallId(callId), ...operationTerms({ reason, by }) };
+}
+
+/** @throws LayoverError `invalid_request`, `invalid_name` */
+export function operationTerms({
+  reason,
+  by,
+}: Pick<OperationOptions, "reason" | "by">): Pick<OperationCall, "reason" | "by"> {
   return {
-    runId: knownRunId(runId),
-    callId: checkCallId(callId),
     ...(reason !== undefined && { reason: checkReason(reason) }),
     ...(by !== undefined && { by: checkName(by, "by") }),
   };
@@ -34,7 +40,7 @@ export function operationCall(runId: string, { reason, by, callId = v7() }: Oper
 
 /** @throws LayoverError `not_applicable` */
 export function receiptOf(
-  verb: OperationVerb,
+  verb: SingleVerb,
   answer: Exclude<OperationAnswer, { outcome: "unknown" }>,
 ): OperationReceipt {
   const { runId, outcome } = answer;
@@ -46,13 +52,20 @@ export function receiptOf(
   });
 }
 
-const done = { pause: "paused", resume: "resumed", cancel: "cancelled", terminate: "terminated" } as const;
+const done = {
+  pause: "paused",
+  resume: "resumed",
+  cancel: "cancelled",
+  terminate: "terminated",
+  delete: "deleted",
+} as const;
 const hints = {
   pause: "A run cannot be paused when it is over, while it cleans up, and before it begins with its undos.",
   resume: "Only a paused run can be resumed. Nothing is left to do.",
   cancel:
     "It has ended, or is about to end: it cleans up after its timeout, or undoes what it did. Terminate it if it does not end.",
   terminate: "It has ended already. Nothing is left to do.",
+  delete: "Only a run that is over can be deleted. Cancel or terminate it first.",
 } as const;
 
 function checkCallId(callId: string): string {

@@ -56,8 +56,8 @@ export interface RunView {
   /** The user's own id, if one was given. */
   readonly id: string | undefined;
   readonly status: RunStatus;
-  /** What the handler says of itself. No verb of `step` sets it yet. */
-  readonly customStatus: string | undefined;
+  /** What the run said last of itself, by `step.setStatus`. */
+  readonly customStatus: unknown;
   readonly tags: Readonly<Record<string, string>>;
   /** Each value may be {@link Unreadable}. A list leaves out those over 16 KiB. */
   readonly input: unknown;
@@ -83,6 +83,8 @@ export interface RunView {
   readonly dueAt: Date | undefined;
   /** The instant at which the run was paused. Undefined: it is not paused. */
   readonly pausedAt: Date | undefined;
+  /** Whether it was paused with its workflow, and is resumed with it. */
+  readonly isHeld: boolean;
   /** When the lease of the turn under way ends. If its process has died, another turn begins then. */
   readonly leasedUntil: Date | undefined;
   readonly timeoutAt: Date | undefined;
@@ -112,7 +114,7 @@ export function runView(run: WireRunView): RunView {
     version: run.version,
     id: run.id ?? undefined,
     status: run.status,
-    customStatus: run.customStatus ?? undefined,
+    customStatus: readable(run.customStatus),
     tags: run.tags,
     input: run.leftOut.includes("input") ? leftOut : readable(run.input),
     result: run.leftOut.includes("result") ? leftOut : readable(run.result),
@@ -126,6 +128,7 @@ export function runView(run: WireRunView): RunView {
     readyAt: dateOf(run.readyAt),
     dueAt: dateOf(run.dueAt),
     pausedAt: dateOf(run.pausedAt),
+    isHeld: run.isHeld ?? false,
     leasedUntil: dateOf(run.leasedUntil),
     timeoutAt: dateOf(run.timeoutAt),
     closed: run.closed ?? [],

@@ -1,10 +1,12 @@
 /** A run as its contract types it, in process or over HTTP: it asks whatever client it came from. */
-import type { Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";
+import type { Contract, SignalsOf } from "../core/contract/contract.ts";
 import type { InferInput } from "../core/contract/schema.ts";
+import type { ResultOf } from "../core/contract/startable.ts";
 import type { Duration } from "../core/duration.ts";
 import { resultOf } from "./ending.ts";
 import type { HistoryOptions, HistoryView } from "./history-view.ts";
 import type { OperationOptions, OperationReceipt } from "./operations.ts";
+import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "./repairs.ts";
 import { unknownRun } from "./run-id.ts";
 import type { RunEnding, RunView } from "./run-view.ts";
 
@@ -91,6 +93,47 @@ export interface RunVerbs {
    * @throws LayoverError `unknown_run`; `not_applicable` if the run is over
    */
   terminate(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
+
+  /**
+   * Deletes a run that is over, and all that is kept of it: its input and result, history, signals, callbacks, tags and
+   * operations. Who asked, when and why is kept with the run's id, as long as the run would have been kept. A start of
+   * the run that comes late, or again, starts nothing. Your own id of the run is free for another one.
+   *
+   * @throws LayoverError `unknown_run`; `not_applicable` if the run is not over
+   */
+  delete(runId: string, options?: OperationOptions): Promise<OperationReceipt>;
+
+  /**
+   * Lets a failed run go on: its failures are forgotten, and every success is kept. Steps that failed are carried out again
+   * with the same idempotency keys, since the last try may have worked. Of a run that was undone it repeats the undos that
+   * failed, and nothing else. If the code no longer fits what is kept, the run is failed again, as it was.
+   *
+   * @throws LayoverError `unknown_run`, `not_applicable`; `would_repeat` if something succeeded because of the failure;
+   *   `result_needed`, `child_failed`, `compensated`, `epoch_changed`
+   */
+  retry(runId: string, options?: RetryOptions): Promise<RepairReceipt>;
+
+  /**
+   * Lets a run begin again, from a step or from its start: what came after is dropped, and not undone. Steps that are carried
+   * out again have new idempotency keys. Signals that it had taken after that are taken again. A run can be restarted when it
+   * is over, blocked or paused.
+   *
+   * @throws LayoverError `unknown_run`, `unknown_step`, `not_applicable`, `at_work`, `compensated`, `epoch_changed`,
+   *   `invalid_input`
+   * @example await client.restart(runId, { from: "charge", reason: "wrong amount", by: "ada" });
+   */
+  restart<C extends Contract>(runId: string, options?: RestartOptions<C>): Promise<RepairReceipt>;
+
+  /** Tells what `restart` would drop, and changes nothing. @throws LayoverError as `restart` */
+  planRestart<C extends Contract>(runId: string, options?: RestartOptions<C>): Promise<RestartPlan>;
+
+  /**
+   * Starts a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. The new run
+   * never undoes what it has copied, and has the tags of the old one.
+   *
+   * @throws LayoverError `unknown_run`, `unknown_step`, `not_applicable`, `compensated`, `epoch_changed`, `input_conflict`
+   */
+  fork<C extends Contract>(runId: string, options?: ForkOptions<C>): Promise<ForkReceipt>;
 }
 
 /**
@@ -171,5 +214,31 @@ export class Run<C extends Contract> {
   /** Ends the run at once; nothing cleans up, and nothing more is undone. @throws LayoverError `unknown_run`, `not_applicable` */
   terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#client.terminate(this.runId, options);
+  }
+
+  /** Deletes the run, which is over, and all that is kept of it. @throws LayoverError `unknown_run`, `not_applicable` */
+  delete(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#client.delete(this.runId, options);
+  }
+
+  /** Lets the failed run go on, and keeps what succeeded. @throws LayoverError as `retry` of the client */
+  retry(options: RetryOptions = {}): Promise<RepairReceipt> {
+    return this.#client.retry(this.runId, options);
+  }
+
+  /** Lets the run begin again, from a step or from its start. @throws LayoverError as `restart` of the client */
+  restart(options: RestartOptions<C> = {}): Promise<RepairReceipt> {
+    return this.#client.restart(this.runId, options);
+  }
+
+  /** Tells what `restart` would drop, and changes nothing. @throws LayoverError as `restart` of the client */
+  planRestart(options: RestartOptions<C> = {}): Promise<RestartPlan> {
+    return this.#client.planRestart(this.runId, options);
+  }
+
+  /** Starts a new run with a copy of this one's history. @throws LayoverError as `fork` of the client */
+  async fork(options: ForkOptions<C> = {}): Promise<Run<C>> {
+    const { runId } = await this.#client.fork(this.runId, options);
+    return new Run(this.#client, this.#contract, { runId, isNew: true, version: this.version });
   }
 }

@@ -1,7 +1,7 @@
 /** Makes the call of SQL from what `start` is given. Everything is checked here, before a row is written. */
-import { toStored } from "../core/codec/stored-value.ts";
-import type { Contract, InputOf } from "../core/contract/contract.ts";
-import { parse } from "../core/contract/schema.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { storedInput } from "../core/contract/stored-input.ts";
+import { checkTags } from "../core/contract/tags.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultLimits } from "../core/limits.ts";
@@ -34,12 +34,6 @@ export interface StartInOptions extends StartOptions {
   readonly commitWithin?: Duration | undefined;
 }
 
-/** `input` may be left out where the contract has none. */
-export type StartArguments<C, Options> =
-  undefined extends InputOf<C> ? [input?: InputOf<C>, options?: Options] : [input: InputOf<C>, options?: Options];
-
-const mostTags = 50;
-
 /**
  * `now` asks for the database's time.
  *
@@ -58,7 +52,7 @@ export async function startCall(
       details: { field: "startAt" },
     });
   }
-  const encodedInput = toStored(await parsedInput(contract, input), { what: inputOf(contract), maxBytes });
+  const encodedInput = await storedInput(contract, input, { maxBytes });
   const sent = digestOfSent(input, encodedInput);
   return {
     // The id has the database's time: a host's clock may be wrong, and lists are sorted by the id.
@@ -79,29 +73,16 @@ export async function startCall(
 /** @throws LayoverError `input_conflict` */
 export function startedRunId(call: StartCall, answer: StartAnswer): string {
   if (answer.outcome !== "conflict") return answer.runId;
-  const taken = call.id === undefined ? `the run id ${call.runId}` : `the id ${JSON.stringify(call.id)}`;
-  throw new LayoverError("input_conflict", `${taken} is taken by a run with another input`, {
+  throw inputConflict(call, answer.runId);
+}
+
+/** `runId`: the run that has the user's id. Null: it is our id that another run has. */
+export function inputConflict({ workflow, id, ...call }: StartCall, runId: string | null): LayoverError {
+  const taken = id === undefined || runId === null ? `the run id ${call.runId}` : `the id ${JSON.stringify(id)}`;
+  return new LayoverError("input_conflict", `${taken} is taken by a run with another input`, {
     hint: "Use another id, or start with the very input of that run to get it.",
-    details: {
-      workflow: call.workflow,
-      ...(call.id !== undefined && { id: call.id }),
-      ...(answer.runId !== null && { runId: answer.runId }),
-    },
+    details: { workflow, ...(id !== undefined && { id }), ...(runId !== null && { runId }) },
   });
-}
-
-async function parsedInput(contract: Contract, input: unknown): Promise<unknown> {
-  const what = inputOf(contract);
-  if (contract.input !== undefined) return await parse(contract.input, input, { code: "invalid_input", what });
-  if (input === undefined) return undefined;
-  throw new LayoverError("invalid_input", `${what} was given, but its contract takes none`, {
-    hint: "Leave the input out, or give the contract an `input` schema.",
-    details: { field: "input" },
-  });
-}
-
-function inputOf(contract: Contract): string {
-  return `the input of workflow ${JSON.stringify(contract.name)}`;
 }
 
 function checkStartAt(startAt: Date | number, now: number): number {
@@ -121,22 +102,6 @@ function checkStartAt(startAt: Date | number, now: number): number {
 function formatInstant(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString();
-}
-
-/** @throws LayoverError `invalid_name`, `invalid_request` */
-export function checkTags(tags: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const entries = Object.entries(tags);
-  if (entries.length > mostTags) {
-    throw new LayoverError("invalid_request", `there are ${entries.length} tags, where ${mostTags} are allowed`, {
-      hint: "Keep as tags what you search by, and put the rest into the input.",
-      details: { field: "tags", limit: mostTags, size: entries.length },
-    });
-  }
-  for (const [name, value] of entries) {
-    checkName(name, "the tag");
-    checkName(value, `the value of tag ${JSON.stringify(name)}`);
-  }
-  return tags;
 }
 
 export function isTraceparent(text: string): boolean {

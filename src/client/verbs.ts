@@ -2,11 +2,16 @@
  * The verbs of a client. The verbs about one run are in run.ts (`RunVerbs`). A process that has the database carries them
  * out itself (over-postgres/client.ts). Any other program asks such a process over HTTP (over-http/http-client.ts).
  */
-import type { Contract } from "../core/contract/contract.ts";
+import type { Contract, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
+import type { StartArguments } from "../core/contract/startable.ts";
 import type { ListOptions, Page } from "./listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "./mail.ts";
+import type { LiveFilter, ManyOptions, ManyReceipt } from "./many.ts";
 import type { Run, RunVerbs, WaitOptions } from "./run.ts";
-import type { StartArguments, StartOptions } from "./starting.ts";
+import type { SignalWithStartOptions, SignalWithStartReceipt } from "./signal-with-start.ts";
+import type { StartOptions } from "./starting.ts";
+import type { WorkflowPauseOptions, WorkflowReceipt } from "./workflow-pause.ts";
 
 /**
  * Each verb makes its ids once and sends them again when it has to try again, so it may be repeated. What any of them
@@ -20,6 +25,20 @@ export interface ClientVerbs extends RunVerbs {
    * @example const run = await client.start(order, { amount: 42 }, { id: "o1", delay: "10s" });
    */
   start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>>;
+
+  /**
+   * Sends a signal to the run with your own id, and starts that run first unless it is there. Both happen in one
+   * statement, or nothing does. A run that is there gets the signal whatever its input is.
+   *
+   * @throws LayoverError as `start` and `signal`: `run_over` if the run of that id is over
+   * @example await client.signalWithStart(cart, "item", { sku: "lamp" }, { id: "c1", input: { customer: "ada" } });
+   */
+  signalWithStart<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalWithStartOptions<C>,
+  ): Promise<SignalWithStartReceipt<C>>;
 
   /** A run that you know to be one of this contract's. Asks nothing yet. */
   run<C extends Contract>(contract: C, runId: string): Run<C>;
@@ -36,6 +55,41 @@ export interface ClientVerbs extends RunVerbs {
    * @throws RunFailedError if it failed or was cancelled, TimeoutError if it is not over after `wait`
    */
   result(runId: string, options?: WaitOptions): Promise<unknown>;
+
+  /**
+   * Pauses all runs that fit and are not over, a page at a time, newest first. A run that refuses stops nothing: it is
+   * counted in `refused`. So it is with the three verbs below.
+   *
+   * @throws LayoverError `invalid_request`, as for an empty filter
+   * @example await client.pauseRuns({ workflow: "order" }, { reason: "their API is down" });
+   */
+  pauseRuns(filter: LiveFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /** Resumes all paused runs that fit. @throws LayoverError `invalid_request` */
+  resumeRuns(filter: LiveFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /** Asks all runs that fit and are not over to clean up, to undo what they did, and to end. @throws LayoverError `invalid_request` */
+  cancelRuns(filter: LiveFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /** Ends all runs that fit and are not over, at once. @throws LayoverError `invalid_request` */
+  terminateRuns(filter: LiveFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /**
+   * Pauses a workflow: its new runs are held, and those that are not over are paused, a page at a time. Runs that other runs
+   * start are held, too; forks and runs that are retried are not.
+   *
+   * @throws LayoverError `invalid_name`, `invalid_request`
+   * @example await client.pauseWorkflow("order", { reason: "their API is down" });
+   */
+  pauseWorkflow(workflow: string, options?: WorkflowPauseOptions): Promise<WorkflowReceipt>;
+
+  /**
+   * Ends the pause of a workflow: new runs begin again, and what the pause held goes on. A run that somebody has paused by
+   * itself stays paused.
+   *
+   * @throws LayoverError `not_applicable` if it was never paused; `invalid_name`, `invalid_request`
+   */
+  resumeWorkflow(workflow: string, options?: WorkflowPauseOptions): Promise<WorkflowReceipt>;
 
   /** What became of a callback, named by its token or its URL. @throws LayoverError `unknown_callback` */
   callback(token: string): Promise<CallbackView>;

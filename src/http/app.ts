@@ -18,15 +18,17 @@ import { BodyBudget } from "./body-budget.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import { Lane } from "./lane.ts";
-import { operationRoutes } from "./operations.ts";
+import { deleteRoute, operationRoutes } from "./operations.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
+import { repairRoutes } from "./repairs.ts";
 import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
 import { runCallbackRoutes } from "./run-callbacks.ts";
 import { runRoutes } from "./runs.ts";
 import type { Secrets } from "./secrets.ts";
 import { signalRoutes } from "./signals.ts";
+import { startRoutes } from "./starts.ts";
 
 export interface AppOptions {
   readonly client: Client;
@@ -66,9 +68,12 @@ export function createApp(options: AppOptions): Hono {
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
   const routes: readonly Route[] = [
-    ...runRoutes(contracts, maxBytes),
+    ...startRoutes(contracts, maxBytes),
+    ...runRoutes(contracts),
     ...signalRoutes(contracts, maxBytes),
     ...operationRoutes(contracts, maxBytes),
+    ...repairRoutes(contracts, maxBytes),
+    deleteRoute,
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
     wakeRoute,
@@ -83,9 +88,7 @@ export function createApp(options: AppOptions): Hono {
     const request = req.raw;
     try {
       const query = new URL(req.url).searchParams;
-      const scopes = [route.scope, query.has("wait") ? route.scopeToWait : undefined].filter(
-        (scope) => scope !== undefined,
-      );
+      const scopes = [route.scope ?? [], (query.has("wait") ? route.scopeToWait : undefined) ?? []].flat();
       const caller = scopes.length === 0 ? undefined : await authorize(request, scopes, authenticate);
       const answer = (client: Client) =>
         route.answer({

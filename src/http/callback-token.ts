@@ -7,9 +7,9 @@
  *
  * The ref is packed: one byte of version, 16 bytes of the run's id, then numbers (7 bits a byte, lowest first) and
  * texts (the length in bytes as a number, then UTF-8). Version 2 ends with a title and a text, which may be empty.
- * After either version follow the environment, as a text, and the day on which the token ends, counted from 1970. An
- * earlier release does not read these two. If they are missing or empty, every environment accepts the token, and it
- * never ends.
+ * After either version follow the environment, as a text, the day on which the token ends, counted from 1970, and one more
+ * than the position at which it was made. An earlier release does not read these three. If they are missing or empty, every
+ * environment accepts the token, it never ends, and nobody knows where it was made.
  */
 
 import { fromBase64Url, toBase64Url } from "../core/base64.ts";
@@ -55,7 +55,7 @@ function signedText(namespace: string, packed: string): string {
 }
 
 function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
-  const { title = "", text = "", endsAt = 0 } = ref;
+  const { title = "", text = "", endsAt = 0, madeAt = -1 } = ref;
   const isAsking = title !== "" || text !== "";
   const runId = ref.runId.replaceAll("-", "").match(/../g) ?? [];
   return Uint8Array.from([
@@ -71,6 +71,7 @@ function pack(ref: CallbackRef, environment: string | undefined): Uint8Array {
     // The default name is left out: it would not tell one environment from another.
     ...packText(environment === defaultEnvironment ? "" : (environment ?? "")),
     ...packNumber(Math.ceil(endsAt / dayMs)),
+    ...packNumber(madeAt + 1),
   ]);
 }
 
@@ -110,6 +111,7 @@ function unpack(bytes: Uint8Array): { readonly ref: CallbackRef; readonly madeFo
   const [title, body] = version === askingVersion ? [text(), text()] : ["", ""];
   const madeFor = text();
   const endsAt = number() * dayMs;
+  const madeAt = number() - 1;
   const asked = { ...(title !== "" && { title }), ...(body !== "" && { text: body }) };
-  return { ref: { ...ref, ...asked, ...(endsAt > 0 && { endsAt }) }, madeFor };
+  return { ref: { ...ref, ...asked, ...(endsAt > 0 && { endsAt }), ...(madeAt >= 0 && { madeAt }) }, madeFor };
 }

@@ -26,6 +26,12 @@ export function optionalNumber(body: Body, field: string): number | undefined {
   throw invalidField(field, `is ${kindOf(value)}, not a number`, "Leave the quotes away.");
 }
 
+export function optionalFlag(body: Body, field: string): boolean | undefined {
+  const value = body[field] ?? undefined;
+  if (value === undefined || typeof value === "boolean") return value;
+  throw invalidField(field, `is ${kindOf(value)}, not true or false`, "Leave the quotes away.");
+}
+
 /** Reads a duration, in milliseconds. */
 export function optionalDuration(body: Body, field: string): number | undefined {
   const value = body[field] ?? undefined;
@@ -59,6 +65,11 @@ export function queryNumber(query: URLSearchParams, field: string): number | und
   throw invalidField(field, `${JSON.stringify(shorten(text))} is not a whole number`, `Write ?${field}=50.`);
 }
 
+/** Reads an instant from a query, in RFC 3339. If there are several, it takes the first. */
+export function queryInstant(query: URLSearchParams, field: string): Date | undefined {
+  return optionalInstant({ [field]: query.get(field) }, field);
+}
+
 export function invalidField(field: string, why: string, hint: string): LayoverError {
   return new LayoverError("invalid_request", `${field} ${why}`, { hint, details: { field } });
 }
@@ -77,7 +88,7 @@ function kindOf(value: unknown): string {
  * Whether it is a plain object. Arrays are none. A body in the codec may also hold a Map or an Error; these are none
  * either.
  */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 

@@ -1,13 +1,42 @@
-/** What a person does to a run: each verb is a POST of its own, and may be sent again with its `callId`. */
+/**
+/**
+ * What a person does to a run, or to all runs that fit a filter: each verb is a POST of its own, and may be sent again with
+ * its `callId`. Of many runs one request does a page. The deletion of a run is a DELETE. By the user's own id no run can be
+ * deleted: sent again, such a request could meet a new run of that id.
+ */
+import type { LiveFilter, ManyPageOptions } from "../client/many.ts";
 import type { OperationOptions } from "../client/operations.ts";
 import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
-import { objectBody, optionalText } from "./fields.ts";
+import { type Body, objectBody, optionalFlag, optionalNumber, optionalText } from "./fields.ts";
+import { filterOf } from "./filter.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
+/** The fields of the query, since proxies may drop the body of a DELETE. */
+export const deleteRoute: Route = {
+  method: "DELETE",
+  path: "/v1/runs/:id",
+  scope: "admin",
+  answer: async ({ client, request, param, query }) => {
+    const [reason, by, callId] = ["reason", "by", "callId"].map((field) => query.get(field) ?? undefined);
+    return respondTo(request, await client.delete(param("id"), { reason, by, callId }));
+  },
+};
+
 export function operationRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
-  return (["pause", "resume", "cancel", "terminate"] as const).flatMap((verb): readonly Route[] => {
+  const ofWorkflows = (["pause", "resume"] as const).map(
+    (verb): Route => ({
+      method: "POST",
+      path: `/v1/workflows/:name/${verb}`,
+      scope: "admin",
+      answer: async ({ client, request, param }) => {
+        const body = objectBody(await readValue(request, maxBytes), [...terms, "cursor", "limit"]);
+        return respondTo(request, await client.changeWorkflowPage(verb, param("name"), pageIn(body)));
+      },
+    }),
+  );
+  const ofRuns = (["pause", "resume", "cancel", "terminate"] as const).flatMap((verb): readonly Route[] => {
     const operate = async ({ client, request }: Visit, runId: string) =>
       respondTo(request, await client[verb](runId, await readOptions(request, maxBytes)));
     return [
@@ -16,6 +45,15 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
         path: `/v1/runs/:id/${verb}`,
         scope: "admin",
         answer: (visit) => operate(visit, visit.param("id")),
+      },
+      {
+        method: "POST",
+        path: `/v1/operations/${verb}`,
+        scope: "admin",
+        answer: async ({ client, request }) => {
+          const { filter, ...page } = await readPage(request, maxBytes);
+          return respondTo(request, await client.operatePage(verb, filter, page));
+        },
       },
       {
         method: "POST",
@@ -28,10 +66,33 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
       },
     ];
   });
+  return [...ofWorkflows, ...ofRuns];
 }
 
 async function readOptions(request: Request, maxBytes: number): Promise<OperationOptions> {
-  const body = objectBody(await readValue(request, maxBytes), ["reason", "by", "callId"]);
+  return optionsIn(objectBody(await readValue(request, maxBytes), terms));
+}
+
+async function readPage(
+  request: Request,
+  maxBytes: number,
+): Promise<ManyPageOptions & { readonly filter: LiveFilter }> {
+  const fields = ["filter", ...terms, "cursor", "limit", "dryRun"];
+  const body = objectBody(await readValue(request, maxBytes), fields);
+  return {
+    ...pageIn(body),
+    filter: filterOf(body["filter"]),
+    dryRun: optionalFlag(body, "dryRun"),
+  };
+}
+
+function pageIn(body: Body): ManyPageOptions {
+  return { ...optionsIn(body), cursor: optionalText(body, "cursor"), limit: optionalNumber(body, "limit") };
+}
+
+const terms = ["reason", "by", "callId"];
+
+function optionsIn(body: Body): OperationOptions {
   return {
     reason: optionalText(body, "reason"),
     by: optionalText(body, "by"),

@@ -15,10 +15,10 @@ export interface Visit {
 }
 
 export interface Route {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
-  /** The scope that an API key needs. Left out: no key is needed. */
-  readonly scope?: Scope;
+  /** The scope that an API key needs, or several. Left out: no key is needed. */
+  readonly scope?: Scope | readonly Scope[];
   /** The scope that is needed as well if the query has `wait`: the answer then holds the run's result. */
   readonly scopeToWait?: Scope;
   /** Whether it reads many rows: only a few such requests are answered at once. */

@@ -9,7 +9,7 @@ import type { CallbackView } from "../client/mail.ts";
 import type { Client } from "../client/over-postgres/client.ts";
 import { type CallbackRef, endOfToken } from "../core/contract/callback.ts";
 import { LayoverError } from "../core/errors.ts";
-import { placeName } from "../core/replay/demand.ts";
+import { placeIn, placeName } from "../core/replay/demand.ts";
 import { readValue } from "./body.ts";
 import { givenReason } from "./callbacks.ts";
 import type { Contracts } from "./contracts.ts";
@@ -78,7 +78,7 @@ async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
   const { path, occurrence } = wait ?? placeIn(given);
   const name = path.slice(path.lastIndexOf("/") + 1);
   const endsAt = endOfToken(await client.now(), wait?.until?.getTime());
-  const ref = { runId, epoch, path, occurrence, workflow, version, name, endsAt };
+  const ref = { runId, epoch: wait?.epoch ?? epoch, path, occurrence, workflow, version, name, endsAt };
   const { url } = client.callbacks.seal(ref);
   const callback = await client.callbacks.read(ref);
   if (wait === undefined && callback.status === "open") throw notWaitedFor(given, waits);
@@ -96,12 +96,6 @@ function waitNamed(given: string, waits: readonly PendingView[]): PendingView | 
   const [first, ...others] = waits.filter(({ path }) => path.split("/").at(-1) === given);
   if (others.length === 0) return first;
   throw invalidField("the callback's name", `fits ${others.length + 1} waits of this run`, placesOf(waits));
-}
-
-/** Reads a place such as `ship[3]/approval#2`, the second one of that path. No name contains these characters. */
-function placeIn(given: string): { readonly path: string; readonly occurrence: number } {
-  const [, path = given, occurrence = "1"] = /^(.*)#(\d{1,9})$/.exec(given) ?? [];
-  return { path, occurrence: Number(occurrence) };
 }
 
 function notWaitedFor(given: string, waits: readonly PendingView[]): LayoverError {

@@ -40,7 +40,7 @@ function corsTerms({ origin, credentials = false }: CorsOptions) {
   return {
     origin: typeof origin === "string" ? origin : [...origin],
     credentials: credentials && origin !== "*",
-    allowMethods: ["GET", "HEAD", "POST"],
+    allowMethods: ["GET", "HEAD", "POST", "DELETE"],
     allowHeaders: ["authorization", "content-type", "idempotency-key", "traceparent"],
     exposeHeaders: ["location", "retry-after"],
     maxAge: 600,

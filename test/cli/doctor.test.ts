@@ -244,6 +244,16 @@ describe("layover doctor", () => {
       expect(status).toBe(1);
     });
 
+    test("warns of workflows that are paused, since their runs do not begin", async () => {
+      await database.query(
+        `select layover.pause_workflow('{"workflow": "order", "by": "ada", "reason": "their API is down."}')`,
+      );
+      const { pauses } = await report({ DATABASE_URL: database.url });
+      expect(pauses).toMatch(
+        /^warning: The workflow order was paused .* by ada: their API is down\. Its runs do not begin\. → When they may: layover resume-workflow order$/,
+      );
+    });
+
     test("warns of the undos that failed for good, since what was done still stands", async () => {
       const failed =
         "status = 'failed', error = '0{}', ready_at = null, due_at = null, ended_at = layover.now(), failed_undos = ";

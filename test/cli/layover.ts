@@ -30,11 +30,22 @@ export interface Surroundings {
   readonly stdin?: string;
 }
 
-export async function layover(args: readonly string[], { env, folder, stdin = "" }: Surroundings = {}): Promise<Said> {
-  const child = spawn(process.execPath, ["--conditions=layover-source", main, ...args], {
-    cwd: folder ?? aFolder(),
-    env: { PATH: process.env["PATH"], TZ: "UTC", COLUMNS: "100", NODE_COMPILE_CACHE: cache, ...env },
-  });
+/** How to begin that process, for a test that does more with it than to wait for its end. */
+export function commandLine(args: readonly string[], { env, folder }: Surroundings = {}) {
+  return {
+    command: process.execPath,
+    args: ["--conditions=layover-source", main, ...args],
+    options: {
+      cwd: folder ?? aFolder(),
+      env: { PATH: process.env["PATH"], TZ: "UTC", COLUMNS: "100", NODE_COMPILE_CACHE: cache, ...env },
+    },
+  };
+}
+
+export async function layover(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
+  const { command, args: all, options } = commandLine(args, surroundings);
+  const child = spawn(command, all, options);
+  const { stdin = "" } = surroundings;
   child.stdin.end(stdin);
   const status = new Promise<number | null>((resolve) => child.on("close", resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -100,6 +100,27 @@ describe("the commands for runs", () => {
     expect((await ask(["cancel", delayed])).stdout).toBe("Cancelled. It had done nothing yet.\n");
   });
 
+  test("delete a run that is over, once that is meant", { timeout: 60_000 }, async () => {
+    await deploy(napWorkflow);
+    const runId = (await ask(["start", "nap", "--id", "n1"])).stdout.trim();
+    expect(await ask(["delete", "nap/n1", "--yes"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/so it cannot be deleted\.\nOnly a run that is over can be deleted\./),
+    });
+    await server?.client.terminate(runId);
+    expect(await ask(["delete", "nap/n1"])).toEqual({
+      status: 1,
+      stdout: "",
+      stderr: `The run ${runId} of nap@1 is cancelled. It would be deleted, with all that is kept of it.\nNothing was changed. If that is meant: layover delete ${runId} --yes\n`,
+    });
+    expect(await statusOf(runId)).toBe("cancelled");
+    const args = ["delete", "nap/n1", "--yes", "--reason", "a wish", "--by", "ada"];
+    expect(await ask(args)).toEqual({ status: 0, stdout: "Deleted. Nothing of the run is left.\n", stderr: "" });
+    const again = await ask(["delete", runId, "--yes", "--json"]);
+    expect(JSON.parse(again.stdout)).toEqual({ runId, outcome: "deleted" });
+    expect(await ask(["show", runId])).toMatchObject({ status: 1, stderr: expect.stringContaining("There is no run") });
+  });
+
   test("start a run, list it, show it at every stage, and send it what it waits for", { timeout: 60_000 }, async () => {
     await deploy(orderWorkflow, napWorkflow);
     const started = await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--tag", "customer:c1"]);
@@ -129,7 +150,7 @@ describe("the commands for runs", () => {
     const [all, tagged, named, waiting, json, failure, sleeping] = await Promise.all([
       ask(["runs"]),
       ask(["runs", "--tag", "customer:c1", "--workflow", "order", "--status", "waiting"]),
-      ask(["runs", "--limit", "1", "--json"]),
+      ask(["runs", "--limit", "1", "--json", "--workflow", "order", "--version", "1", "--created-from", "2026-01-01"]),
       ask(["show", "order/o1"]),
       ask(["show", runId, "--json"]),
       ask(["show", "order/o2"]),
@@ -167,6 +188,36 @@ describe("the commands for runs", () => {
     expect(await ask(["start", "order", "--input", '{"amount": 42}', "--id", "o1", "--wait", "1s"])).toMatchObject({
       status: 0,
     });
+  });
+
+  test("start a run with a signal, and send it to the run that is there", { timeout: 60_000 }, async () => {
+    await deploy(orderWorkflow);
+    const send = (...more: readonly string[]) =>
+      ask(["start", "order", "--id", "o1", "--signal", "address", "--payload", '{"city": "Turin"}', ...more]);
+    const first = await send("--input", '{"amount": 42}', "--dedupe-id", "d");
+    const runId = first.stdout.trim();
+    expect(first).toEqual({
+      status: 0,
+      stdout: `${runId}\n`,
+      stderr: `Started order@1. The signal was sent. Look at it: layover show ${runId}\n`,
+    });
+    const again = await send("--input", '{"amount": 1}', "--dedupe-id", "d", "--wait", "20s");
+    expect(again).toMatchObject({ status: 0 });
+    expect(await statusOf(runId)).toBe("completed");
+    expect(await send("--input", '{"amount": 1}')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(`The run ${runId} is over (completed), so it takes no signal.`),
+    });
+    const third = await send("--input", '{"amount": 1}', "--dedupe-id", "d");
+    expect(third.stderr).toMatch(/^It was there already: order\. The signal was sent before\. /);
+    const wrong = [
+      [["start", "order", "--signal", "address"], /^--signal needs --id/],
+      [["start", "order", "--payload", "1"], /^--payload is part of a signal, and there is no --signal/],
+      [["start", "order", "--dedupe-id", "d"], /^--dedupe-id is part of a signal/],
+    ] as const;
+    for (const [args, stderr] of wrong) {
+      expect(await ask(args)).toMatchObject({ status: 1, stderr: expect.stringMatching(stderr) });
+    }
   });
 
   test("name a run by the end of its id, which is all that a terminal of 80 columns has room for", async () => {
@@ -267,7 +318,7 @@ describe("the commands for runs", () => {
     expect(shown.stdout).toMatch(/^trip@1 failed\n/);
     expect(shown.stdout).toMatch(/\nundone +1 of 2 undos succeeded, and 1 failed for good\n/);
     expect(shown.stdout).toMatch(
-      /\nerror +Error: there is no car\nundo +hotel is not undone: Error: the hotel is closed\n +→ No undo is tried again\. .*by hand\.\n/,
+      /\nerror +Error: there is no car\nundo +hotel is not undone: Error: the hotel is closed\n +→ By layover retry \S+ they are tried again\. .*by hand\.\n/,
     );
     expect(shown.stdout).toMatch(
       / ✗ +undo hotel .*failed for good: .*the hotel is closed\n.* ✓ +undo flight .*"free"$/m,

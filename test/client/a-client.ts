@@ -5,7 +5,7 @@ import type { Alarm, Dispatch, Query, TurnRef, WallClock } from "../../src/core/
 import { callbackOpener, callbackSealer } from "../../src/http/callback-token.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
-import type { ClaimedRun, NewDemand } from "../../src/postgres/wire.ts";
+import type { ClaimedRun, FinishRun, NewDemand } from "../../src/postgres/wire.ts";
 
 export const namespace = "test";
 export const secret = "q3Jx9ZkP0wVfT7uYb2LmNc8RsAe5GhD1iKo4XyUzW6E=";
@@ -82,6 +82,7 @@ export async function carryOut(
   calls: Calls,
   { runId, workflow, turn = 1 }: { runId: string; workflow: string; turn?: number },
   finish:
+    | Omit<FinishRun, "runId" | "token" | "position" | "armed">
     | { readonly completed: unknown }
     | { readonly failed: unknown }
     | { readonly cancelled: unknown }
@@ -107,6 +108,7 @@ export async function carryOut(
 }
 
 function finishOf(finish: Parameters<typeof carryOut>[2]) {
+  if ("next" in finish) return finish;
   if ("completed" in finish) return { next: "completed" as const, value: encode(finish.completed) };
   if ("failed" in finish) return { next: "failed" as const, value: encode(finish.failed) };
   if ("cancelled" in finish) return { next: "cancelled" as const, value: encode(finish.cancelled) };

@@ -89,6 +89,18 @@ describe.each(faces)("signal, $face", ({ open }) => {
     expect(rows).toEqual([{ n: 2 }]);
   });
 
+  it("is answered the same when it is sent again after the end of the run", async () => {
+    const { client, calls } = open(database.query, contracts);
+    const run = await client.start(order);
+    const signalId = crypto.randomUUID();
+    const send = async (options: object) => (await run.signal("address", { city: "Bonn" }, options)).outcome;
+    await send({ dedupeId: "a", signalId });
+    await carryOut(calls, { runId: run.runId, workflow: "order" }, { completed: 1 });
+    expect(await send({ dedupeId: "a", signalId })).toBe("sent");
+    expect(await send({ dedupeId: "a" })).toBe("duplicate");
+    await expect(send({ dedupeId: "b" })).rejects.toMatchObject({ code: "run_over" });
+  });
+
   it("is checked at the door", async () => {
     const { client } = open(database.query, contracts);
     const run = await client.start(order);

@@ -328,6 +328,52 @@ describe.each(faces)("list, $face", ({ open }) => {
     expect(await ids({ tags: { ...tags, customer: "c2" } })).toEqual([]);
   });
 
+  it("filters by version, by the time of creation and of the end, and by the run that started it", async () => {
+    const { client, calls } = open(database.query, contracts);
+    const tags = { list: "filters" };
+    const parent = await client.start(other, undefined, { tags });
+    const child = await client.start(order, { n: 1 }, { tags });
+    await carryOut(calls, { runId: child.runId, workflow: "order" }, { completed: 1 });
+    const set = (table: string, id: string, assignment: string) =>
+      database.pool.query(`update layover.${table} set ${assignment} where ${id} = '${child.runId}'`);
+    await set("run", "id", `parent_run_id = '${parent.runId}', version = 7, created_at = '2020-01-01T12:00:00Z'`);
+    await set("run_state", "run_id", "ended_at = '2020-01-02T12:00:00Z'");
+    const ids = async (options: Parameters<typeof client.list>[0]) =>
+      (await client.list({ tags, ...options })).runs.map((run) => run.runId);
+    expect(await ids({})).toEqual([child.runId, parent.runId]);
+    expect(await ids({ workflow: "order", version: 7 })).toEqual([child.runId]);
+    expect(await ids({ workflow: "order", version: 1 })).toEqual([]);
+    expect(await ids({ parent: parent.runId.toUpperCase() })).toEqual([child.runId]);
+    expect(await ids({ parent: child.runId })).toEqual([]);
+    const [created, ended] = [Date.UTC(2020, 0, 1, 12), new Date(Date.UTC(2020, 0, 2, 12))];
+    const justAfter = (date: Date | number) => new Date(Number(date) + 1);
+    expect(await ids({ createdFrom: created })).toEqual([child.runId, parent.runId]);
+    expect(await ids({ createdFrom: justAfter(created) })).toEqual([parent.runId]);
+    expect(await ids({ endedFrom: ended })).toEqual([child.runId]);
+    expect(await ids({ endedFrom: justAfter(ended) })).toEqual([]);
+    expect(await ids({ createdFrom: created, createdBefore: created })).toEqual([]);
+    expect(await ids({ endedFrom: ended, endedBefore: ended })).toEqual([]);
+  });
+
+  it("refuses a version without a workflow, and what is no version, no instant and no id", async () => {
+    const { client, statements } = open(database.query, contracts);
+    const refused = async (options: Parameters<typeof client.list>[0]) =>
+      await client.list(options).then(
+        () => "listed",
+        (error) => `${error.code} ${error.details.field ?? ""}`,
+      );
+    const before = statements.length;
+    expect(await refused({ version: 1 })).toBe("invalid_request version");
+    expect(await refused({ version: 0, workflow: "order" })).toBe("invalid_request version");
+    expect(await refused({ version: 1.5, workflow: "order" })).toBe("invalid_request version");
+    expect(await refused({ createdFrom: new Date("no") })).toBe("invalid_request createdFrom");
+    expect(await refused({ createdBefore: -1 })).toBe("invalid_request createdBefore");
+    expect(await refused({ endedFrom: Date.UTC(10_000, 0) })).toBe("invalid_request endedFrom");
+    expect(await refused({ endedBefore: Number.NaN })).toBe("invalid_request endedBefore");
+    expect(await refused({ parent: "order/o1" })).toBe("unknown_run ");
+    expect(statements.length).toBe(before);
+  });
+
   it("shows the others when one cannot be read, and says why it cannot", async () => {
     const { client } = open(database.query, contracts);
     const broken = await client.start(order, { n: 1 }, { tags: { list: "broken" } });

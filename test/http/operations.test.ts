@@ -33,6 +33,26 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
     ]);
   });
 
+  it("delete a run that is over, by DELETE, for keys with the scope admin alone", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" }, { id: "gone" });
+    const remove = async (key = aKey()) => {
+      const init = { method: "DELETE", headers: { authorization: `Bearer ${key}` } };
+      const response = await app.request(`/v1/runs/${runId}?by=ada&reason=a%20wish`, init);
+      return [response.status, await response.json()];
+    };
+    expect(await remove()).toMatchObject([409, { code: "not_applicable", runStatus: "queued" }]);
+    await client.terminate(runId);
+    expect(await remove(aKey(...scopes.filter((scope) => scope !== "admin")))).toMatchObject([403, { scope: "admin" }]);
+    expect(await remove()).toEqual([200, { runId, outcome: "deleted" }]);
+    expect(await remove()).toEqual([200, { runId, outcome: "deleted" }]);
+    expect((await app.request(`/v1/runs/${runId}`, { headers: authorized })).status).toBe(404);
+    const { rows } = await database.pool.query("select asked_by, reason from layover.deletion");
+    expect(rows).toEqual([{ asked_by: "ada", reason: "a wish" }]);
+    const byOwnId = await app.request("/v1/workflows/order/ids/gone", { method: "DELETE", headers: authorized });
+    expect([byOwnId.status, byOwnId.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
   it("reach a run by the user's own id", async () => {
     const { app, client } = anApp(database.query);
     const { runId } = await client.start(order, { id: "1" }, { id: "mine/100% ü" });
@@ -70,5 +90,76 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
     const { runId } = await client.start(order, { id: "1" });
     const response = await app.request(`/v1/runs/${runId}/pause`, json(body));
     expect([response.status, await response.json()]).toMatchObject([400, { code, field }]);
+  });
+});
+
+describe("acts on many runs over HTTP", () => {
+  const database = testDatabase({ perTest: true });
+  const filter = { workflow: "order" };
+
+  it("do one page a request, and tell by a cursor where the next one begins", async () => {
+    const { app, client } = anApp(database.query);
+    for (const id of ["1", "2", "3"]) await client.start(order, { id }, { tags: { region: "eu" } });
+    const ask = async (body: object) => {
+      const response = await app.request("/v1/operations/pause", json({ filter, limit: 2, ...body }));
+      return [response.status, await response.json()];
+    };
+    const [, first] = await ask({ by: "ada" });
+    expect(first).toMatchObject({ runs: 2, outcomes: { paused: 2 }, cursor: expect.any(String) });
+    const { callId, cursor } = first;
+    expect(await ask({ by: "ada", callId, cursor })).toEqual([
+      200,
+      { callId, runs: 1, outcomes: { paused: 1 }, refused: [], statuses: {}, runIds: [] },
+    ]);
+    const createdFrom = "2026-01-01T00:00:00Z";
+    const [, dry] = await ask({ filter: { ...filter, tags: { region: "eu" }, version: 1, createdFrom }, dryRun: true });
+    expect(dry).toMatchObject({ runs: 2, statuses: { paused: 2 }, outcomes: {} });
+  });
+
+  it("are for keys with the scope admin alone", async () => {
+    const { app } = anApp(database.query);
+    const key = aKey(...scopes.filter((scope) => scope !== "admin"));
+    for (const verb of ["pause", "resume", "cancel", "terminate"]) {
+      const init = { ...json({ filter }), headers: { authorization: `Bearer ${key}` } };
+      const response = await app.request(`/v1/operations/${verb}`, init);
+      expect([response.status, await response.json()]).toMatchObject([403, { code: "forbidden", scope: "admin" }]);
+    }
+    expect((await app.request("/v1/operations/delete", json({ filter }))).status).toBe(404);
+  });
+
+  it("pause a workflow, and resume it", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    const ask = async (verb: string, body: object = {}) => {
+      const response = await app.request(`/v1/workflows/order/${verb}`, json(body));
+      return [response.status, await response.json()];
+    };
+    expect(await ask("resume")).toMatchObject([409, { code: "not_applicable" }]);
+    expect(await ask("pause", { by: "ada" })).toMatchObject([200, { outcomes: { paused: 1 }, mayMissStarts: false }]);
+    expect(await client.get(runId)).toMatchObject({ status: "paused", isHeld: true });
+    expect(await ask("resume", { limit: 1 })).toMatchObject([
+      200,
+      { outcomes: { resumed: 1 }, cursor: expect.any(String) },
+    ]);
+    expect(await ask("pause", { filter: {} })).toMatchObject([400, { code: "invalid_request", field: "filter" }]);
+    const key = aKey(...scopes.filter((scope) => scope !== "admin"));
+    const init = { ...json({}), headers: { authorization: `Bearer ${key}` } };
+    for (const verb of ["pause", "resume"])
+      expect((await app.request(`/v1/workflows/order/${verb}`, init)).status).toBe(403);
+  });
+
+  it.each([
+    [{}, "filter"],
+    [{ filter: [] }, "the body"],
+    [{ filter: { statuss: "queued" } }, "statuss"],
+    [{ filter: { status: "done" } }, "status"],
+    [{ filter: { workflow: "order", createdFrom: "yesterday" } }, "createdFrom"],
+    [{ filter, dryRun: "yes" }, "dryRun"],
+    [{ filter, limit: 501 }, "limit"],
+    [{ filter, perSecond: 1 }, "perSecond"],
+  ])("refuse %j", async (body, field) => {
+    const { app } = anApp(database.query);
+    const response = await app.request("/v1/operations/cancel", json(body));
+    expect([response.status, await response.json()]).toMatchObject([400, { code: "invalid_request", field }]);
   });
 });

@@ -1,3 +1,4 @@
+import { v7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
@@ -36,10 +37,21 @@ describe("a revoked API key", () => {
       result: (client) => client.result(runId, { wait: "10s" }),
       signal: (client) => client.signal(runId, "address", { city: "Bonn" }, { contract: order }),
       signalById: (client) => client.signal({ id: "before" }, "address", { city: "Bonn" }, { contract: order }),
+      signalWithStart: (client) =>
+        client.signalWithStart(order, "address", { city: "Bonn" }, { id: "before", input: { id: "1" } }),
       pause: (client) => client.pause(runId),
       resume: (client) => client.resume(runId),
       cancel: (client) => client.cancel(runId),
       terminate: (client) => client.terminate(runId),
+      retry: (client) => client.retry(runId),
+      restart: (client) => client.restart(runId),
+      planRestart: (client) => client.planRestart(runId),
+      fork: (client) => client.fork(runId),
+      pauseRuns: (client) => client.pauseRuns({ workflow: "order" }),
+      terminateRuns: (client) => client.terminateRuns({ workflow: "order" }, { callId: v7() }),
+      delete: (client) => client.delete(runId),
+      pauseWorkflow: (client) => client.pauseWorkflow("order"),
+      resumeWorkflow: (client) => client.resumeWorkflow("order"),
       wake: (client) => client.wake(),
     };
     await calls.revokeKey({ keyId });

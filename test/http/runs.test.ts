@@ -204,7 +204,7 @@ describe("reading runs", () => {
     expect(run).toMatchObject({ runId, id: "shown", status: "queued", input: { id: "1", amount: 1 } });
     expect(run.createdAt).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
     const history = await app.request(`/v1/runs/${runId}/history`, { headers: authorized });
-    const nothing = { records: [], attempts: [], attemptCount: 0, pending: [], operations: [] };
+    const nothing = { epoch: 0, epochs: [], records: [], attempts: [], attemptCount: 0, pending: [], operations: [] };
     expect(await history.json()).toEqual({ runId, ...nothing });
     expect((await app.request(`/v1/runs/${runId}`, { method: "HEAD", headers: authorized })).status).toBe(200);
   });
@@ -240,6 +240,9 @@ describe("reading runs", () => {
     expect(await code("/v1/runs/%00")).toBe("404 unknown_run");
     expect(await code("/v1/runs/%ff%fe/history")).toBe("404 unknown_run");
     expect(await code("/v1/runs?status=done")).toBe("400 invalid_request");
+    expect(await code("/v1/runs?createdFrom=yesterday")).toBe("400 invalid_request");
+    expect(await code("/v1/runs?endedBefore=2026-11-20")).toBe("400 invalid_request");
+    expect(await code("/v1/runs?workflow=order&version=one")).toBe("400 invalid_request");
     expect(await code("/v1/runs?limit=201")).toBe("400 invalid_request");
     expect(await code("/v1/runs?limit=-1")).toBe("400 invalid_request");
     expect(await code("/v1/runs?tag=customer")).toBe("400 invalid_request");

@@ -24,6 +24,7 @@ const valibotOrder = workflow({
   signals: { address: v.object({ city: v.string() }) },
 });
 const bare = workflow({ name: "bare", version: 1 });
+const going = workflow({ name: "going", version: 1, signals: { go: z.undefined() } });
 const optional = workflow({ name: "optional", version: 1, input: z.string().optional() });
 
 declare const client: Client;
@@ -106,6 +107,31 @@ describe("signal", () => {
   });
 });
 
+describe("signalWithStart", () => {
+  it("takes the contract's input, its names of signals, and what each schema takes", () => {
+    types(async () => {
+      const options = { id: "o1", input: { id: "o1" } };
+      const { run, outcome } = await client.signalWithStart(zodOrder, "address", { city: "Bonn" }, options);
+      expectTypeOf(run).toEqualTypeOf<Run<typeof zodOrder>>();
+      expectTypeOf(outcome).toEqualTypeOf<"sent" | "duplicate">();
+      await client.signalWithStart(zodOrder, "stop", undefined, { ...options, dedupeId: "once", delay: "1 hour" });
+      await client.signalWithStart(going, "go", undefined, { id: "g1" });
+      // @ts-expect-error: an input of this contract has an id
+      await client.signalWithStart(zodOrder, "stop", undefined, { id: "o1", input: {} });
+      // @ts-expect-error: the input is not optional
+      await client.signalWithStart(zodOrder, "stop", undefined, { id: "o1" });
+      // @ts-expect-error: the run has an id of the user's own
+      await client.signalWithStart(zodOrder, "stop", undefined, { input: { id: "o1" } });
+      // @ts-expect-error: a city is a text
+      await client.signalWithStart(zodOrder, "address", { city: 1 }, options);
+      // @ts-expect-error: no such signal
+      await client.signalWithStart(zodOrder, "adress", { city: "Bonn" }, options);
+      // @ts-expect-error: this contract has no input
+      await client.signalWithStart(going, "go", undefined, { id: "g1", input: 1 });
+    });
+  });
+});
+
 describe("resolveCallback", () => {
   it("takes what one of the contract's callbacks takes", () => {
     types(async () => {
@@ -125,6 +151,7 @@ describe("HttpClient", () => {
     expectTypeOf<Client>().toExtend<ClientVerbs>();
     expectTypeOf<HttpClient["start"]>().toEqualTypeOf<Client["start"]>();
     expectTypeOf<HttpClient["signal"]>().toEqualTypeOf<Client["signal"]>();
+    expectTypeOf<HttpClient["signalWithStart"]>().toEqualTypeOf<Client["signalWithStart"]>();
     expectTypeOf<HttpClient>().not.toHaveProperty("startIn");
   });
 

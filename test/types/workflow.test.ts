@@ -24,6 +24,7 @@ const order = workflow({
   output: z.object({ charge: z.string().transform((charge) => charge.length) }),
   signals: { address: z.object({ city: z.string() }), stop: z.literal(true) },
   callbacks: { approval: z.object({ ok: z.boolean() }), rating: z.number() },
+  status: z.object({ shipped: z.number() }),
   timeout: "30 days",
 });
 
@@ -311,6 +312,29 @@ describe("what runs side by side", () => {
         await step.waitForSignal("nothing");
       });
       return { charge: city };
+    });
+  });
+
+  test("says what the contract's status allows, also in its rooms; without one anything that can be stored", () => {
+    order.handler(async ({ step }) => {
+      step.setStatus({ shipped: 1 });
+      // @ts-expect-error: a number
+      void (() => step.setStatus({ shipped: "one" }));
+      await step.scope("room", async ({ step }) => {
+        step.setStatus({ shipped: 2 });
+        // @ts-expect-error: not this
+        void (() => step.setStatus("two"));
+      });
+      await step.map("all", [1], async (_, { step }) => {
+        // @ts-expect-error: not this
+        void (() => step.setStatus("three"));
+      });
+      return { charge: "" };
+    });
+    bare.handler(async ({ step }) => {
+      step.setStatus(["anything"]);
+      // @ts-expect-error: a function cannot be stored
+      void (() => step.setStatus(() => 1));
     });
   });
 

@@ -2,9 +2,8 @@
  * `layover adopt`: says that runs in this database are carried out by this deployment. A copy of a database is disarmed,
  * since its runs go on in the original; whoever means the copy to go on says so by this.
  */
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
-import { printableLines } from "../../platform/log/printable.ts";
+import { confirm } from "../confirm.ts";
 import { print, printJson } from "../screen.ts";
 import { environment, namespace } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
@@ -45,7 +44,10 @@ async function adoptDatabase({ calls }: Database, yes = false, json = false): Pr
   }
   if (!yes) {
     const before = known === null ? "was not used yet" : `belongs to ${shown(known)}`;
-    await confirm(`The namespace ${JSON.stringify(namespace())} ${before}.\nIts runs would go on as ${shown(ours)}.`);
+    await confirm(
+      `The namespace ${JSON.stringify(namespace())} ${before}.\nIts runs would go on as ${shown(ours)}.`,
+      "adopt",
+    );
   }
   await calls.adoptEnvironment(ours.name);
   if (json) printJson({ outcome: "adopted", ...ours });
@@ -67,14 +69,4 @@ async function addAddress({ calls }: Database, json = false): Promise<void> {
 
 function shown({ name, endpoint }: { readonly name: string; readonly endpoint: string }): string {
   return `the environment ${JSON.stringify(name)} at ${endpoint}`;
-}
-
-async function confirm(what: string): Promise<void> {
-  if (!process.stdin.isTTY) {
-    throw new UsageError(what, { hint: "Nothing was changed. If that is meant: layover adopt --yes" });
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(printableLines(`${what} Go on? [y/N] `));
-  terminal.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new UsageError("Nothing was changed.", { hint: "It asks for a y." });
 }

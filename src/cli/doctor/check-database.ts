@@ -13,7 +13,7 @@ import { type Database, databaseUrl, shownAddress, withDatabase } from "../datab
 import { environment, hasDevServer, namespace, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Check } from "./check.ts";
-import { checkClock, checkDeployments, checkEnvironment, checkRuns, checkUndos } from "./check-runs.ts";
+import { checkClock, checkDeployments, checkEnvironment, checkPauses, checkRuns, checkUndos } from "./check-runs.ts";
 
 const oldest = 15;
 const newest = 18;
@@ -71,6 +71,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   yield checkEnvironment(diagnosis, here);
   yield* checkDeployments(diagnosis);
   yield* checkRuns(diagnosis);
+  yield* checkPauses(diagnosis);
   yield* checkUndos(diagnosis);
   const { keys } = await calls.listKeys();
   for (const { keyId, revokedAt } of keys) if (revokedAt !== null) revokedKeys.add(keyId);

@@ -126,6 +126,24 @@ export function checkRuns(diagnosis: Diagnosis): readonly Check[] {
   return isCut ? [...checks, cut] : checks;
 }
 
+/** Says which workflows are paused, so that none of their new runs begins. */
+export function checkPauses({ pausedWorkflows = [], now }: Diagnosis): readonly Check[] {
+  return pausedWorkflows.map((paused): Check => {
+    const { workflow, since, by, reason } = paused;
+    const who = `${by === null ? "" : ` by ${by}`}${reason === null ? "" : `: ${reason}`}`;
+    return {
+      about: "pauses",
+      level: "warning",
+      says: `The workflow ${workflow} was paused ${fromNow(new Date(since), new Date(now))}${who}. Its runs do not begin.`.replace(
+        /\.\. /,
+        ". ",
+      ),
+      todo: `When they may: layover resume-workflow ${workflow}`,
+      facts: { ...paused },
+    };
+  });
+}
+
 /** Says of which runs an undo failed for good, so that what they did still stands outside. */
 export function checkUndos({ halfUndone = [] }: Diagnosis): readonly Check[] {
   return halfUndone.slice(0, shownOfAKind).map((some): Check => {

@@ -14,6 +14,18 @@ export function wholeNumberIn(text: string): number {
   throw new UsageError(`${JSON.stringify(text)} is not a whole number.`, { hint: "Write digits alone, such as 50." });
 }
 
+const day = /^\d{4}-\d\d-\d\d$/;
+const time = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/i;
+
+/** `2026-11-20`, `2026-11-20 18:00`: in the zone of this machine, as the screens show times, if it names none. */
+export function instantIn(text: string): Date {
+  const date = day.test(text) ? new Date(`${text}T00:00`) : new Date(time.test(text) ? text.replace(" ", "T") : "");
+  if (!Number.isNaN(date.getTime())) return date;
+  throw new UsageError(`${JSON.stringify(text)} is no time.`, {
+    hint: 'Write 2026-11-20, "2026-11-20 18:00" or 2026-11-20T17:00:00Z.',
+  });
+}
+
 /** Reads a duration in milliseconds. @throws LayoverError `invalid_duration` */
 export function durationIn(text: string): number {
   return toMilliseconds(text);

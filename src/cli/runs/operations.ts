@@ -1,12 +1,17 @@
-/** `layover pause`, `layover resume`, `layover cancel`, `layover terminate`: what a person does to one run. */
-import { userInfo } from "node:os";
+/** `layover pause`, `layover resume`, `layover cancel`, `layover terminate`: what a person does to one run, or to many. */
 import { Command } from "commander";
-import type { OperationReceipt } from "../../client/operations.ts";
+import type { OperationOptions, OperationReceipt } from "../../client/operations.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
+import { isOver, runStatuses } from "../../client/run-view.ts";
 import { print, printJson } from "../screen.ts";
+import { UsageError } from "../usage-error.ts";
+import { wholeNumberIn } from "./arguments.ts";
+import { type FilterOptions, filterOf, withFilter } from "./filter.ts";
+import { type Many, operateMany } from "./many.ts";
 import { findRun, withRun, withServer } from "./server.ts";
+import { userName } from "./user-name.ts";
 
-interface Options {
+interface Options extends FilterOptions, Many {
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
   readonly json?: true;
@@ -60,33 +65,45 @@ export const terminate = operation({
 });
 
 function operation({ verb, summary, description, example, done }: Words): Command {
-  return new Command(verb)
+  const command = new Command(verb)
     .summary(summary)
-    .description(description)
-    .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
+    .description(
+      `${description} With options such as --workflow instead of a run: all runs that fit, if they are not over.`,
+    )
+    .argument("[run]", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
     .option("--reason <text>", "why; it is kept with the run")
-    .option("--by <name>", "who asks; it is kept with the run. Default: your name on this machine")
+    .option("--by <name>", "who asks; it is kept with the run. Default: your name on this machine");
+  return withFilter(
+    command,
+    runStatuses.filter((status) => !isOver(status)),
+  )
+    .option("--dry-run", "only tell which runs are meant")
+    .option("--per-second <number>", "how many runs a second, up to 10000. Default: 100", wholeNumberIn)
+    .option("--call <id>", "go on with the act on many runs that told this id")
     .option("--json", "answer as JSON")
-    .addHelpText("after", `\nExample:\n  ${example}`)
-    .action(async (run: string, { reason, by = userName(), json }: Options) => {
+    .addHelpText("after", `\nExamples:\n  ${example}\n  layover ${verb} --workflow order --tag customer:c1 --dry-run`)
+    .action(async (run: string | undefined, { reason, by = userName(), json, ...options }: Options) => {
+      const { dryRun, perSecond, call, ...chosen } = options;
+      const many = { dryRun, perSecond, call };
+      const isFiltered = Object.keys(chosen).length > 0;
+      const isOfMany = isFiltered || Object.values(many).some((option) => option !== undefined);
+      if ((run === undefined) !== isFiltered || (run !== undefined && isOfMany)) throw notOneWay(verb);
+      if (run === undefined) return await operateMany(verb, filterOf(chosen), { ...many, reason, by, json });
       const receipt = await withServer(({ client }) => operate(client, run, verb, { reason, by }));
       if (json) printJson(receipt);
       else print(done[receipt.outcome] ?? receipt.outcome);
     });
 }
 
-async function operate(client: HttpClient, run: string, verb: Words["verb"], options: Options) {
+function notOneWay(verb: string): UsageError {
+  return new UsageError("Name one run, or say by options such as --workflow which runs are meant.", {
+    hint: `Write layover ${verb} order/o1, or layover ${verb} --workflow order. layover ${verb} --help says what there is.`,
+  });
+}
+
+async function operate(client: HttpClient, run: string, verb: Words["verb"], options: OperationOptions) {
   return await withRun(client, run, async (named) => {
     const { runId } = "runId" in named ? named : await findRun(client, named);
     return await client[verb](runId, options);
   });
-}
-
-/** Undefined: this machine has no name for its user, as in some containers. */
-function userName(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    return undefined;
-  }
 }

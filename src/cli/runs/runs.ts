@@ -1,42 +1,40 @@
 /** `layover runs`: a page of runs, newest first. */
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import type { ListOptions, Page } from "../../client/listing.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
-import { type RunStatus, type RunView, runStatuses } from "../../client/run-view.ts";
+import { type RunView, runStatuses } from "../../client/run-view.ts";
 import { type Cell, plain, print, printJson, screenWidth, table } from "../screen.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
-import { tagIn, wholeNumberIn } from "./arguments.ts";
+import { instantIn, wholeNumberIn } from "./arguments.ts";
+import { type FilterOptions, filterOf, withFilter } from "./filter.ts";
 import { shortIds } from "./run-ids.ts";
 import { withServer } from "./server.ts";
-import { coloured, describeError, describeUndos } from "./values.ts";
+import { coloured, describeError, describeSaying, describeUndos } from "./values.ts";
 
-interface Options {
-  readonly workflow?: string;
-  readonly status?: RunStatus;
-  readonly tag?: Readonly<Record<string, string>>;
+interface Options extends FilterOptions {
   readonly limit: number;
   readonly cursor?: string;
   readonly json?: true;
 }
 
-export const runs = new Command("runs")
+export const runs = withFilter(new Command("runs"), runStatuses)
   .summary("lists runs")
   .description(
     "Lists runs, newest first. In a terminal it shows the end of each id, which names a run for the other commands, too.",
   )
-  .option("--workflow <name>", "of this workflow")
-  .addOption(new Option("--status <status>", "in this state").choices(runStatuses))
-  .option("--tag <name:value>", "with this tag; any number of times: with all of them", tagIn)
+  .option("--ended-from <time>", "ended at this time or later", instantIn)
+  .option("--ended-before <time>", "ended before this time", instantIn)
   .option("--limit <number>", "how many, up to 200", wholeNumberIn, 20)
   .option("--cursor <cursor>", "of the page before")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
-  .action(async ({ json, tag: tags, ...filter }: Options) => {
-    const page = await withServer(({ client }) => foundPage(client, { ...filter, tags }));
+  .action(async ({ json, limit, cursor: from, ...options }: Options) => {
+    const asked = { ...filterOf(options), limit, cursor: from };
+    const page = await withServer(({ client }) => foundPage(client, asked));
     if (json) return printJson(page);
     const { cursor } = page;
     if (page.runs.length === 0) {
-      if (cursor === undefined) return print(nothingFound({ ...filter, tags }));
+      if (cursor === undefined) return print(nothingFound(asked));
       return print(`None of the newest runs fits. To look at older ones: --cursor ${plain(cursor)}`);
     }
     const now = new Date();
@@ -46,8 +44,8 @@ export const runs = new Command("runs")
     if (cursor !== undefined) print(`\nTo see more: --cursor ${plain(cursor)}`);
   });
 
-function nothingFound({ workflow, status, tags, cursor }: ListOptions): string {
-  const isFiltered = [workflow, status, tags, cursor].some((part) => part !== undefined);
+function nothingFound({ limit: _, ...asked }: ListOptions): string {
+  const isFiltered = Object.values(asked).some((part) => part !== undefined);
   return isFiltered ? "There is no such run." : "There is no run yet. Start one: layover start WORKFLOW";
 }
 
@@ -63,7 +61,7 @@ function shownIds(runIds: readonly string[]): readonly string[] {
 const mostPages = 20;
 
 /** Asks for pages until one has runs: a page may be empty although more pages follow. */
-async function foundPage(client: HttpClient, filter: Omit<Options, "json"> & ListOptions): Promise<Page> {
+async function foundPage(client: HttpClient, filter: ListOptions): Promise<Page> {
   let page = await client.list(filter);
   for (let pages = 1; pages < mostPages && page.runs.length === 0 && page.cursor !== undefined; pages += 1) {
     page = await client.list({ ...filter, cursor: page.cursor });
@@ -101,9 +99,10 @@ function remark(run: RunView, now: Date): string {
   const { status, blocked, error, readyAt, customStatus, undos } = run;
   if (status === "blocked") return blocked ?? "";
   if (status === "failed" || status === "cancelled") return describeError(error) + failedUndos(undos);
+  if (status === "paused" && run.isHeld === true) return "with its workflow";
   if (run.setback !== undefined) return `${run.setback.reason}, tried again ${fromNow(run.setback.until, now)}`;
   if (status === "compensating") return undos === undefined ? "waits for steps at work" : describeUndos(undos);
   const isTimed = readyAt !== undefined && readyAt > now && ["sleeping", "waiting", "retrying"].includes(status);
   const until = !isTimed ? "" : status === "waiting" ? `until ${clockTime(readyAt)}` : fromNow(readyAt, now);
-  return [customStatus ?? "", until].filter((part) => part !== "").join(", ");
+  return [describeSaying(customStatus), until].filter((part) => part !== "").join(", ");
 }

@@ -6,12 +6,14 @@ import { failedUndosIn } from "../../client/undo-view.ts";
 import type { ErrorValue } from "../../core/codec/error-value.ts";
 import { cutOff, plain, print, printJson, screenWidth, wrapped } from "../screen.ts";
 import { clockTime, lasting, moment } from "../times.ts";
+import { wholeNumberIn } from "./arguments.ts";
 import { findRun, withRun, withServer } from "./server.ts";
 import { timeline } from "./timeline.ts";
-import { coloured, describeError, describeUndos, describeValue } from "./values.ts";
+import { coloured, describeError, describeSaying, describeUndos, describeValue } from "./values.ts";
 
 interface Options {
   readonly full?: boolean;
+  readonly epoch?: number;
   readonly json?: true;
 }
 
@@ -28,13 +30,15 @@ export const show = new Command("show")
     "--full",
     `values and errors as they are, stacks where the key has the scope admin, and up to ${mostRecords} records`,
   )
+  .option("--epoch <number>", "its history of an earlier epoch", wholeNumberIn)
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExamples:\n  layover show order/o1\n  layover show 01a1f975-5531-7046-9092-7e7c27daa9ce")
-  .action(async (name: string, { full = false, json }: Options) => {
+  .action(async (name: string, { full = false, epoch, json }: Options) => {
     const { run, history } = await withServer(async ({ client }) => {
       const run = await withRun(client, name, (named) => findRun(client, named));
       const limit = full ? mostRecords : usualRecords;
-      const history = await client.history(run.runId, { after: Math.max(0, run.records - limit), limit });
+      const after = epoch === undefined ? Math.max(0, run.records - limit) : 0;
+      const history = await client.history(run.runId, { after, limit, epoch });
       return { run, history };
     });
     if (json) return printJson({ ...run, history });
@@ -64,7 +68,7 @@ function heading(run: RunView, { now, width, full }: Terms): string {
     ["times out", timeoutAt === undefined || isOver(status) ? "" : moment(timeoutAt, now)],
     ["undone", run.undos === undefined ? "" : describeUndos(run.undos)],
     ["paused", run.pausedAt === undefined ? "" : moment(run.pausedAt, now)],
-    ["says", run.customStatus ?? ""],
+    ["says", describeSaying(run.customStatus)],
     ["not taken", Object.entries(mailOf(run)).map(untaken).join(", ")],
     ["input", describeValue(input, width)],
     ["result", describeValue(result, width)],
@@ -109,7 +113,10 @@ function reasons({ status, blocked, setback, error, ...run }: RunView, full: boo
       `${" ".repeat(11)}→ tried again at ${clockTime(until)}, held up since ${clockTime(since)}`,
     ];
   }
-  if (status === "paused") return [...refusals, `${" ".repeat(11)}→ It goes on by: layover resume ${run.runId}`];
+  if (status === "paused") {
+    const command = run.isHeld ? `resume-workflow ${run.workflow}` : `resume ${run.runId}`;
+    return [...refusals, `${" ".repeat(11)}→ It goes on by: layover ${command}`];
+  }
   if (error === undefined) return refusals;
   const { owed = 0, done = 0, failed = 0 } = run.undos ?? {};
   const lost =
@@ -125,7 +132,9 @@ function reasons({ status, blocked, setback, error, ...run }: RunView, full: boo
     ...lost,
     ...(left === 0
       ? []
-      : [`${" ".repeat(11)}→ No undo is tried again. Look below at what is not undone, and undo it by hand.`]),
+      : [
+          `${" ".repeat(11)}→ ${status === "failed" ? `By layover retry ${run.runId} they are tried again` : "No undo is tried again"}. Or look below at what is not undone, and undo it by hand.`,
+        ]),
   ];
 }
 

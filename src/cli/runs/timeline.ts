@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import type {
   AttemptView,
+  EpochView,
   HistoryView,
   OperationView,
   PendingView,
@@ -30,6 +31,8 @@ interface Line {
   readonly value: string;
 }
 
+const mostEpochs = 20;
+
 const done: Cell = { text: "✓", style: (text) => styleText("green", text) };
 const failed: Cell = { text: "✗", style: (text) => styleText("red", text) };
 const underWay: Cell = { text: "▶", style: (text) => styleText("cyan", text) };
@@ -51,6 +54,7 @@ export function timeline(run: RunView, history: HistoryView, { now, width }: Ter
   // and an attempt above the record of its step.
   const past = [
     ...operationsOf(history).filter(isLater).map(operationLine),
+    ...epochsOf(history).map(epochLine),
     ...attempts.filter((attempt) => isShown(attempt) && !isOfUndo(attempt)).map(attemptLine),
     ...records.slice(0, firstUndo).map((record) => recordLine(record, width)),
     ...attempts.filter((attempt) => isShown(attempt) && isOfUndo(attempt)).map(attemptLine),
@@ -89,7 +93,12 @@ function recordLine(record: RecordView, width: number): Line {
     ...(kind === "step" && attempts > 1 ? [`after ${attempts} attempts`] : []),
   ].join(", ");
   if (record.hasTimedOut)
-    return { at: recordedAt, mark: ended, what: `${kind} ${placeOf(record)}`, value: "timed out" };
+    return {
+      at: recordedAt,
+      mark: ended,
+      what: `${kind === "child" ? "invoke" : kind} ${placeOf(record)}`,
+      value: "timed out",
+    };
   if (kind === "close") {
     const is = value === true ? "closed: no more is taken" : "not closed: there was mail";
     return { at: recordedAt, mark: done, what: `close ${placeOf(record)}`, value: is };
@@ -100,7 +109,7 @@ function recordLine(record: RecordView, width: number): Line {
   return {
     at: recordedAt,
     mark: isFailure ? failed : done,
-    what: kind === "step" ? stepOf(record) : `${kind} ${placeOf(record)}`,
+    what: kind === "step" ? stepOf(record) : `${kind === "child" ? "invoke" : kind} ${placeOf(record)}`,
     took: beganAt === undefined ? "" : lasting(recordedAt.getTime() - beganAt.getTime()),
     value: remarks === "" ? shown : `${remarks}: ${shown}`,
   };
@@ -134,11 +143,36 @@ function operationsOf({ operations = [] }: Partial<Pick<HistoryView, "operations
   return operations;
 }
 
+/** The epochs up to the one that is shown. A server of an earlier release does not tell them. */
+function epochsOf({ epoch = 0, epochs = [] }: Partial<HistoryView>): HistoryView["epochs"] {
+  return epochs.filter((one) => one.epoch <= epoch).slice(-mostEpochs);
+}
+
+/** "epoch 2  restarted, with 4 records of the epoch before" */
+function epochLine({ epoch, why, beganAt, kept }: EpochView): Line {
+  const records = kept === 1 ? "1 record" : `${kept} records`;
+  const value = why === "continued" ? "continued as new" : `${why}, with ${records} of before`;
+  return { at: beganAt, mark: ended, what: `epoch ${epoch}`, value };
+}
+
 function operationLine({ verb, by, reason, at, verdict }: OperationView): Line {
-  const refused = verdict === "not_applicable" ? "refused, since it did not apply" : "";
+  const refused = refusals.get(verdict) ?? "";
   const value = [refused, reason ?? ""].filter((text) => text !== "").join(": ");
   return { at, mark: operated, what: by === undefined ? verb : `${verb} by ${by}`, value };
 }
+
+/** What became of an act that did nothing. */
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["not_applicable", "refused, since it did not apply"],
+  ["closing", "refused, since the run was closing by then"],
+  ["at_work", "refused, since a step was at work"],
+  ["epoch_changed", "refused, since another epoch had begun"],
+  ["unknown_place", "refused, since the run had not come to that place"],
+  ["compensated", "refused, since a step was undone"],
+  ["would_repeat", "refused, since what had succeeded cannot be kept"],
+  ["child_failed", "refused, since a run that it waits for has failed"],
+  ["result_needed", "refused, since a result was lost"],
+]);
 
 function pendingLine(row: PendingView, now: Date): Line {
   const place = placeOf(row);
@@ -155,6 +189,8 @@ function pendingLine(row: PendingView, now: Date): Line {
       };
     case "callback":
       return { mark: still, what: `wait ${place}`, value: `for its callback, ${limit}` };
+    case "child":
+      return { mark: still, what: `invoke ${place}`, value: `for the end of run ${row.childRunId ?? ""}, ${limit}` };
     case "retry":
     case "branch":
       break;

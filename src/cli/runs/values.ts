@@ -3,6 +3,7 @@ import { styleText } from "node:util";
 import type { RunStatus, UndoCounts } from "../../client/run-view.ts";
 import { Unreadable } from "../../client/unreadable.ts";
 import type { ErrorValue } from "../../core/codec/error-value.ts";
+import { defaultLimits } from "../../core/limits.ts";
 import { toJson } from "../../http/plain-json.ts";
 import { plain } from "../screen.ts";
 
@@ -14,6 +15,11 @@ export function describeValue(value: unknown, width: number): string {
   if (value === undefined) return "";
   if (value instanceof Unreadable) return `(cannot be shown: ${value.reason})`;
   return plain((JSON.stringify(toJson(value)) ?? "").slice(0, 2 * width));
+}
+
+/** What a run says of itself. A text stands without quotes. */
+export function describeSaying(status: unknown): string {
+  return typeof status === "string" ? plain(status) : describeValue(status, defaultLimits.statusBytes);
 }
 
 /** "StepError: charge failed, because PaymentError: card declined" */

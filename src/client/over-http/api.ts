@@ -103,6 +103,11 @@ export class Api {
     return this.#request({ method: "POST", body: text }, path, options);
   }
 
+  /** Deletes what is at `path`. It may be sent several times. @throws LayoverError as {@link get} */
+  delete(path: string, options: RequestOptions = {}): Promise<unknown> {
+    return this.#request({ method: "DELETE" }, path, options);
+  }
+
   async #request(init: RequestInit, path: string, options: RequestOptions): Promise<unknown> {
     const headers = this.#headersOf(init, options);
     const { patienceMs = Number.POSITIVE_INFINITY, abortSignal } = options;

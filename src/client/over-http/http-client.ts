@@ -14,21 +14,42 @@ import { v7 } from "uuid";
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import type { Contract, SignalsOf } from "../../core/contract/contract.ts";
 import type { InferInput } from "../../core/contract/schema.ts";
+import type { StartArguments } from "../../core/contract/startable.ts";
 import { toMilliseconds } from "../../core/duration.ts";
+import { checkName } from "../../core/names.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
+import type { OperationVerb, WireFilter } from "../../postgres/wire-verbs.ts";
 import { callbackTokenIn } from "../callback-token.ts";
 import { resultOf } from "../ending.ts";
+import { filterCall, type RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../mail.ts";
+import {
+  type LiveFilter,
+  type ManyOptions,
+  type ManyPage,
+  type ManyPageOptions,
+  type ManyReceipt,
+  manyCall,
+  operateMany,
+} from "../many.ts";
 import { type OperationOptions, type OperationReceipt, operationCall } from "../operations.ts";
+import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
 import { knownRunId } from "../run-id.ts";
 import type { RunEnding, RunView } from "../run-view.ts";
-import { isTraceparent, type StartArguments, type StartOptions } from "../starting.ts";
+import type { SignalWithStartOptions, SignalWithStartReceipt } from "../signal-with-start.ts";
+import { isTraceparent, type StartOptions } from "../starting.ts";
 import type { ClientVerbs } from "../verbs.ts";
 import { untilOver } from "../waiting.ts";
+import {
+  changeWorkflow,
+  type WorkflowPauseOptions,
+  type WorkflowReceipt,
+  type WorkflowVerb,
+} from "../workflow-pause.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
 import { unsealed } from "./sealed-view.ts";
 
@@ -43,16 +64,24 @@ export type {
   HistoryOptions,
   HistoryView,
   ListOptions,
+  LiveFilter,
+  ManyOptions,
+  ManyReceipt,
   OperationOptions,
   OperationReceipt,
   Page,
   Run,
   RunEnding,
+  RunFilter,
   RunView,
   SignalOptions,
   SignalReceipt,
+  SignalWithStartOptions,
+  SignalWithStartReceipt,
   StartOptions,
   WaitOptions as ResultOptions,
+  WorkflowPauseOptions,
+  WorkflowReceipt,
 };
 
 /** What gateways put up with: many cut at 30 s, Amazon's at 29. */
@@ -75,23 +104,23 @@ export class HttpClient implements ClientVerbs {
   }
 
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {
-    // As it was given: the server parses it, and a schema that transforms would transform twice.
     const [input, options = {}] = args;
-    const { traceparent, startAt, runId = v7(), ...further } = options;
-    const body = {
-      ...further,
-      runId,
-      input,
-      version: contract.version,
-      ...(startAt !== undefined && { startAt: new Date(startAt) }),
-    };
-    const headers = traceparent !== undefined && isTraceparent(traceparent) ? { traceparent } : {};
+    const { body, headers } = startRequest(contract, input, options);
     const path = pathOf("v1", "workflows", contract.name, "runs");
-    return new Run(
-      this,
-      contract,
-      await this.#post<{ runId: string; isNew: boolean; version: number }>(path, body, { headers }),
-    );
+    return new Run(this, contract, await this.#post<Started>(path, body, { headers }));
+  }
+
+  async signalWithStart<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    { input, dedupeId, signalId = v7(), ...options }: SignalWithStartOptions<C>,
+  ): Promise<SignalWithStartReceipt<C>> {
+    const { body, headers } = startRequest(contract, input, options);
+    const path = pathOf("v1", "workflows", contract.name, "signals", name);
+    const sent = { ...body, payload, dedupeId, signalId };
+    const receipt = await this.#post<Started & Pick<SignalReceipt, "outcome">>(path, sent, { headers });
+    return { run: new Run(this, contract, receipt), outcome: receipt.outcome };
   }
 
   run<C extends Contract>(contract: C, runId: string): Run<C> {
@@ -108,14 +137,12 @@ export class HttpClient implements ClientVerbs {
   }
 
   async list(options: ListOptions = {}): Promise<Page> {
-    const { tags, ...further } = options;
-    const tag =
-      tags && Object.entries(tags).map(([name, value]) => `${name.replace(/[%:]/g, encodeURIComponent)}:${value}`);
-    return await this.#get("/v1/runs", { query: { ...further, tag } });
+    const { limit, cursor, ...filter } = options;
+    return await this.#get("/v1/runs", { query: { ...queryOf(filter), limit, cursor } });
   }
 
-  async history(runId: string, { after, limit }: HistoryOptions = {}): Promise<HistoryView> {
-    return await this.#get(`${runPath(runId)}/history`, { query: { after, limit } });
+  async history(runId: string, { after, limit, epoch }: HistoryOptions = {}): Promise<HistoryView> {
+    return await this.#get(`${runPath(runId)}/history`, { query: { after, limit, epoch } });
   }
 
   async result(runId: string, options: WaitOptions = {}): Promise<unknown> {
@@ -171,6 +198,79 @@ export class HttpClient implements ClientVerbs {
     return await this.#operate("terminate", runId, options);
   }
 
+  async delete(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    const { runId: id, ...query } = operationCall(runId, options);
+    return unsealed(await this.#api.delete(runPath(id), { query: { ...query } })) as OperationReceipt;
+  }
+
+  async retry(runId: string, options: RetryOptions = {}): Promise<RepairReceipt> {
+    const { epoch, results, ...asked } = options;
+    const { runId: id, ...body } = operationCall(runId, asked);
+    return await this.#post(`${runPath(id)}/retry`, { ...body, epoch, results });
+  }
+
+  async restart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RepairReceipt> {
+    return await this.#restart(runId, options, undefined);
+  }
+
+  async planRestart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RestartPlan> {
+    return await this.#restart(runId, options, true);
+  }
+
+  /** The contract is for the compiler; the server parses the input by its own. */
+  async #restart<Answer>(runId: string, options: RestartOptions, dryRun: true | undefined): Promise<Answer> {
+    const { epoch, from, input, contract: _, ...asked } = options;
+    const { runId: id, ...body } = operationCall(runId, asked);
+    return await this.#post(`${runPath(id)}/restart`, { ...body, epoch, from, input, dryRun });
+  }
+
+  async fork<C extends Contract>(runId: string, options: ForkOptions<C> = {}): Promise<ForkReceipt> {
+    const { epoch, from, input, id, newRunId = v7() } = options;
+    return await this.#post(`${runPath(runId)}/fork`, { epoch, from, input, id, newRunId });
+  }
+
+  async pauseRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("pause", filter, options);
+  }
+
+  async resumeRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("resume", filter, options);
+  }
+
+  async cancelRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("cancel", filter, options);
+  }
+
+  async terminateRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("terminate", filter, options);
+  }
+
+  async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
+    return await this.#changeWorkflow("pause", workflow, options);
+  }
+
+  async resumeWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
+    return await this.#changeWorkflow("resume", workflow, options);
+  }
+
+  async #changeWorkflow(verb: WorkflowVerb, workflow: string, options: WorkflowPauseOptions): Promise<WorkflowReceipt> {
+    const path = pathOf("v1", "workflows", checkName(workflow, "workflow"), verb);
+    return await changeWorkflow((page) => this.#post(path, page), options, this.#host);
+  }
+
+  /** One request for each page, so that none takes long. */
+  async #operateMany(verb: OperationVerb, filter: LiveFilter, options: ManyOptions): Promise<ManyReceipt> {
+    const ask = async (page: ManyPageOptions): Promise<ManyPage> => {
+      const { filter: checked, verb: _, walk: __, before: ___, ...body } = manyCall(verb, filter, page);
+      return await this.#post(pathOf("v1", "operations", verb), {
+        ...body,
+        cursor: page.cursor,
+        filter: { ...checked, ...datesOf(checked) },
+      });
+    };
+    return await operateMany(ask, options, this.#host);
+  }
+
   async #operate(verb: string, runId: string, options: OperationOptions): Promise<OperationReceipt> {
     const { runId: id, ...body } = operationCall(runId, options);
     return await this.#post(`${runPath(id)}/${verb}`, body);
@@ -205,6 +305,40 @@ export class HttpClient implements ClientVerbs {
   async #post<Answer>(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
     return unsealed(await this.#api.post(path, body, options)) as Answer;
   }
+}
+
+/** The instants of a filter, as Dates. */
+function datesOf({ createdFrom, createdBefore, endedFrom, endedBefore }: WireFilter): Readonly<Record<string, Date>> {
+  const times = Object.entries({ createdFrom, createdBefore, endedFrom, endedBefore });
+  return Object.fromEntries(times.flatMap(([name, ms]) => (ms === undefined ? [] : [[name, new Date(ms)]])));
+}
+
+/** Writes a filter as a query. */
+function queryOf(filter: RunFilter): NonNullable<RequestOptions["query"]> {
+  const { tags, ...further } = filterCall(filter);
+  const dates = Object.entries(datesOf(further)).map(([name, date]) => [name, date.toISOString()]);
+  return {
+    ...further,
+    ...Object.fromEntries(dates),
+    tag: tags && Object.entries(tags).map(([name, value]) => `${name.replace(/[%:]/g, encodeURIComponent)}:${value}`),
+  };
+}
+
+/** What the routes answer that start a run. */
+interface Started {
+  readonly runId: string;
+  readonly isNew: boolean;
+  readonly version?: number | undefined;
+}
+
+/** Makes the request of a start. The input goes as it is: the server parses it, and a schema might transform it twice. */
+function startRequest(contract: Contract, input: unknown, options: StartOptions) {
+  const { traceparent, startAt, runId = v7(), ...further } = options;
+  const at = startAt !== undefined && { startAt: new Date(startAt) };
+  return {
+    body: { ...further, runId, input, version: contract.version, ...at },
+    headers: traceparent !== undefined && isTraceparent(traceparent) ? { traceparent } : {},
+  };
 }
 
 function runPath(runId: string): string {

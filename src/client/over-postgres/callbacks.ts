@@ -58,9 +58,11 @@ export class Callbacks {
 
   /** Answers what became of that wait. @throws LayoverError `unknown_callback` */
   async read(ref: CallbackRef): Promise<CallbackView> {
-    const { runId, epoch, path, occurrence, endsAt: _, ...asked } = ref;
+    const { runId, epoch, path, occurrence, endsAt: _, madeAt, ...asked } = ref;
     const { calls } = this.#context;
-    const { outcome, until } = await translated(() => calls.readCallback({ runId, epoch, path, occurrence }));
+    const { outcome, until } = await translated(() =>
+      calls.readCallback({ runId, epoch, path, occurrence, ...(madeAt !== undefined && { madeAt }) }),
+    );
     if (outcome === "unknown") throw unknownCallback();
     return { ...asked, status: outcome, deadline: dateOf(until) };
   }
@@ -80,8 +82,8 @@ export class Callbacks {
     outcome: "resolved" | "rejected",
     answered: Pick<CallbackCall, "value" | "sent">,
   ): Promise<void> {
-    const { runId, epoch, path, occurrence } = ref;
-    const call = { runId, epoch, path, occurrence, outcome, ...answered };
+    const { runId, epoch, path, occurrence, madeAt } = ref;
+    const call = { runId, epoch, path, occurrence, ...(madeAt !== undefined && { madeAt }), outcome, ...answered };
     const answer = await translated(() => this.#context.calls.answerCallback(call));
     refuseUnanswered(answer, ref.name);
     if ("turn" in answer) await this.#context.dispatchSoon(runId, answer.turn);

@@ -6,7 +6,7 @@ import type { Calls } from "../../postgres/calls.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
 import type { Place } from "../../postgres/wire.ts";
-import type { RunKey, Unknown } from "../../postgres/wire-verbs.ts";
+import type { OperateRunsAnswer, RunKey, Unknown } from "../../postgres/wire-verbs.ts";
 import { unknownRun } from "../run-id.ts";
 import { translated } from "./failure.ts";
 
@@ -43,6 +43,16 @@ export class ClientContext {
   async dispatchBranches(runId: string, branches: readonly (Place & { readonly turn: number })[]): Promise<void> {
     const turns = branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));
     if (turns.length > 0) await this.#send(turns, 0);
+  }
+
+  /** Dispatches what has become ready of many runs. */
+  async dispatchMany({ turns = [], branches = [] }: Pick<OperateRunsAnswer, "turns" | "branches">): Promise<void> {
+    const ofBranches = branches.map(({ runId, turn, path, occurrence }) => ({
+      runId,
+      turn,
+      branch: { path, occurrence },
+    }));
+    if (turns.length + branches.length > 0) await this.#send([...turns, ...ofBranches], 0);
   }
 
   /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A dispatch too many does nothing. */

@@ -12,23 +12,43 @@
 import type { OpenCallback, SealCallback } from "../../core/contract/callback.ts";
 import type { Contract, SignalsOf } from "../../core/contract/contract.ts";
 import type { InferInput } from "../../core/contract/schema.ts";
+import type { StartArguments } from "../../core/contract/startable.ts";
 import { checkName } from "../../core/names.ts";
 import type { Query } from "../../core/ports.ts";
+import type { OperationVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
+import {
+  type LiveFilter,
+  type ManyOptions,
+  type ManyPage,
+  type ManyPageOptions,
+  type ManyReceipt,
+  operateMany,
+} from "../many.ts";
 import type { OperationOptions, OperationReceipt } from "../operations.ts";
+import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
 import { knownRunId } from "../run-id.ts";
 import { type RunEnding, type RunView, runView } from "../run-view.ts";
-import type { StartArguments, StartInOptions, StartOptions } from "../starting.ts";
+import type { SignalWithStartOptions, SignalWithStartReceipt } from "../signal-with-start.ts";
+import type { StartInOptions, StartOptions } from "../starting.ts";
 import type { ClientVerbs } from "../verbs.ts";
+import {
+  changeWorkflow,
+  type WorkflowPage,
+  type WorkflowPauseOptions,
+  type WorkflowReceipt,
+  type WorkflowVerb,
+} from "../workflow-pause.ts";
 import { Callbacks } from "./callbacks.ts";
 import { ClientContext, type ClientContextOptions } from "./client-context.ts";
 import { translated } from "./failure.ts";
-import { operate } from "./operations.ts";
+import { changeWorkflowPage, operate, operatePage } from "./operations.ts";
 import { readEnding, readHistory, readPage, readRun } from "./reads.ts";
+import { fork, planRestart, restart, retry } from "./repairs.ts";
 import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
 
@@ -80,6 +100,19 @@ export class Client implements ClientVerbs {
   ): Promise<Run<C>> {
     const [input, options = {}] = args;
     return new Run(this, contract, await this.#starts.startIn(transaction, contract, input, options));
+  }
+
+  async signalWithStart<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalWithStartOptions<C>,
+  ): Promise<SignalWithStartReceipt<C>> {
+    const { input, dedupeId, signalId, id, ...further } = options;
+    const start = { ...further, id: checkName(id, "id") };
+    const signal = { contract, name, payload, dedupeId, signalId };
+    const { run, outcome } = await this.#starts.startWithSignal(contract, input, start, signal);
+    return { run: new Run(this, contract, run), outcome };
   }
 
   run<C extends Contract>(contract: C, runId: string): Run<C> {
@@ -134,6 +167,69 @@ export class Client implements ClientVerbs {
 
   async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
     return await operate(this.#context, "terminate", runId, options);
+  }
+
+  async delete(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
+    return await operate(this.#context, "delete", runId, options);
+  }
+
+  async retry(runId: string, options: RetryOptions = {}): Promise<RepairReceipt> {
+    return await retry(this.#context, runId, options);
+  }
+
+  async restart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RepairReceipt> {
+    return await restart(this.#context, runId, options);
+  }
+
+  async planRestart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RestartPlan> {
+    return await planRestart(this.#context, runId, options);
+  }
+
+  async fork<C extends Contract>(runId: string, options: ForkOptions<C> = {}): Promise<ForkReceipt> {
+    return await fork(this.#context, runId, options);
+  }
+
+  async pauseRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("pause", filter, options);
+  }
+
+  async resumeRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("resume", filter, options);
+  }
+
+  async cancelRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("cancel", filter, options);
+  }
+
+  async terminateRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("terminate", filter, options);
+  }
+
+  async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
+    return await this.#changeWorkflow("pause", workflow, options);
+  }
+
+  async resumeWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
+    return await this.#changeWorkflow("resume", workflow, options);
+  }
+
+  /** Does it to one page of its runs, for whoever asks for the pages himself. The first page also pauses or resumes the workflow. */
+  async changeWorkflowPage(verb: WorkflowVerb, workflow: string, options: ManyPageOptions = {}): Promise<WorkflowPage> {
+    return await changeWorkflowPage(this.#context, verb, workflow, options);
+  }
+
+  async #changeWorkflow(verb: WorkflowVerb, workflow: string, options: WorkflowPauseOptions): Promise<WorkflowReceipt> {
+    const ask = (page: ManyPageOptions) => this.changeWorkflowPage(verb, workflow, page);
+    return await changeWorkflow(ask, options, this.#context.host);
+  }
+
+  /** Does it to one page of the runs that fit, for whoever asks for the pages himself. */
+  async operatePage(verb: OperationVerb, filter: LiveFilter, options: ManyPageOptions = {}): Promise<ManyPage> {
+    return await operatePage(this.#context, verb, filter, options);
+  }
+
+  async #operateMany(verb: OperationVerb, filter: LiveFilter, options: ManyOptions): Promise<ManyReceipt> {
+    return await operateMany((page) => this.operatePage(verb, filter, page), options, this.#context.host);
   }
 
   /** The database's time, in epoch milliseconds. */

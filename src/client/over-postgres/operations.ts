@@ -1,12 +1,14 @@
-/** Does what a person asks to be done to a run. */
-import type { OperationVerb } from "../../postgres/wire-verbs.ts";
+/** Does what a person asks to be done to a run, or to many. */
+import type { OperationVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
+import { type LiveFilter, type ManyPage, type ManyPageOptions, manyCall, manyPage } from "../many.ts";
 import { type OperationOptions, type OperationReceipt, operationCall, receiptOf } from "../operations.ts";
+import { untilCertain, type WorkflowPage, type WorkflowVerb, workflowCalls } from "../workflow-pause.ts";
 import { type ClientContext, found } from "./client-context.ts";
 import { translated } from "./failure.ts";
 
 export async function operate(
   context: ClientContext,
-  verb: OperationVerb,
+  verb: SingleVerb,
   runId: string,
   options: OperationOptions,
 ): Promise<OperationReceipt> {
@@ -15,5 +17,36 @@ export async function operate(
   const receipt = receiptOf(verb, answer);
   if ("turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
   if ("branches" in answer) await context.dispatchBranches(answer.runId, answer.branches ?? []);
+  if ("others" in answer) for (const other of answer.others ?? []) await context.dispatchSoon(other.runId, other.turn);
   return receipt;
+}
+
+/** Does it to one page of the runs that fit. */
+export async function operatePage(
+  context: ClientContext,
+  verb: OperationVerb,
+  filter: LiveFilter,
+  options: ManyPageOptions,
+): Promise<ManyPage> {
+  const call = manyCall(verb, filter, options);
+  const answer = await translated(() => context.calls.operateRuns(call));
+  await context.dispatchMany(answer);
+  return manyPage(answer);
+}
+
+/** Pauses or resumes a workflow, and does so to one page of its runs. */
+export async function changeWorkflowPage(
+  context: ClientContext,
+  verb: WorkflowVerb,
+  workflow: string,
+  options: ManyPageOptions,
+): Promise<WorkflowPage> {
+  const { first, page } = workflowCalls(verb, workflow, options);
+  const send = () => translated(() => context.calls.changeWorkflow(verb, first));
+  const known = { callId: first.callId, mayMissStarts: false };
+  const { callId, mayMissStarts } =
+    options.cursor === undefined ? await untilCertain(send, workflow, context.host) : known;
+  const answer = await translated(() => context.calls.operateRuns({ ...page, callId }));
+  await context.dispatchMany(answer);
+  return { ...manyPage({ ...answer, callId }), mayMissStarts };
 }

@@ -8,27 +8,38 @@ import { checkSignalId, knownRunId } from "../run-id.ts";
 import { type ClientContext, found } from "./client-context.ts";
 import { translated } from "./failure.ts";
 
-interface Sent extends SignalOptions {
-  /** The run by our id, or by the user's own. */
-  readonly run: string | { readonly id: string };
+/** A signal as its sender gives it. */
+export interface GivenSignal extends SignalOptions {
   readonly name: string;
   readonly payload: unknown;
   readonly contract: Contract;
 }
 
-export async function sendSignal(context: ClientContext, sent: Sent): Promise<SignalReceipt> {
-  const { run, name, payload, contract, dedupeId, signalId = v7() } = sent;
+interface Sent extends GivenSignal {
+  /** The run by our id, or by the user's own. */
+  readonly run: string | { readonly id: string };
+}
+
+export async function sendSignal(context: ClientContext, { run, ...given }: Sent): Promise<SignalReceipt> {
+  const { name } = given;
   const key = typeof run === "string" ? { runId: knownRunId(run) } : { id: checkName(run.id, "id") };
-  const call = {
-    ...key,
-    workflow: contract.name,
-    name,
-    encodedPayload: await encodedPayload(contract, name, payload, context.limits.valueBytes),
-    signalId: checkSignalId(signalId),
-    ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
-  };
+  const call = { ...key, ...(await signalFields(context, given)) };
   const answer = found(await translated(() => context.calls.sendSignal(call)), call);
   const outcome = sentSignal(answer, name);
   if (outcome === "sent" && "turn" in answer) await context.dispatchSoon(answer.runId, answer.turn);
   return { runId: answer.runId, outcome };
+}
+
+/** Makes the fields of a call that sends a signal, but those that name the run. */
+export async function signalFields(
+  { limits }: ClientContext,
+  { name, payload, contract, dedupeId, signalId = v7() }: GivenSignal,
+) {
+  return {
+    workflow: contract.name,
+    name,
+    encodedPayload: await encodedPayload(contract, name, payload, limits.valueBytes),
+    signalId: checkSignalId(signalId),
+    ...(dedupeId !== undefined && { dedupeId: checkName(dedupeId, "dedupeId") }),
+  };
 }

@@ -1,11 +1,14 @@
-/** Starts runs: at once, or inside the user's own transaction. */
+/** Starts runs: at once, with a signal, or inside the user's own transaction. */
 import type { Contract } from "../../core/contract/contract.ts";
 import { toMilliseconds } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { StartAnswer, StartCall } from "../../postgres/wire-verbs.ts";
-import { type StartInOptions, type StartOptions, startCall, startedRunId } from "../starting.ts";
+import { sentSignal } from "../mail.ts";
+import type { SignalReceipt } from "../run.ts";
+import { inputConflict, type StartInOptions, type StartOptions, startCall, startedRunId } from "../starting.ts";
 import type { ClientContext } from "./client-context.ts";
 import { translated } from "./failure.ts";
+import { type GivenSignal, signalFields } from "./signals.ts";
 
 /** How many starts within transactions are remembered for `wake`. Other such runs begin when their alarms ring. */
 const mostStartedIn = 1_000;
@@ -15,6 +18,11 @@ interface Started {
   /** Whether this call made the run. */
   readonly isNew: boolean;
   readonly version: number;
+}
+
+interface Signalled extends Omit<Started, "version"> {
+  /** Undefined: the run was there with another input, so the database did not tell. */
+  readonly version: number | undefined;
 }
 
 export class Starts {
@@ -32,6 +40,24 @@ export class Starts {
     const started = startedBy(call, answer);
     if (answer.outcome === "started") await this.#dispatchStarted(call, answer);
     return started;
+  }
+
+  /** Sends a signal to the run of the id, and starts that run first unless it is there. */
+  async startWithSignal(
+    contract: Contract,
+    input: unknown,
+    options: StartOptions,
+    given: GivenSignal,
+  ): Promise<{ readonly run: Signalled; readonly outcome: SignalReceipt["outcome"] }> {
+    const start = await this.#callOf(contract, input, options);
+    const call = { ...start, ...(await signalFields(this.#context, given)) };
+    const answer = await translated(() => this.#context.calls.signalWithStart(call));
+    if (answer.outcome === "conflict") throw inputConflict(call, answer.runId);
+    const outcome = sentSignal(answer, given.name);
+    const { runId, isNew, turn, readyAt, now } = answer;
+    await this.#context.dispatchSoon(runId, turn, (readyAt ?? now) - now);
+    const version = answer.version ?? (isNew ? call.version : undefined);
+    return { run: { runId, isNew, version }, outcome };
   }
 
   async startIn(transaction: Query, contract: Contract, input: unknown, options: StartInOptions): Promise<Started> {

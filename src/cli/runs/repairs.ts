@@ -1,0 +1,140 @@
+/** `layover retry`, `layover restart`, `layover fork`: what repairs one run. */
+import { Command } from "commander";
+import type { HttpClient } from "../../client/over-http/http-client.ts";
+import { placeName } from "../../core/replay/demand.ts";
+import type { CutRecord } from "../../postgres/wire-verbs.ts";
+import { plain, print, printJson } from "../screen.ts";
+import { UsageError } from "../usage-error.ts";
+import { findRun, withRun, withServer } from "./server.ts";
+import { userName } from "./user-name.ts";
+
+const aRun = "the run: layover's id or a part of it, or WORKFLOW/ID with your own id";
+const mostShown = 20;
+
+interface Asked {
+  readonly reason?: string | undefined;
+  readonly by?: string | undefined;
+  readonly json?: true;
+}
+
+function command(name: string, summary: string, description: string): Command {
+  return new Command(name).summary(summary).description(description).argument("<run>", aRun);
+}
+
+function asking(made: Command): Command {
+  return made
+    .option("--reason <text>", "why; it is kept with the run")
+    .option("--by <name>", "who asks; it is kept with the run. Default: your name on this machine")
+    .option("--json", "answer as JSON");
+}
+
+/** Asks the server about the run that was named. */
+async function about<Answer>(
+  name: string,
+  ask: (client: HttpClient, runId: string) => Promise<Answer>,
+): Promise<Answer> {
+  return await withServer(({ client }) =>
+    withRun(client, name, async (named) =>
+      ask(client, "runId" in named ? named.runId : (await findRun(client, named)).runId),
+    ),
+  );
+}
+
+export const retry = asking(
+  command(
+    "retry",
+    "lets a failed run go on, and keeps what succeeded",
+    "Lets a failed run go on: its failures are forgotten, and every success is kept. The steps that failed are carried out again, with their old idempotency keys. Of a run that was undone it repeats the undos that failed.",
+  ).option(
+    "--result <place=json>",
+    "the result of a step that is done and whose result was lost; may be given several times",
+    (text: string, before: readonly string[] = []) => [...before, text],
+  ),
+)
+  .addHelpText(
+    "after",
+    `\nExamples:\n  layover retry order/o1 --reason "their API is back"\n  layover retry order/o1 --result 'charge={"id": "ch_1"}'`,
+  )
+  .action(
+    async (name: string, { result = [], reason, by = userName(), json }: Asked & { result?: readonly string[] }) => {
+      const results = Object.fromEntries(result.map(readResult));
+      const receipt = await about(name, (client, runId) => client.retry(runId, { reason, by, results }));
+      if (json) printJson(receipt);
+      else print(`It goes on as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} forgotten.`);
+    },
+  );
+
+export const restart = asking(
+  command(
+    "restart",
+    "lets a run begin again, from a step or from its start",
+    "Lets a run that is over, blocked or paused begin again, from a step or from its start. What came after is dropped, and not undone. Steps that are carried out again have new idempotency keys.",
+  )
+    .option("--from <place>", "the step or wait from which it goes on: charge, ship[3]/send#2. Default: from its start")
+    .option("--dry-run", "only say what would be dropped"),
+)
+  .addHelpText(
+    "after",
+    `\nExamples:\n  layover restart order/o1 --from charge --dry-run\n  layover restart order/o1 --from charge --reason "wrong amount"`,
+  )
+  .action(
+    async (name: string, { from, dryRun, reason, by = userName(), json }: Asked & { from?: string; dryRun?: true }) => {
+      if (dryRun) {
+        const plan = await about(name, (client, runId) => client.planRestart(runId, { from }));
+        if (json) return printJson(plan);
+        return print(
+          [
+            `${records(plan.kept)} kept, and ${plan.dropped} dropped:`,
+            ...plan.records.slice(0, mostShown).map(line),
+            ...more(plan),
+          ].join("\n"),
+        );
+      }
+      const receipt = await about(name, (client, runId) => client.restart(runId, { from, reason, by }));
+      if (json) printJson(receipt);
+      else
+        print(`It begins again, as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} dropped.`);
+    },
+  );
+
+export const fork = command(
+  "fork",
+  "starts a new run with a copy of the history of one that is over",
+  "Starts a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. The new run never undoes what it has copied.",
+)
+  .option("--from <place>", "the step or wait from which it goes on: charge, ship[3]/send#2. Default: from its start")
+  .option("--id <id>", "your own id of the new run")
+  .option("--json", "answer as JSON")
+  .addHelpText("after", "\nExample:\n  layover fork order/o1 --from charge --id o1-again")
+  .action(async (name: string, { from, id, json }: { from?: string; id?: string; json?: true }) => {
+    const receipt = await about(name, (client, runId) => client.fork(runId, { from, id }));
+    if (json) printJson(receipt);
+    else print(receipt.runId);
+  });
+
+function records(count: number): string {
+  return count === 1 ? "1 record is" : `${count} records are`;
+}
+
+function line({ position, kind, isFailure, ...place }: CutRecord): string {
+  const what = plain(`${kind} ${placeName(place)}`);
+  return `  ${String(position).padStart(5)}  ${what}${isFailure ? ", which failed" : ""}`;
+}
+
+function more({ dropped, records: shown }: { dropped: number; records: readonly CutRecord[] }): readonly string[] {
+  const left = dropped - Math.min(mostShown, shown.length);
+  return left === 0 ? [] : [`  and ${left} more`];
+}
+
+/** Reads `charge={"id": "ch_1"}`. No name of a step holds an equals sign in front of JSON, so the first one ends it. */
+function readResult(text: string): readonly [place: string, value: unknown] {
+  const [, place, json] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (place !== undefined && json !== undefined) {
+    try {
+      return [place, JSON.parse(json)];
+    } catch {}
+  }
+  throw new UsageError(`--result ${JSON.stringify(text)} is not a place and its result.`, {
+    hint: `Write it as --result 'charge={"id": "ch_1"}'.`,
+  });
+}

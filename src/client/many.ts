@@ -1,0 +1,183 @@
+/**
+ * What a person does to many runs, named by a filter: page by page, at a pace. Nothing is kept of it but the operation of
+ * each run. So whoever knows the `callId` can go on, from anywhere and at any time.
+ */
+import { LayoverError } from "../core/errors.ts";
+import type { HostClock } from "../core/ports.ts";
+import { pause } from "../core/waits.ts";
+import type { OperateRunsAnswer, OperateRunsCall, OperationVerb } from "../postgres/wire-verbs.ts";
+import { filterCall, type RunFilter } from "./filter.ts";
+import { cursorOf, mostRows, runIdOf } from "./listing.ts";
+import { type OperationOptions, type OperationReceipt, operationTerms } from "./operations.ts";
+import { checkLimit } from "./page-limit.ts";
+import { isOver, type RunStatus } from "./run-view.ts";
+
+/** Which runs. At least one of these. Runs that are over are never meant. */
+export type LiveFilter = Omit<RunFilter, "endedFrom" | "endedBefore">;
+
+export interface ManyOptions extends Omit<OperationOptions, "callId"> {
+  /**
+   * Id of the whole act: the `callId` of a receipt, or a uuid of version 7 made by you. Its time fixes the set: runs that
+   * were created later are left out. Called again with it, nothing is done twice. Default: a new one, with the database's time.
+   */
+  readonly callId?: string | undefined;
+  /** How many runs a second, up to 10,000. Default: 100. */
+  readonly perSecond?: number | undefined;
+  /** Whether to tell only which runs are meant. Default: no. */
+  readonly dryRun?: boolean | undefined;
+  /** Is told after each page what became of all runs so far. */
+  readonly onProgress?: ((receipt: ManyReceipt) => void) | undefined;
+  /** Ends it after the page under way, with its reason. Call again with the `callId` to go on. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Runs that were refused. */
+export interface Refused {
+  readonly code: "not_applicable" | "too_many_operations";
+  readonly runs: number;
+  /** The first ten of them. */
+  readonly runIds: readonly string[];
+}
+
+/** What became of many runs. If an answer was lost, the runs of that page may be missing in the counts. */
+export interface ManyReceipt {
+  /** Id of the whole act. Each run has its operation under it. */
+  readonly callId: string;
+  /** How many runs were meant. */
+  readonly runs: number;
+  /** How many had each outcome. */
+  readonly outcomes: Readonly<Partial<Record<OperationReceipt["outcome"], number>>>;
+  readonly refused: readonly Refused[];
+  /** How many are in each status. Empty unless it is a dry run. */
+  readonly statuses: Readonly<Partial<Record<RunStatus, number>>>;
+  /** The first ten of them. Empty unless it is a dry run. */
+  readonly runIds: readonly string[];
+}
+
+/** One page of an act on many runs. */
+export interface ManyPage extends ManyReceipt {
+  /** Cursor of the next page. Missing: this page is the last one. */
+  readonly cursor?: string;
+}
+
+/** Asks for one page. */
+export interface ManyPageOptions extends Pick<ManyOptions, "reason" | "by" | "callId" | "dryRun"> {
+  /** The `cursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** How many runs, up to 500. Default: 100. */
+  readonly limit?: number | undefined;
+}
+
+const mostRuns = 500;
+const mostPerSecond = 10_000;
+const shownIds = 10;
+
+/** Does it to one page after the other, until the last one. */
+export async function operateMany(
+  ask: (page: ManyPageOptions) => Promise<ManyPage>,
+  { callId, perSecond = 100, onProgress, abortSignal, ...terms }: ManyOptions,
+  host: HostClock,
+): Promise<ManyReceipt> {
+  const pace = checkPace(perSecond);
+  const limit = Math.min(pace, mostRuns);
+  // Nothing is done before the id of the act is known: a page whose answer is lost is asked for again.
+  const act = callId ?? (await ask({ ...terms, dryRun: true, limit: 1 })).callId;
+  let receipt: ManyReceipt = { callId: act, runs: 0, outcomes: {}, refused: [], statuses: {}, runIds: [] };
+  for (let cursor: string | undefined; ; ) {
+    const began = host.monotonic();
+    const page = await ask({ ...terms, callId: receipt.callId, cursor, limit });
+    receipt = sumOf(receipt, page);
+    onProgress?.(receipt);
+    cursor = page.cursor;
+    if (cursor === undefined) return receipt;
+    const restMs = terms.dryRun === true ? 0 : (page.runs / pace) * 1_000 - (host.monotonic() - began);
+    abortSignal?.throwIfAborted();
+    if (restMs > 0) await pause(host, restMs, abortSignal);
+  }
+}
+
+function sumOf(one: ManyReceipt, other: ManyReceipt): ManyReceipt {
+  const codes = new Set([...one.refused, ...other.refused].map(({ code }) => code));
+  return {
+    callId: other.callId,
+    runs: one.runs + other.runs,
+    outcomes: countsOf(one.outcomes, other.outcomes),
+    refused: [...codes].map((code) => {
+      const same = [...one.refused, ...other.refused].filter((refused) => refused.code === code);
+      const runs = same.reduce((sum, refused) => sum + refused.runs, 0);
+      return { code, runs, runIds: same.flatMap(({ runIds }) => runIds).slice(0, shownIds) };
+    }),
+    statuses: countsOf(one.statuses, other.statuses),
+    runIds: [...one.runIds, ...other.runIds].slice(0, shownIds),
+  };
+}
+
+function countsOf(one: Counts, other: Counts): Counts {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...names].map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]));
+}
+
+type Counts = Readonly<Partial<Record<string, number>>>;
+
+/** @throws LayoverError `invalid_request`, `invalid_name`, `invalid_cursor`, `unknown_run` */
+export function manyCall(
+  verb: OperationVerb,
+  filter: LiveFilter,
+  { callId, cursor, limit = 100, dryRun = false, ...terms }: ManyPageOptions,
+): OperateRunsCall {
+  return {
+    verb,
+    filter: checkFilter(filter),
+    limit: checkLimit(limit, mostRuns),
+    walk: mostRows,
+    ...operationTerms(terms),
+    ...(callId !== undefined && { callId: checkCallId(callId) }),
+    ...(cursor !== undefined && { before: runIdOf(cursor) }),
+    ...(dryRun && { dryRun }),
+  };
+}
+
+export function manyPage(answer: OperateRunsAnswer): ManyPage {
+  const { callId, runs, next, outcomes = {}, refused = [], statuses = {}, runIds = [] } = answer;
+  return { callId, runs, outcomes, refused, statuses, runIds, ...(next !== null && { cursor: cursorOf(next) }) };
+}
+
+function checkFilter(filter: LiveFilter): OperateRunsCall["filter"] {
+  const { tags, ...checked } = filterCall(filter);
+  const isEmpty = Object.keys(checked).length === 0 && Object.keys(tags ?? {}).length === 0;
+  if (isEmpty) {
+    throw new LayoverError("invalid_request", "the filter is empty, and would mean all runs", {
+      hint: "Say which runs: by workflow, version, status, tags, parent, createdFrom or createdBefore.",
+      details: { field: "filter" },
+    });
+  }
+  for (const field of ["endedFrom", "endedBefore"] as const) {
+    if (checked[field] !== undefined) throw overAlready(field);
+  }
+  if (filter.status !== undefined && isOver(filter.status)) throw overAlready("status");
+  return { ...checked, ...(tags !== undefined && { tags }) };
+}
+
+function overAlready(field: string): LayoverError {
+  return new LayoverError("invalid_request", `${field}: nothing can be done to runs that are over`, {
+    hint: "Leave it out: runs that are over are never meant.",
+    details: { field },
+  });
+}
+
+function checkCallId(callId: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(callId)) return callId;
+  throw new LayoverError("invalid_request", "the callId is not a uuid of version 7", {
+    hint: 'Give the `callId` of a receipt, make one with `v7()` of the package "uuid", or leave it out.',
+    details: { field: "callId" },
+  });
+}
+
+function checkPace(perSecond: number): number {
+  if (Number.isInteger(perSecond) && perSecond >= 1 && perSecond <= mostPerSecond) return perSecond;
+  throw new LayoverError(
+    "invalid_request",
+    `perSecond: ${String(perSecond)} is not a whole number from 1 to ${mostPerSecond}`,
+    { hint: "Say how many runs a second.", details: { field: "perSecond", limit: mostPerSecond } },
+  );
+}

@@ -1,0 +1,100 @@
+/** Starting runs: by a start, or by a signal that starts its run unless there is one. */
+import type { StartOptions } from "../client/starting.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { checkName } from "../core/names.ts";
+import { readValue } from "./body.ts";
+import type { Contracts } from "./contracts.ts";
+import {
+  type Body,
+  objectBody,
+  optionalDuration,
+  optionalInstant,
+  optionalNumber,
+  optionalText,
+  optionalTexts,
+} from "./fields.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
+import { respondTo } from "./respond.ts";
+import type { Route, Visit } from "./route.ts";
+import { endingOf, waitOf } from "./runs.ts";
+import { shownTo } from "./stacks.ts";
+
+export function startRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/workflows/:name/runs",
+      scope: "start",
+      scopeToWait: "read",
+      answer: (visit) => startRun(visit, contracts, maxBytes),
+    },
+    {
+      method: "POST",
+      path: "/v1/workflows/:name/signals/:signal",
+      scope: ["start", "signal"],
+      answer: (visit) => signalWithStart(visit, contracts, maxBytes),
+    },
+  ];
+}
+
+const startFields = ["input", "id", "delay", "startAt", "tags", "version", "runId"];
+
+async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
+  const { client, request } = visit;
+  contracts.newest(visit.param("name"));
+  const wait = waitOf(visit.query);
+  const body = objectBody(await readValue(request, maxBytes), startFields);
+  const { contract, input, options } = readStart(visit, body, contracts);
+  const run = await client.start(contract, input, options);
+  const { runId, isNew, version = contract.version } = run;
+  const started = { runId, workflow: contract.name, version, id: options.id, isNew };
+  // Relative to this request, so it is right under every prefix.
+  const headers = { location: `../../runs/${runId}` };
+  const status = isNew ? 201 : 200;
+  if (wait === undefined) return respondTo(request, started, { status, headers });
+  const ending = await client.waitForEnd(runId, { wait, abortSignal: request.signal });
+  return respondTo(request, shownTo(visit, { ...started, ...endingOf(ending) }), { status, headers });
+}
+
+async function signalWithStart(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
+  const { client, request } = visit;
+  contracts.newest(visit.param("name"));
+  const body = objectBody(await readValue(request, maxBytes), [...startFields, "payload", "dedupeId", "signalId"]);
+  const { contract, input, options } = readStart(visit, body, contracts);
+  const id = checkName(options.id, "id");
+  const { run, outcome } = await client.signalWithStart(contract, visit.param("signal"), body["payload"], {
+    ...options,
+    id,
+    input,
+    dedupeId: optionalText(body, "dedupeId"),
+    signalId: optionalText(body, "signalId"),
+  });
+  const { runId, isNew, version } = run;
+  const answer = { runId, workflow: contract.name, version, id, isNew, outcome };
+  return respondTo(request, answer, { status: isNew ? 201 : 202, headers: { location: `../../../runs/${runId}` } });
+}
+
+interface GivenStart {
+  readonly contract: Contract;
+  readonly input: unknown;
+  readonly options: StartOptions;
+}
+
+function readStart({ request, param }: Visit, body: Body, contracts: Contracts): GivenStart {
+  const name = param("name");
+  const version = optionalNumber(body, "version");
+  const contract = version === undefined ? contracts.newest(name) : contracts.exactly(name, version);
+  return {
+    contract,
+    // A contract without an input takes null, too: not every language can leave a field out.
+    input: contract.input === undefined ? (body["input"] ?? undefined) : body["input"],
+    options: {
+      id: optionalText(body, "id") ?? idempotencyKeyOf(request.headers),
+      delay: optionalDuration(body, "delay"),
+      startAt: optionalInstant(body, "startAt"),
+      tags: optionalTexts(body, "tags"),
+      traceparent: request.headers.get("traceparent") ?? undefined,
+      runId: optionalText(body, "runId"),
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/** `layover pause`, `resume`, `cancel` and `terminate` with a filter instead of a run. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { afterEach, describe, expect, test } from "vitest";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { commandLine, layover, type Said, secret, secrets } from "./layover.ts";
+import { napWorkflow } from "./workflows.ts";
+
+const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
+
+describe("the commands for many runs", { timeout: 60_000 }, () => {
+  const database = testDatabase({ perTest: true });
+  let server: NodeServer | undefined;
+
+  async function deploy(runs: number): Promise<readonly string[]> {
+    server = await serve({
+      workflows: [napWorkflow],
+      database: database.query,
+      secrets: [secret],
+      port: 0,
+      onEvent: () => {},
+    });
+    const runIds: string[] = [];
+    for (let n = 0; n < runs; n += 1) {
+      const { runId } = await server.client.start(napWorkflow.contract, undefined, { delay: "1 day" });
+      runIds.push(runId);
+    }
+    return runIds;
+  }
+
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
+  });
+
+  const env = () => ({ LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key });
+  const ask = (...args: readonly string[]): Promise<Said> => layover(args, { env: env() });
+  const callIn = (said: string) => /--call ([0-9a-f-]{36})/.exec(said)?.[1] ?? "none";
+  const statuses = async () => (await server?.client.list())?.runs.map(({ status }) => status).toReversed();
+
+  test("tell which runs are meant in a dry run, and do it then to these", async () => {
+    const runIds = await deploy(2);
+    const dry = await ask("cancel", "--workflow", "nap", "--dry-run");
+    expect(dry.stdout).toBe(
+      `2 runs: 2 sleeping.\n${runIds[1]}\n${runIds[0]}\nNothing was done. To cancel these and no newer ones: the same command with --call ${callIn(dry.stdout)} instead of --dry-run\n`,
+    );
+    expect(await statuses()).toEqual(["sleeping", "sleeping"]);
+    const done = await ask("cancel", "--workflow", "nap", "--call", callIn(dry.stdout), "--reason", "ordered twice");
+    expect(done).toEqual({ status: 0, stdout: "2 runs: 2 cancelled.\n", stderr: "2 runs, 2 cancelled\n" });
+    expect((await ask("cancel", "--workflow", "nap")).stdout).toBe("No run fits that is not over.\n");
+  });
+
+  test("tell of refused runs why, and which", async () => {
+    const [one, two] = await deploy(2);
+    await server?.client.pause(two ?? "");
+    await database.pool.query("update layover.run_state set is_closing = true where run_id = $1", [one]);
+    const { stdout } = await ask("pause", "--workflow", "nap", "--by", "ada");
+    expect(stdout).toBe(`2 runs: 1 paused, 1 refused.\nRefused, as not_applicable: 1 run.\n  ${one}\n`);
+    const { stdout: json } = await ask("resume", "--workflow", "nap", "--json");
+    expect(JSON.parse(json)).toMatchObject({ runs: 1, outcomes: { resumed: 1 } });
+  });
+
+  test("stop at Ctrl-C after the page under way, and tell how to go on", async () => {
+    await deploy(3);
+    const { command, args, options } = commandLine(["terminate", "--workflow", "nap", "--per-second", "1"], {
+      env: env(),
+    });
+    const child = spawn(command, args, options);
+    child.stdin.end();
+    await once(child.stderr, "readable"); // it has told how far it is
+    child.kill("SIGINT");
+    const [stderr, stdout, [status]] = await Promise.all([
+      text(child.stderr),
+      text(child.stdout),
+      once(child, "close"),
+    ]);
+    expect([status, stdout]).toEqual([130, ""]);
+    expect(stderr).toMatch(
+      /^1 run, 1 terminated\nIt ended after 1 run\. To go on: the same command with --call \S+\n$/,
+    );
+    expect(await statuses()).toEqual(["sleeping", "sleeping", "cancelled"]);
+    const rest = await ask("terminate", "--workflow", "nap", "--call", callIn(stderr));
+    expect(rest.stdout).toBe("2 runs: 2 terminated.\n");
+  });
+
+  test("pause a workflow, show that its runs are held, and resume it", async () => {
+    await deploy(1);
+    expect(await ask("pause-workflow", "nap", "--reason", "their API is down", "--by", "ada")).toEqual({
+      status: 0,
+      stdout: "The workflow nap is paused, and holds new runs. Of its runs: 1 paused.\n",
+      stderr: "1 run, 1 paused\n",
+    });
+    const { runId } = (await server?.client.start(napWorkflow.contract)) ?? { runId: "" };
+    const [listed, shown] = [await ask("runs"), await ask("show", runId)];
+    expect(listed.stdout.match(/ paused .* with its workflow$/gm)).toHaveLength(2);
+    expect(shown.stdout).toContain("→ It goes on by: layover resume-workflow nap\n");
+    const resumed = await ask("resume-workflow", "nap", "--json");
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ runs: 2, outcomes: { resumed: 2 }, mayMissStarts: false });
+    expect((await ask("resume-workflow", "other")).stderr).toMatch(/^The workflow "other" is not paused\.\n/);
+  });
+
+  test("say that starts may be missed whose transaction stays open, and how to go on", async () => {
+    await deploy(0);
+    const connection = await database.pool.connect();
+    try {
+      await connection.query("begin");
+      await connection.query(`select layover.start_run('{"workflow": "other", "version": 1}')`);
+      const { stdout } = await ask("pause-workflow", "nap");
+      expect(stdout).toMatch(
+        /^The workflow nap is paused.*\nA transaction that started runs stayed open.* --call \S+\n$/,
+      );
+    } finally {
+      await connection.query("rollback");
+      connection.release();
+    }
+  });
+
+  test.each([
+    [["pause"]],
+    [["pause", "nap/n1", "--workflow", "nap"]],
+    [["pause", "nap/n1", "--dry-run"]],
+    [["pause", "--dry-run"]],
+  ])("say what to write where it is not clear which runs are meant: %j", async (args) => {
+    expect(await layover(args, { env: { LAYOVER_URL: "http://127.0.0.1:1", LAYOVER_KEY: key } })).toEqual({
+      status: 1,
+      stdout: "",
+      stderr:
+        "Name one run, or say by options such as --workflow which runs are meant.\n" +
+        "Write layover pause order/o1, or layover pause --workflow order. layover pause --help says what there is.\n",
+    });
+  });
+});
