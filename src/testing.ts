@@ -12,9 +12,13 @@
  * time passes by `advance` alone (`Date.now()` in your own code tells the real time). It needs no test runner: vitest,
  * node:test and bun do alike. What handlers do outside of steps, and steps without a stub, is done for real.
  */
-import type { StartArguments, StartOptions } from "./client/starting.ts";
+import type { SignalReceipt } from "./client/run.ts";
+import type { SignalWithStartOptions } from "./client/signal-with-start.ts";
+import type { StartOptions } from "./client/starting.ts";
 import type { ClientVerbs } from "./client/verbs.ts";
-import type { Contract, Workflow } from "./core/contract/contract.ts";
+import type { Contract, SignalsOf, Workflow } from "./core/contract/contract.ts";
+import type { InferInput } from "./core/contract/schema.ts";
+import type { StartArguments } from "./core/contract/startable.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
 import type { LogEntry } from "./engine/events.ts";
 import { TestKitError } from "./testing/kit-error.ts";
@@ -122,7 +126,31 @@ class TestEngine {
    * @throws LayoverError `invalid_input`; TestKitError `unknown_workflow`
    */
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<TestRun<C>> {
-    const { name, version } = contract;
+    this.#checkContract(contract);
+    const { runId } = await this.#stage.ask((client) => client.start(contract, ...args));
+    return new TestRun(this.#stage, contract, runId);
+  }
+
+  /**
+   * Sends a signal to the run with your own id, and starts that run first unless it is there.
+   *
+   * @example const { run } = await t.signalWithStart(cart, "item", { sku: "lamp" }, { id: "c1", input: { customer: "ada" } });
+   * @throws LayoverError `invalid_input`, `invalid_payload`, `run_over`; TestKitError `unknown_workflow`
+   */
+  async signalWithStart<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: SignalWithStartOptions<C>,
+  ): Promise<{ readonly run: TestRun<C>; readonly outcome: SignalReceipt["outcome"] }> {
+    this.#checkContract(contract);
+    const { run, outcome } = await this.#stage.ask((client) =>
+      client.signalWithStart(contract, name, payload, options),
+    );
+    return { run: new TestRun(this.#stage, contract, run.runId), outcome };
+  }
+
+  #checkContract({ name, version }: Contract): void {
     if (!this.#stage.workflows.some((known) => known.contract.name === name && known.contract.version === version)) {
       throw new TestKitError(
         "unknown_workflow",
@@ -132,8 +160,6 @@ class TestEngine {
         },
       );
     }
-    const { runId } = await this.#stage.ask((client) => client.start(contract, ...args));
-    return new TestRun(this.#stage, contract, runId);
   }
 
   /**

@@ -2,10 +2,12 @@
 import type { HistoryView, PendingView } from "../client/history-view.ts";
 import type { CallbackInputOf, Rejection } from "../client/mail.ts";
 import type { OperationOptions, OperationReceipt } from "../client/operations.ts";
+import type { ForkOptions, RepairReceipt, RestartOptions, RetryOptions } from "../client/repairs.ts";
 import type { SignalOptions, SignalReceipt } from "../client/run.ts";
 import { isOver, type RunStatus, type RunView } from "../client/run-view.ts";
-import type { CallbacksOf, Contract, ResultOf, SignalsOf } from "../core/contract/contract.ts";
+import type { CallbacksOf, Contract, SignalsOf } from "../core/contract/contract.ts";
 import type { InferInput } from "../core/contract/schema.ts";
+import type { ResultOf } from "../core/contract/startable.ts";
 import { TestKitError } from "./kit-error.ts";
 import type { Stage } from "./stage.ts";
 
@@ -96,6 +98,27 @@ export class TestRun<C extends Contract> {
   /** Ends the run at once, as cancelled. @example await run.terminate({ reason: "a test" }); @throws LayoverError `not_applicable` */
   terminate(options: OperationOptions = {}): Promise<OperationReceipt> {
     return this.#stage.ask((client) => client.terminate(this.runId, options));
+  }
+
+  /** Deletes the run, which is over, and all that is kept of it. @example await run.delete(); @throws LayoverError `not_applicable` */
+  delete(options: OperationOptions = {}): Promise<OperationReceipt> {
+    return this.#stage.ask((client) => client.delete(this.runId, options));
+  }
+
+  /** Lets the failed run go on, and keeps what succeeded. @example await run.retry(); @throws LayoverError `not_applicable`, `would_repeat` */
+  retry(options: RetryOptions = {}): Promise<RepairReceipt> {
+    return this.#stage.ask((client) => client.retry(this.runId, options));
+  }
+
+  /** Lets the run begin again, from a step or from its start. @example await run.restart({ from: "charge" }); @throws LayoverError `not_applicable` */
+  restart(options: RestartOptions<C> = {}): Promise<RepairReceipt> {
+    return this.#stage.ask((client) => client.restart(this.runId, options));
+  }
+
+  /** Starts a new run with a copy of this one's history. @example const again = await run.fork({ from: "charge" }); @throws LayoverError `not_applicable` */
+  async fork(options: ForkOptions<C> = {}): Promise<TestRun<C>> {
+    const { runId } = await this.#stage.ask((client) => client.fork(this.runId, options));
+    return new TestRun(this.#stage, this.#contract, runId);
   }
 
   /**

@@ -64,6 +64,20 @@ const input = {
   address: { street: "1 Rose St", city: "London" },
 };
 
+describe("a signal that starts its run", () => {
+  it("is there for the new run, and for the run that is there", async () => {
+    const workflows = [
+      tested.handler(async ({ step }) => [await step.waitForSignal("go"), await step.waitForSignal("other")]),
+    ];
+    const t = await anEngine({ workflows });
+    const first = await t.signalWithStart(tested, "go", "now", { id: "t1" });
+    await first.run.untilWaiting("other");
+    const second = await t.signalWithStart(tested, "other", 1, { id: "t1" });
+    expect([first.outcome, second.outcome, second.run.runId]).toEqual(["sent", "sent", first.run.runId]);
+    expect(await second.run.result()).toEqual(["now", 1]);
+  });
+});
+
 describe("the order of the demo", () => {
   it("is played to its end", async () => {
     const sent: string[] = [];
@@ -515,6 +529,16 @@ describe("signals", () => {
     const { run } = await aRunOf(async (step) => step.waitForSignal("go"));
     // @ts-expect-error: the payload is a text
     await expect(run.signal("go", 1)).rejects.toMatchObject({ code: "invalid_payload" });
+  });
+});
+
+describe("a deletion", () => {
+  it("leaves nothing of a run that is over", async () => {
+    const { t, run } = await aRunOf(async () => 1);
+    await expect(run.delete()).rejects.toMatchObject({ code: "not_applicable" });
+    await run.result();
+    expect(await run.delete({ by: "ada" })).toEqual({ runId: run.runId, outcome: "deleted" });
+    expect(await t.runs(tested)).toEqual([]);
   });
 });
 
