@@ -89,6 +89,7 @@ const finishItem: fc.Arbitrary<FinishItem> = fc.record({
   isSpoilt: seldom(40),
   owes: usually(1, undefined, "closing" as const, "ending"),
   closes: fc.option(fc.constantFrom("red" as const, "blue" as const), { nil: undefined, freq: 8 }),
+  says: seldom(4),
   announces: seldom(4),
 });
 
@@ -103,6 +104,10 @@ const starts: fc.Arbitrary<Wish> = fc.record({
   isCarried: usually(6, true, false),
   delayMs: usually(3, 0, 5 * second, 10 * minute),
   timeoutMs: usually(2, undefined, 20 * minute, 2 * day),
+  signal: fc.option(fc.record({ name: signalName, dedupeId: usually(4, undefined, "d"), isRepeat: seldom(8) }), {
+    nil: undefined,
+    freq: 2,
+  }),
   isAhead: seldom(30),
   isElsewhere: seldom(6),
   isBare: seldom(5),
@@ -180,6 +185,7 @@ const renewals: fc.Arbitrary<Wish> = fc.record({
       index,
       beginnings: usually(1, undefined, 1, 2),
       begins: usually(1, undefined, "1 a", "2 a"),
+      says: usually(1, undefined, '1"half"', '1"done"'),
     }),
     {
       minLength: 1,
@@ -239,7 +245,9 @@ const advances: fc.Arbitrary<Wish> = fc.record({
 const hands: fc.Arbitrary<Wish> = fc.oneof(
   fc.record({
     kind: fc.constant("operate" as const),
-    verb: usually(2, "pause" as const, "resume", "resume", "cancel", "cancel", "terminate"),
+    verb: usually(2, "pause" as const, "resume", "resume", "cancel", "cancel", "terminate", "delete"),
+    isOfMany: seldom(3),
+    ofWorkflow: usually(2, "no" as const, "alone", "runs", "both", "both"),
     run,
     isFitting: usually(3, true, false),
     isRepeat: seldom(6),

@@ -25,11 +25,13 @@ function factsOfRun(run: Run, now: number): Facts {
     readyAt: readiness(run.readyAt, now),
     isBlocked: run.isBlocked,
     pausedAt: run.pausedAt ?? null,
+    isHeld: run.pausedAt !== undefined && run.isHeld,
     timeoutAt: run.timeoutAt ?? null,
     operations: run.operations.size,
     refusedBy: [...run.refusals.keys()].sort(),
     setback: factsOfSetback(run),
     closed: [...run.closed],
+    says: run.says,
     cancelledPosition: run.cancelledPosition ?? null,
     closing: [
       run.isClosing,

@@ -1,5 +1,5 @@
 /** What a finish means: a turn's records, demands and end, if its lease stands and it saw the whole history. */
-import type { FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
+import type { FinishBranch, FinishRun, Saying } from "../../src/postgres/wire.ts";
 import { type ClaimTerms, claim } from "./claims.ts";
 import { anyOf, inAnyOrder } from "./match.ts";
 import { refuse } from "./refusals.ts";
@@ -37,6 +37,8 @@ export function finish(world: World, terms: ClaimTerms, turn: FinishRun | Finish
   const answer = finishRun(world, terms.namespace, turn);
   const run = findRun(world, turn.runId, terms.namespace);
   if (turn.claim === undefined || answer["outcome"] !== "finished" || answer["isReady"] !== true) return answer;
+  // Its process knows a record of the ending that was not kept.
+  if (turn.ending !== undefined && run?.ending === undefined) return answer;
   if (run !== undefined && isStill(run)) return { outcome: "finished", turn: answer["turn"] };
   const claimed = claim(world, terms, turn.claim);
   // The holder goes on, so it knows what it has begun: the database may leave that out.
@@ -76,6 +78,7 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   run.handed = Math.max(run.handed, through);
   run.readyAt = now;
   run.isInterrupted = false;
+  run.says = lastSaying(f.says, isWhole ? Number.POSITIVE_INFINITY : f.position) ?? run.says;
   run.rows = run.rows.filter(({ position }) => position === undefined || position > f.position);
   if (isWhole) {
     record(run, f);
@@ -92,11 +95,13 @@ function finishRun(world: World, namespace: string, f: FinishRun): Answer {
   if (isWhole && f.next === "parked") park(run, now);
   if (isSetBack) holdUp(run, triedAgainAt, now);
 
-  const branches = (isEnding ? [] : [...freed, ...added]).map(({ path, occurrence, turn }) => ({
-    path,
-    occurrence,
-    turn,
-  }));
+  const branches = (isEnding ? [] : [...freed.filter(({ isReleased }) => !isReleased), ...added]).map(
+    ({ path, occurrence, turn }) => ({
+      path,
+      occurrence,
+      turn,
+    }),
+  );
   const isPlain = isWhole && next === "ready" && branches.length === 0;
   const answer: Answer = isPlain
     ? { outcome: "finished", turn: run.turn, ...(!isStill(run) && { isReady: true }) }
@@ -117,6 +122,11 @@ export function hasCome(run: Run, { closes = [], announces, records = [] }: Fini
   const isLeft = ({ name, number, takenAt }: Run["signals"][number]) =>
     closes.includes(name) && takenAt === undefined && !records.some(({ signal }) => signal === number);
   return run.signals.some(isLeft) || (announces !== undefined && run.answers.some((it) => isUntaken(it, announces)));
+}
+
+/** What the finish says of the run; one that was deferred: only what was said by the position that its turn saw. */
+function lastSaying(says: readonly Saying[] = [], through: number): string | undefined {
+  return says.findLast(({ saidAfter }) => saidAfter <= through)?.value;
 }
 
 function isUntaken(answer: Run["answers"][number], place: Place): boolean {
@@ -275,6 +285,7 @@ function finishBranch(world: World, namespace: string, f: FinishBranch): Answer 
     return { outcome: "finished", turn: f.turn, isReady: isReady && !wasBlocked };
   }
 
+  run.says = lastSaying(f.says, Number.POSITIVE_INFINITY) ?? run.says;
   const { map } = row;
   const wasCounted = row.isCounted;
   const wasReady = isReady(run, now);

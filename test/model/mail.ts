@@ -1,5 +1,5 @@
 /** What a start, a signal and a callback's answer mean. */
-import type { CallbackCall, SignalCall, StartCall } from "../../src/postgres/wire-verbs.ts";
+import type { CallbackCall, SignalCall, SignalWithStartCall, StartCall } from "../../src/postgres/wire-verbs.ts";
 import { findRun, isAnswered, isOver, isReady, isSamePlace, isStill } from "./rules.ts";
 import { type Answer, noLosses, type Run, type World } from "./world.ts";
 
@@ -19,7 +19,11 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     const outcome = isSame ? (other.id === runId ? "started" : "exists") : "conflict";
     return { answer: { outcome, runId: isSame || other.id !== runId ? other.id : null, now }, hasEffect: false };
   }
+  if (isDeleted(world, namespace, runId)) {
+    return { answer: { outcome: "started", runId, version, turn: null, isDeleted: true, now }, hasEffect: false };
+  }
   const readyAt = Math.max(now, call.startAt ?? now + (call.delayMs ?? 0));
+  const isHeld = world.workflowPauses.get(namespace)?.isPaused ?? false;
   world.runs.push({
     id: runId,
     namespace,
@@ -47,7 +51,9 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     refusals: new Map(),
     setback: undefined,
     closed: [],
-    pausedAt: undefined,
+    says: null,
+    pausedAt: isHeld ? now : undefined,
+    isHeld,
     operations: new Map(),
     startsAt: readyAt > now ? readyAt : undefined,
     cancel: undefined,
@@ -66,7 +72,11 @@ export function start(world: World, namespace: string, call: StartCall): Called 
     attempts: [],
     occurrences: new Map(),
   });
-  return { answer: { outcome: "started", runId, turn: 1, readyAt, now }, hasEffect: true };
+  return { answer: { outcome: "started", runId, turn: isHeld ? null : 1, readyAt, now }, hasEffect: true };
+}
+
+export function isDeleted({ deletions }: World, namespace: string, runId: string): boolean {
+  return deletions.some((one) => one.namespace === namespace && one.runId === runId);
 }
 
 export function findByUserId(world: World, namespace: string, workflow: string, userId: string): Run | undefined {
@@ -82,11 +92,11 @@ export function signal(world: World, namespace: string, call: SignalCall, number
   const { id: runId } = run;
   if (run.signals.some(({ id }) => id === call.signalId))
     return { answer: { outcome: "sent", runId }, hasEffect: false };
-  if (isOver(run)) return { answer: { outcome: "over", runId, status: run.status }, hasEffect: false };
   const { name, encodedPayload: payload, dedupeId } = call;
   if (dedupeId !== undefined && run.signals.some((other) => other.name === name && other.dedupeId === dedupeId)) {
     return { answer: { outcome: "duplicate", runId }, hasEffect: false };
   }
+  if (isOver(run)) return { answer: { outcome: "over", runId, status: run.status }, hasEffect: false };
   if (run.closed.includes(name)) return { answer: { outcome: "closed", runId }, hasEffect: false };
   const { count, bytes } = keptBy(run);
   if (count + 1 > mostKept || bytes + payload.length > mostKeptBytes) return refused("LO007");
@@ -94,6 +104,18 @@ export function signal(world: World, namespace: string, call: SignalCall, number
   const isWaited = run.rows.some((row) => isAnswered(run, row)); // a run that was set back may have an answer already
   const turn = wake(run, isWaited, now);
   return { answer: { outcome: "sent", runId, now, turn }, hasEffect: true };
+}
+
+export function signalWithStart(world: World, namespace: string, call: SignalWithStartCall, number: number): Called {
+  const started = start(world, namespace, call);
+  const { runId, outcome, readyAt } = started.answer;
+  if (typeof runId !== "string") return started;
+  if ("isDeleted" in started.answer) return { answer: { outcome: "sent", runId, isNew: true }, hasEffect: false };
+  const sent = signal(world, namespace, { ...call, runId }, number);
+  if ("sqlState" in sent.answer) return sent;
+  const isNew = outcome === "started";
+  const answer = { ...sent.answer, isNew, readyAt, turn: sent.answer["turn"] ?? (isNew ? 1 : null), now: world.now };
+  return { answer, hasEffect: started.hasEffect || sent.hasEffect };
 }
 
 export const mostKept = 10_000;

@@ -53,9 +53,9 @@ function leaseOf(holder: Holder): ReturnTurn {
 }
 
 export function makeRenewal(script: Script, { items, isElsewhere, isLate }: RenewWish): void {
-  const renewed = items.flatMap(({ beginnings, begins, ...item }) => {
+  const renewed = items.flatMap(({ beginnings, begins, says, ...item }) => {
     const holder = holderOf(script.world, item);
-    return holder === undefined ? [] : [{ holder, beginnings, begins }];
+    return holder === undefined ? [] : [{ holder, beginnings, begins, says }];
   });
   const [first] = renewed;
   if (first === undefined) return;
@@ -69,6 +69,8 @@ interface Renewed {
   readonly beginnings: number | undefined;
   /** The attempt that it is about to begin, of a step that runs at most once. */
   readonly begins?: string | undefined;
+  /** What the run says of itself. */
+  readonly says?: string | undefined;
 }
 
 function sendRenewals(
@@ -76,10 +78,11 @@ function sendRenewals(
   renewed: readonly Renewed[],
   { namespace, isElsewhere, isLate }: { namespace: string; isElsewhere: boolean; isLate: boolean },
 ): void {
-  const turns = renewed.map(({ holder, beginnings, begins }) => ({
+  const turns = renewed.map(({ holder, beginnings, begins, says }) => ({
     ...leaseOf(holder),
     ...(beginnings !== undefined && { beginnings }),
     ...(begins !== undefined && { begins }),
+    ...(says !== undefined && { says }),
   }));
   const told = renewed.map(({ holder, beginnings, begins }) => {
     const lone = beginnings === undefined ? "" : `, which begins as number ${beginnings}`;

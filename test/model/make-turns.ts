@@ -30,6 +30,7 @@ const aStart: Omit<StartWish, "run"> = {
   isCarried: true,
   delayMs: 0,
   timeoutMs: undefined,
+  signal: undefined,
   isAhead: false,
   isElsewhere: false,
   isBare: false,

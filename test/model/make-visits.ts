@@ -1,8 +1,18 @@
 /** Wishes of those outside: starts, signals, answers to callbacks, operations. */
-import type { StartCall } from "../../src/postgres/wire-verbs.ts";
-import { answerCallback, findByUserId, keptBy, mostKept, mostKeptBytes, refused, signal, start } from "./mail.ts";
+import type { OperationVerb, StartCall } from "../../src/postgres/wire-verbs.ts";
+import {
+  answerCallback,
+  findByUserId,
+  keptBy,
+  mostKept,
+  mostKeptBytes,
+  refused,
+  signal,
+  signalWithStart,
+  start,
+} from "./mail.ts";
 import { text } from "./match.ts";
-import { operate } from "./operations.ts";
+import { changeWorkflow, followWorkflow, operate, operateMany } from "./operations.ts";
 import { arm, armedFor, isOver } from "./rules.ts";
 import { pick, type Script } from "./script.ts";
 import type { AnswerWish, FloodWish, OperateWish, SignalWish, StartWish } from "./wishes.ts";
@@ -24,10 +34,31 @@ export function makeStart(script: Script, wish: StartWish): void {
   };
   const readyAt = world.now + delayMs;
   const armed = isBare ? keptForNextTick(world, readyAt) : armedFor(world, [readyAt]);
-  const { runId: _, ...rest } = call;
-  const words = `start ${isAhead ? "a run of tomorrow" : script.letter(runId)}${isElsewhere ? " in the other namespace" : ""}: ${text(rest)}`;
+  const words = `start ${isAhead ? "a run of tomorrow" : script.letter(runId)}${isElsewhere ? " in the other namespace" : ""}: ${text({ ...call, runId: undefined })}`;
   const p = { ...call, namespace, ...(armed !== undefined && { armed }) };
-  script.call("start_run", p, words, wish.isLate, (now) => (isAhead ? refused("LO006") : start(now, namespace, call)));
+  if (wish.signal === undefined) {
+    script.call("start_run", p, words, wish.isLate, (now) =>
+      isAhead ? refused("LO006") : start(now, namespace, call),
+    );
+    return;
+  }
+  if (isBare) keptForNextTick(world, world.now);
+  const { number, ...signal } = nextSignal(world, runId, wish.signal);
+  const act = (now: World) =>
+    isAhead ? refused("LO006") : signalWithStart(now, namespace, { ...call, ...signal }, number);
+  script.call("signal_with_start", { ...p, ...signal }, `${words}, with ${text(signal)}`, wish.isLate, act, number);
+}
+
+function nextSignal(
+  world: World,
+  runId: string,
+  { name: wished, dedupeId, isRepeat }: NonNullable<StartWish["signal"]>,
+) {
+  world.numbers.signal += 1;
+  const { signal: number } = world.numbers;
+  const { id, name } = (isRepeat ? world.lastSignal : undefined) ?? { id: signalIdOf(number), name: wished };
+  world.lastSignal = { id, runId, name };
+  return { number, signalId: id, name, encodedPayload: `payload ${number}`, ...(dedupeId && { dedupeId }) };
 }
 
 function idOfTime(at: number): string {
@@ -124,9 +155,16 @@ export function makeAnswer(script: Script, wish: AnswerWish): void {
 }
 
 export function makeOperation(script: Script, wish: OperateWish): void {
+  const { verb, isOfMany } = wish;
+  if (isOfMany && verb !== "delete") makeOperationOfMany(script, { ...wish, verb });
+  else makeOperationOfOne(script, wish);
+}
+
+function makeOperationOfOne(script: Script, wish: OperateWish): void {
   const { world } = script;
   const { isElsewhere, isLate } = wish;
-  const fits = (one: Run) => !isOver(one) && (one.pausedAt === undefined) === (wish.verb !== "resume");
+  const fits = (one: Run) =>
+    wish.verb === "delete" ? isOver(one) : !isOver(one) && (one.pausedAt === undefined) === (wish.verb !== "resume");
   const fitting = wish.isFitting ? world.runs.filter(fits) : [];
   const run = pick(fitting, wish.run) ?? pick(world.runs, wish.run);
   if (run === undefined) return;
@@ -140,6 +178,37 @@ export function makeOperation(script: Script, wish: OperateWish): void {
   const p = { ...call, namespace, armed: armedFor(world, []) };
   const words = `${verb} ${script.letter(call.runId)}${wrong(isElsewhere)}${last === undefined ? "" : ", again"}`;
   script.call(`${verb}_run`, p, words, isLate, (now) => operate(now, namespace, verb, call));
+}
+
+/** The filter fits all runs of the model. The callId holds a time that is later than any of theirs. */
+function makeOperationOfMany(
+  script: Script,
+  { verb: wished, run, isFitting, isElsewhere, isLate, ofWorkflow }: OperateWish & { readonly verb: OperationVerb },
+): void {
+  const { world } = script;
+  world.numbers.operation += 1;
+  const callId = `ffffffff-ffff-7000-8000-${world.numbers.operation.toString(16).padStart(12, "0")}`;
+  const call = { callId, by: "ada", reason: "to see" };
+  const namespace = script.namespace(isElsewhere, pick(world.runs, run)?.namespace);
+  const fitting = world.workflowPauses.get(namespace)?.isPaused === true ? "resume" : "pause";
+  const verb = isFitting && ofWorkflow !== "no" ? fitting : wished;
+  const p = { ...call, verb, filter: { workflow: "order" }, namespace, armed: armedFor(world, []) };
+  const words = `${verb} all${wrong(isElsewhere)}`;
+  if (ofWorkflow !== "no" && (verb === "pause" || verb === "resume")) {
+    if (ofWorkflow !== "runs") {
+      const ofIt = { ...call, workflow: "order", namespace };
+      script.call(`${verb}_workflow`, ofIt, `${verb} the workflow${wrong(isElsewhere)}`, isLate, (now) =>
+        changeWorkflow(now, namespace, verb, callId),
+      );
+    }
+    if (ofWorkflow !== "alone") {
+      script.call("operate_runs", { ...p, holds: true }, `${words} with their workflow`, isLate, (now) =>
+        followWorkflow(now, namespace, verb, call),
+      );
+    }
+    return;
+  }
+  script.call("operate_runs", p, words, isLate, (now) => operateMany(now, namespace, verb, call));
 }
 
 /** Bare SQL arms nothing. */

@@ -1,25 +1,105 @@
-/** The model of pause, resume, cancel and terminate. A call that comes again gets the first answer and changes nothing. */
-import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
-import type { Called } from "./mail.ts";
+/** The model of pause, resume, cancel and terminate, of one run and of many, and of delete. A call that comes again gets the first answer and changes nothing. */
+import type { OperationCall, OperationVerb, SingleVerb } from "../../src/postgres/wire-verbs.ts";
+import { type Called, isDeleted } from "./mail.ts";
 import { findRun, isAtWork, isLive, isOver, isReady } from "./rules.ts";
 import type { Answer, Run, World } from "./world.ts";
 
-export function operate(world: World, namespace: string, verb: OperationVerb, call: OperationCall): Called {
+export function operate(
+  world: World,
+  namespace: string,
+  verb: SingleVerb,
+  call: OperationCall & { readonly holds?: true },
+): Called {
   const run = findRun(world, call.runId, namespace);
-  if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
+  if (run === undefined) {
+    const isGone = verb === "delete" && isDeleted(world, namespace, call.runId);
+    return { answer: isGone ? { outcome: "deleted", runId: call.runId } : { outcome: "unknown" }, hasEffect: false };
+  }
   const told = run.operations.get(call.callId);
   if (told !== undefined) return { answer: told, hasEffect: false };
-  const answer = verbs[verb](run, world.now, call);
+  const answer = verb === "delete" ? remove(world, run) : verbs[verb](run, world.now, call);
   const { outcome, runId } = answer;
   run.operations.set(call.callId, { outcome, runId });
   return { answer, hasEffect: true };
 }
 
+/** All runs of the namespace that are not over; to resume, those that are paused. They come in the order of their ids. */
+export function operateMany(
+  world: World,
+  namespace: string,
+  verb: OperationVerb,
+  call: Omit<OperationCall, "runId"> & { readonly holds?: true },
+): Called {
+  const isMeant = (run: Run) =>
+    run.namespace === namespace && !isOver(run) && (verb !== "resume" || run.pausedAt !== undefined) && isOfPause(run);
+  const isOfPause = (run: Run) =>
+    call.holds === undefined || (verb === "pause" ? run.pausedAt === undefined : run.isHeld);
+  const ids = world.runs.filter(isMeant).map(({ id }) => id);
+  const answers = ids.toSorted().map((runId) => operate(world, namespace, verb, { ...call, runId }).answer);
+  const refused = answers.filter(({ outcome }) => outcome === "not_applicable").map(({ runId }) => runId);
+  const outcomes = Map.groupBy(answers, ({ outcome }) => outcome);
+  outcomes.delete("not_applicable");
+  const answer = {
+    callId: call.callId,
+    runs: answers.length,
+    next: null,
+    outcomes: Object.fromEntries([...outcomes].map(([outcome, some]) => [outcome, some.length])),
+    refused: refused.length === 0 ? [] : [{ code: "not_applicable", runs: refused.length, runIds: refused }],
+    turns: answers.flatMap(({ runId, turn }) => (turn === undefined || turn === null ? [] : [{ runId, turn }])),
+    branches: answers.flatMap(({ runId, branches }) =>
+      Array.isArray(branches) ? branches.map((branch) => ({ runId, ...branch })) : [],
+    ),
+  };
+  return { answer, hasEffect: answers.length > 0 };
+}
+
+/** Pauses the workflow, or ends its pause. */
+export function changeWorkflow(world: World, namespace: string, verb: "pause" | "resume", callId: string): Called {
+  const known = world.workflowPauses.get(namespace);
+  const isNew =
+    verb === "pause"
+      ? known === undefined || (!known.isPaused && known.callId !== callId)
+      : known?.isPaused === true && known.resumeCallId !== callId;
+  if (known === undefined && verb === "resume") return { answer: { outcome: "not_applicable" }, hasEffect: false };
+  const pause = isNew
+    ? verb === "pause"
+      ? { callId, isPaused: true, resumeCallId: known?.resumeCallId }
+      : { callId: known?.callId ?? "", isPaused: false, resumeCallId: callId }
+    : known;
+  if (pause !== undefined) world.workflowPauses.set(namespace, pause);
+  const outcome = pause?.isPaused === true ? "paused" : "resumed";
+  const answer = { outcome, callId: verb === "pause" ? pause?.callId : callId, isCertain: true };
+  return { answer, hasEffect: isNew };
+}
+
+/** Does to the runs what was done to their workflow. */
+export function followWorkflow(
+  world: World,
+  namespace: string,
+  verb: "pause" | "resume",
+  call: Omit<OperationCall, "runId">,
+): Called {
+  const known = world.workflowPauses.get(namespace);
+  if (known === undefined || known.isPaused !== (verb === "pause"))
+    return { answer: { callId: call.callId, runs: 0, next: null }, hasEffect: false };
+  const callId = verb === "pause" ? known.callId : call.callId;
+  return operateMany(world, namespace, verb, { ...call, callId, holds: true });
+}
+
+function remove(world: World, run: Run): Answer {
+  const { id: runId, namespace } = run;
+  if (!isOver(run)) return { outcome: "not_applicable", runId };
+  world.runs = world.runs.filter((other) => other !== run);
+  world.deletions.push({ namespace, runId, at: world.now });
+  return { outcome: "deleted", runId };
+}
+
 const verbs = { pause, resume, cancel, terminate };
 
-function pause(run: Run, now: number): Answer {
+function pause(run: Run, now: number, { holds }: { readonly holds?: true }): Answer {
   const isClosing = run.isClosing || run.cancelledPosition !== undefined || run.cancel !== undefined;
   if (isOver(run) || (isClosing && run.ending === undefined)) return { outcome: "not_applicable", runId: run.id };
+  run.isHeld = holds === true && (run.pausedAt === undefined || run.isHeld);
   run.pausedAt ??= now;
   return { outcome: "paused", runId: run.id };
 }

@@ -3,7 +3,7 @@
  * claim told it.
  */
 import { dueForTimeout } from "../../src/core/waking.ts";
-import type { FinishBranch, FinishRun, NewRecord } from "../../src/postgres/wire.ts";
+import type { FinishBranch, FinishRun, NewRecord, Saying } from "../../src/postgres/wire.ts";
 import { type CarriedOut, Handler } from "./handler.ts";
 import { findRun, freshToken } from "./rules.ts";
 import type { FinishItem } from "./wishes.ts";
@@ -19,6 +19,7 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   const { now } = world;
   const { runId, path, occurrence, turn, token } = holder;
   const finish = { runId, path, occurrence, turn, token };
+  const says = item.says && { says: [{ value: `1"branch ${token.slice(-4)}"`, saidAfter: holder.attempts }] };
   const number = holder.attempts + 1;
   if (item.next === "block") {
     const blocked = "the code asks for something else";
@@ -29,7 +30,10 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
   const announces = announcedBy(findRun(world, runId, holder.namespace), item);
   if (item.step.startsWith("retry")) {
     const retryInMs = toRetryMs(item);
-    return { turn: { ...finish, ...announces, attempt: { ...attempt, retryInMs } }, wakeInstants: [now + retryInMs] };
+    return {
+      turn: { ...finish, ...announces, ...says, attempt: { ...attempt, retryInMs } },
+      wakeInstants: [now + retryInMs],
+    };
   }
   const isFailure = item.step === "failure";
   // Branches end side by side: one may report a time before that of a record ahead of it.
@@ -41,7 +45,7 @@ export function planBranch(world: World, holder: BranchHolder, item: FinishItem)
     attempts: number,
   };
   const bytes = record.value.length;
-  return { turn: { ...finish, ...announces, ...(isFailure && { attempt }), record, bytes }, wakeInstants: [] };
+  return { turn: { ...finish, ...announces, ...says, ...(isFailure && { attempt }), record, bytes }, wakeInstants: [] };
 }
 
 /** The place of a callback that the run waits for, or that somebody answered. */
@@ -93,6 +97,7 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
     ...(step !== undefined && step.number !== undefined && { attempt: attemptOf(world, step) }),
     ...(released.length > 0 && { released }),
     ...(item.closes !== undefined && step === undefined && { closes: [item.closes] }),
+    ...(item.says && { says: sayings(holder, position, records.length) }),
     ...(step?.number !== undefined && step.retryInMs === undefined && announcedBy(run, item)),
     ...(item.chains && next === "ready" && { claim: nextClaim(world, run, holder, position + records.length) }),
   };
@@ -102,6 +107,12 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const { timeoutAt } = holder;
   const isTimeoutFirst = timeoutAt !== undefined && timeoutAt <= Math.min(...waitsUntil);
   return { turn, wakeInstants: isTimeoutFirst ? [...waitsUntil, dueForTimeout(timeoutAt, world.now)] : waitsUntil };
+}
+
+/** What the run says of itself: before the turn's own records, and after the last of them. */
+function sayings({ token }: RunHolder, position: number, records: number): Saying[] {
+  const saidAfters = records === 0 ? [position] : [position, position + records];
+  return saidAfters.map((saidAfter) => ({ value: `1"${token.slice(-4)} after ${saidAfter}"`, saidAfter }));
 }
 
 function bytesOf(records: readonly NewRecord[]): number {

@@ -6,6 +6,9 @@
 create or replace function layover.now() returns timestamptz
 language sql volatile as $$ select to_timestamp(current_setting('layover_test.now')::bigint / 1000.0) $$;
 
+-- Nobody is amid a start: the other sequences, which are, play in namespaces of their own.
+create or replace function layover.await_starts() returns boolean language sql as $$ select true $$;
+
 alter table layover.signal alter number drop identity;
 alter table layover.signal alter number set default current_setting('layover_test.number')::bigint;
 
@@ -19,10 +22,10 @@ begin
       'dispatches', s.dispatches,
       'historyBytes', s.history_bytes, 'lastRecordAt', layover.to_ms(s.last_record_at), 'token', s.token, 'leasedUntil', layover.to_ms(s.leased_until),
       'readyAt', case when s.ready_at is not null then layover.to_ms(greatest(s.ready_at, v_now)) end, 'dueAt', layover.to_ms(s.due_at),
-      'isBlocked', s.blocked is not null, 'pausedAt', layover.to_ms(s.paused_at), 'timeoutAt', layover.to_ms(s.timeout_at),
+      'isBlocked', s.blocked is not null, 'pausedAt', layover.to_ms(s.paused_at), 'isHeld', s.paused_at is not null and s.is_held, 'timeoutAt', layover.to_ms(s.timeout_at),
       'operations', (select count(*) from layover.operation x where x.run_id = s.run_id), 'refusedBy', coalesce((
         select json_agg(f order by f) from jsonb_object_keys(s.refused_by) as f), '[]'),
-      'setback', case when s.ended_at is null then layover_test.setback(s.run_id, '', 1, s.turn) end, 'closed', coalesce(to_json(s.closed), '[]'), 'cancelledPosition', s.cancelled_position,
+      'setback', case when s.ended_at is null then layover_test.setback(s.run_id, '', 1, s.turn) end, 'closed', coalesce(to_json(s.closed), '[]'), 'says', s.custom_status, 'cancelledPosition', s.cancelled_position,
       'closing', json_build_array(s.is_closing, s.is_interrupted, s.ending_position, s.undos, s.failed_undos),
       'endedAt', layover.to_ms(s.ended_at), 'result', s.result, 'error', s.error,
       'records', coalesce((

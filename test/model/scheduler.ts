@@ -220,7 +220,7 @@ function isNow({ lease, readyAt }: Row | Run, now: number): boolean {
 }
 
 export function renew(world: World, namespace: string, turn: RenewTurn): Answer {
-  const { runId, path, occurrence, token, beginnings, begins } = turn;
+  const { runId, path, occurrence, token, beginnings, begins, says } = turn;
   const run = findRun(world, runId, namespace);
   const row = path === undefined || occurrence === undefined ? run : run && findRow(run, { path, occurrence });
   if (row?.lease?.token !== token) {
@@ -230,6 +230,7 @@ export function renew(world: World, namespace: string, turn: RenewTurn): Answer 
   row.lease.until = world.now + leaseMs;
   if (beginnings !== undefined) row.beginnings = beginnings;
   if (begins !== undefined) row.begun = begins;
+  if (says !== undefined && run !== undefined) run.says = says;
   const cancel = "isShielded" in row && row.isShielded ? null : describeCancel(run);
   return { outcome: "renewed", leasedUntil: row.lease.until, cancel };
 }
@@ -274,6 +275,8 @@ export function voidLeases(world: World, namespace: string): void {
 /** Deletes the runs that have been over for long enough. Answers how many. */
 export function prune(world: World, namespace: string, keepMs: number, keepFailedMs: number): number {
   const before = world.runs.length;
+  const longest = Math.max(keepMs, keepFailedMs);
+  world.deletions = world.deletions.filter((one) => one.namespace !== namespace || one.at > world.now - longest);
   world.runs = world.runs.filter((run) => {
     if (run.namespace !== namespace || run.endedAt === undefined) return true;
     return run.endedAt > world.now - (run.status === "failed" ? keepFailedMs : keepMs);

@@ -11,6 +11,8 @@ export interface StartWish {
   readonly isCarried: boolean;
   readonly delayMs: number;
   readonly timeoutMs: number | undefined;
+  /** The signal that comes with it, to whichever run has the id. */
+  readonly signal: Pick<SignalWish, "name" | "dedupeId" | "isRepeat"> | undefined;
   /** Whether the run's id is of a time more than a day ahead. */
   readonly isAhead: boolean;
   readonly isElsewhere: boolean;
@@ -80,6 +82,8 @@ export interface FinishItem {
   readonly owes: "closing" | "ending" | undefined;
   /** The name of a signal that it takes no more. */
   readonly closes: "red" | "blue" | undefined;
+  /** Whether the run says something of itself. */
+  readonly says: boolean;
   /** Whether the step that failed was the announcement of a callback of the run. */
   readonly announces: boolean;
 }
@@ -160,6 +164,8 @@ export interface RenewWish {
     readonly beginnings: number | undefined;
     /** The attempt that is about to begin, of a step that runs at most once. Undefined: none is. */
     readonly begins: string | undefined;
+    /** What the run says of itself. Undefined: nothing new. */
+    readonly says: string | undefined;
   })[];
   readonly isElsewhere: boolean;
   readonly isLate: boolean;
@@ -206,7 +212,11 @@ export interface AdvanceWish {
 /** What a person does to a run. */
 export interface OperateWish {
   readonly kind: "operate";
-  readonly verb: "pause" | "resume" | "cancel" | "terminate";
+  readonly verb: "pause" | "resume" | "cancel" | "terminate" | "delete";
+  /** Whether it is asked of all runs that are not over, at once. */
+  readonly isOfMany: boolean;
+  /** Whether their workflow is paused or resumed, and they with it: the workflow alone, they alone, or both. */
+  readonly ofWorkflow: "no" | "alone" | "runs" | "both";
   readonly run: number;
   /** Whether a run is chosen to which the verb applies, if there is one. */
   readonly isFitting: boolean;

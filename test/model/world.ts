@@ -3,7 +3,7 @@
  * nothing of tables and locks; what SQL stores as a number (a map's free slots, what it waits for) is counted here.
  */
 import type { PendingKind, RecordKind } from "../../src/postgres/wire.ts";
-import type { OperationCall, OperationVerb } from "../../src/postgres/wire-verbs.ts";
+import type { OperationCall, SingleVerb } from "../../src/postgres/wire-verbs.ts";
 
 export const second = 1_000;
 export const minute = 60 * second;
@@ -153,7 +153,11 @@ export interface Run {
   setback: Setback | undefined;
   /** Names of signals that it takes no more. */
   closed: string[];
+  /** What it says of itself. */
+  says: string | null;
   pausedAt: number | undefined;
+  /** Whether it was paused with its workflow. */
+  isHeld: boolean;
   /** What each call of a person was told, by the call's id. */
   readonly operations: Map<string, Answer>;
   /** When its start was put off to, as long as nobody can have claimed it. */
@@ -227,6 +231,10 @@ export interface World {
   readonly ids: readonly string[];
   runs: Run[];
   holders: Holder[];
+  /** Runs that somebody has deleted, as long as they are known. */
+  deletions: { readonly namespace: string; readonly runId: string; readonly at: number }[];
+  /** The latest pause of the one workflow, in each namespace that had one. */
+  workflowPauses: Map<string, { callId: string; isPaused: boolean; resumeCallId: string | undefined }>;
   /** Text of each finish that was sent, to send it again. */
   sent: Map<string, string>;
   environments: Map<string, string>;
@@ -235,7 +243,7 @@ export interface World {
   /** What the scheduler saw last. */
   listing: Listing | undefined;
   lastSignal: { readonly id: string; readonly runId: string; readonly name: string } | undefined;
-  lastOperation: { readonly verb: OperationVerb; readonly call: OperationCall } | undefined;
+  lastOperation: { readonly verb: SingleVerb; readonly call: OperationCall } | undefined;
   numbers: { token: number; signal: number; operation: number };
   /** The instants at which a tick is certain to happen, or that somebody keeps for the next one. */
   armed: readonly number[];
@@ -283,6 +291,8 @@ export function aWorld(name: string, ids: readonly string[]): World {
     ids,
     runs: [],
     holders: [],
+    deletions: [],
+    workflowPauses: new Map(),
     sent: new Map(),
     environments: new Map(),
     deployments: [],

@@ -318,10 +318,8 @@ export const orderings: readonly Ordering[] = [
     why: "A later turn would go on from where the code did not fit.",
     find: `      !loaded.execution.isOver &&
       loaded.execution.divergence === undefined &&
-      plan.setback === undefined
-    ) {`,
-    replace: `      !loaded.execution.isOver
-    ) {`,
+      plan.setback === undefined &&`,
+    replace: "      !loaded.execution.isOver &&",
   },
   {
     name: "a short wait is not dispatched",
@@ -348,7 +346,7 @@ export const orderings: readonly Ordering[] = [
     name: "a step that can be undone begins before what led to it is recorded",
     file: "src/engine/turn/run-turn.ts",
     why: "Its process dies and the run is cancelled: the replay never asks for the step, and nobody undoes it.",
-    find: "if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0))",
+    find: "if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0))",
     replace: "if (this.#isStepDone)",
   },
   {
@@ -467,8 +465,8 @@ export const orderings: readonly Ordering[] = [
     name: "a plan does not arm its waits",
     file: "src/engine/turn/run-turn.ts",
     why: "A sleep has only its alarm.",
-    find: "...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants(waits) });",
-    replace: "...(demands.length > 0 && { demands }), wakeInstants: this.#wakeInstants([]) });",
+    find: "wakeInstants: this.#wakeInstants(waits),",
+    replace: "wakeInstants: this.#wakeInstants([]),",
   },
   {
     name: "a record may be older than the one ahead of it",
@@ -481,8 +479,8 @@ export const orderings: readonly Ordering[] = [
     name: "two steps in one turn",
     file: "src/engine/turn/run-turn.ts",
     why: "A process that dies over the second one would have the first one done again.",
-    find: "if (this.#isStepDone || (canBeUndone(step) && this.#records.length > 0))",
-    replace: "if (canBeUndone(step) && this.#records.length > 0)",
+    find: "if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0))",
+    replace: "if (isAfterRecords(step) && this.#records.length > 0)",
   },
   {
     name: "a step is carried out beside losers that are still at work",

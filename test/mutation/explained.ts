@@ -42,7 +42,7 @@ export const explained: readonly Explanation[] = [
     mutants: [
       "in_stretches: i.turn ? 'path' → false",
       "in_stretches: i.turn ? 'path' → true",
-      "in_stretches: i.turn ? 'record' and not i.turn ?| '{attempt,blocked}' → false",
+      "in_stretches: i.turn ? 'record' and not i.turn ?| '{attempt,blocked,says}' → false",
       "in_stretches: i.turn->'alone' = 'false' → false",
       "in_stretches: i.turn ? 'next' → true",
       "in_stretches: i.turn ? 'next' → false",
@@ -191,15 +191,5 @@ export const explained: readonly Explanation[] = [
   {
     why: "Costs nothing: code that does not fit the history does not fit it when it is replayed either.",
     mutants: ["engine: a loaded run that diverged stays warm"],
-  },
-  {
-    why: "No verb raises an epoch yet: there is one.",
-    mutants: [
-      "answer_callback: k.epoch = (p->>'epoch')::integer → true",
-      "claim_branches: (i.turn->'have'->>'epoch')::integer = s.epoch → true",
-      "read_answers: k.epoch = $2 → true",
-      "read_records: h.epoch = $2 → true",
-      "take_mail: k.epoch = take_mail.epoch → true",
-    ],
   },
 ];

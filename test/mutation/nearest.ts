@@ -16,23 +16,26 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
     "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines",
   ],
+  [/^(start_children|describe_refused|tell_parent|lock_with_parent|read_children)$/, "races/children engine/children"],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
-    /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation)$/,
-    "races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
+    "races/many client/many races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
   [/^diagnose$/, "postgres/diagnosis cli/doctor"],
   [/^(has_status|run_status)$/, "postgres/statuses races/setbacks"],
-  [/^list_runs$/, "postgres/statuses postgres/listing postgres/keys"],
+  [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
-    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes",
+    "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
   ],
+  [/^delete_run$/, "races/deletions http/copied-database client/deletions http/revocation"],
+  [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
     "races/first-comers races/places races/dues races/signals races/answers races/stillness races/refusals http/copied-database postgres/keys",
@@ -49,6 +52,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(note_deployment|adopt_environment|claim_environment|find_mismatch|check_environment|identity)$/,
     "postgres/adopting platform/copies races/late-calls races/namespaces races/looks races/due-runs races/first-comers engine/first-ticks postgres/list-due engine/deployments",
   ],
+  [/^finish_once$/, "engine/transactions"],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
@@ -122,7 +126,7 @@ export function nearestTo(name: string): readonly string[] {
 
 /** Functions of which the model plays nothing. */
 export function isModelled(name: string): boolean {
-  return !/^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
+  return !/^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
     name,
   );
 }

@@ -126,7 +126,7 @@ export class Run {
   }
 
   /** What a person does to it. */
-  operate(by: Session, verb: verbs.OperationVerb, more: OperateOptions = {}): Promise<verbs.OperationAnswer> {
+  operate(by: Session, verb: verbs.SingleVerb, more: OperateOptions = {}): Promise<verbs.OperationAnswer> {
     const call = { runId: this.id, callId: randomUUID(), by: "ada", reason: "to see", armed: [soon], ...more };
     return by.call(`${verb}_run`, call);
   }

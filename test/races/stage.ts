@@ -28,10 +28,18 @@ export interface Answers {
   move_due: scheduler.MoveAnswer & { readonly moved: number };
   prune_runs: { readonly pruned: number };
   send_signal: verbs.SignalAnswer;
+  signal_with_start: verbs.SignalWithStartAnswer;
   pause_run: verbs.OperationAnswer;
   resume_run: verbs.OperationAnswer;
   cancel_run: verbs.OperationAnswer;
   terminate_run: verbs.OperationAnswer;
+  operate_runs: verbs.OperateRunsAnswer;
+  delete_run: verbs.OperationAnswer;
+  fork_run: verbs.RepairAnswer;
+  pause_workflow: verbs.WorkflowAnswer;
+  resume_workflow: verbs.WorkflowAnswer;
+  retry_run: verbs.RepairAnswer;
+  restart_run: verbs.RepairAnswer;
   answer_callback: verbs.CallbackAnswer;
   get_run: verbs.WireRunView | verbs.Unknown;
   list_runs: verbs.ListAnswer;

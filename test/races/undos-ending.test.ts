@@ -41,6 +41,16 @@ describeEachPostgres(
       expect(await claim(run, 2)).toMatchObject({ outcome: "claimed", position: 2 });
     });
 
+    test("that was refused, since the cancel came first, is followed by no claim: its process knows a record that was not kept", async () => {
+      const run = await aRunAtWork(stage);
+      await run.operate(stage.onlooker, "cancel");
+      const have = { epoch: 0, position: 2 };
+      const answer = await run.finish(stage.onlooker, { ...anEnd(), claim: { turn: 2, token: "turn 2", have } });
+      expect(answer).toMatchObject({ outcome: "finished", turn: 2, isReady: true });
+      expect(answer).not.toHaveProperty("claim");
+      expect(await run.kinds()).toEqual(["step x"]);
+    });
+
     test("is written once when its finish comes again while the first one is under way", async () => {
       const run = await aRunAtWork(stage);
       const answers = await stage.collide({ first: endsBy(run), second: endsBy(run) });

@@ -1,6 +1,7 @@
 /** Looks where the handler of a run stood at its end: runs it over the recorded history once more. */
 import type { Pool } from "pg";
 import { Execution } from "../../src/core/replay/execution.ts";
+import { Segments } from "../../src/core/replay/segments.ts";
 import { makeStep } from "../../src/core/replay/steps.ts";
 import { digestOf } from "../../src/engine/digest.ts";
 import { LoadedRun } from "../../src/engine/replay/loaded-run.ts";
@@ -28,7 +29,7 @@ const stillWorld: ProgramWorld = {
 /** Answers the trails of the cleanups that the handler had entered and not left. */
 export async function openCleanups(pool: Pool, { runId, contract, program }: Plan): Promise<readonly string[]> {
   const { rows } = await pool.query<{ run: WireRun; epoch: number; records: readonly WireRecord[] | null }>(
-    `select layover.read_run(s.run_id) as run, s.epoch,
+    `select case when s.epoch = 0 then layover.read_run(s.run_id) else layover.read_epoch(s.run_id, s.epoch) end as run, s.epoch,
         layover.read_records(s.run_id, s.epoch, 0, s.last_position, null) as records
        from layover.run_state s where s.run_id = $1`,
     [runId],
@@ -37,12 +38,19 @@ export async function openCleanups(pool: Pool, { runId, contract, program }: Pla
   if (row === undefined) throw new Error(`${runId} is not there`);
   const entered = new Set<string>();
   const workflow = contract.handler(playing(program, stillWorld, entered));
-  const execution = new Execution({ atRest: macrotask, createdAt: row.run.createdAt });
-  const loaded = new LoadedRun({ runId, epoch: row.epoch, workflow, execution, handedPosition: 0, bytes: 0 });
+  const { createdAt } = row.run;
+  const segments = new Segments(row.run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch: row.epoch }]);
+  const execution = new Execution({ atRest: macrotask, createdAt, runId, segments });
+  const loaded = new LoadedRun({ runId, epoch: row.epoch, workflow, execution, segments, handedPosition: 0, bytes: 0 });
   const step = makeStep({
     execution,
     seed: (text) => loaded.seed(text),
+    keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
+    callbackEpoch: () => undefined,
+    encodeInput: async () => "0null",
     sealCallback: () => ({ url: "https://example.com/", token: "token" }),
+    say: () => {},
+    parseStatus: (value) => value,
     stepTimeoutMs: 60_000,
     digest: digestOf,
     signals: Object.keys(contract.signals),
@@ -50,7 +58,7 @@ export async function openCleanups(pool: Pool, { runId, contract, program }: Pla
   });
   const run = {
     ...{ runId, id: undefined, workflow: contract.name, version: contract.version },
-    ...{ tags: {}, createdAt: new Date(row.run.createdAt) },
+    ...{ parentRunId: undefined, tags: {}, createdAt: new Date(createdAt) },
   };
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   await execution.begin(() => workflow.handle({ input: undefined, step, run, log }));

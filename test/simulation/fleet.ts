@@ -8,6 +8,7 @@ import type { Mortal } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
+import { offspringWorkflow } from "./programs/invoke.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { playing } from "./programs/program.ts";
 import type { Deployment, Scenario } from "./scenario.ts";
@@ -226,10 +227,13 @@ export class Fleet implements Source {
     const { query } = site;
     const process = outside().beget({
       name: `process ${++this.#born}`,
-      workflows: scenario.runs.flatMap(({ program }, number) => {
-        const contract = contracts[number];
-        return contract === undefined || !this.carries(number + 1) ? [] : [contract.handler(playing(program, world))];
-      }),
+      workflows: [
+        offspringWorkflow,
+        ...scenario.runs.flatMap(({ program }, number) => {
+          const contract = contracts[number];
+          return contract === undefined || !this.carries(number + 1) ? [] : [contract.handler(playing(program, world))];
+        }),
+      ],
       namespace,
       deployment: { name: stack, id: this.deployment },
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),

@@ -9,6 +9,7 @@
  *   --twice         plays each seed twice: the same has to happen
  *   --jobs N        threads (the machine's cores)
  *   --all           does not stop at the first failure
+ *   --planted       plants faults into the SQL, one after the other, and says which seed finds each
  *   --database URL  a server to use, instead of one that is started for it
  */
 import { once } from "node:events";
@@ -17,6 +18,7 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startPostgres } from "../postgres/server.ts";
 import { platforms } from "./outside/platforms.ts";
+import { planted } from "./planted.ts";
 import { playSeed } from "./seeds.ts";
 import { openSite } from "./site.ts";
 import { describeTally, nothing, sum, type Tally } from "./tally.ts";
@@ -33,6 +35,7 @@ const { values: options } = parseArgs({
     twice: { type: "boolean", default: false },
     jobs: { type: "string", default: String(availableParallelism()) },
     all: { type: "boolean", default: false },
+    planted: { type: "boolean", default: false },
     database: { type: "string" },
   },
 });
@@ -52,6 +55,7 @@ const serverUrl = options.database ?? server?.url ?? "";
 let failed = false;
 try {
   if (options.trace) await trace();
+  else if (options.planted) await findPlanted();
   else failed = (await playAll()) > 0;
 } finally {
   await server?.stop();
@@ -66,6 +70,26 @@ async function trace(): Promise<void> {
     failed ||= wrongs.length > 0;
   }
   await site.close();
+}
+
+/** Each has to be found within `--seeds` seeds, by what it does. */
+async function findPlanted(): Promise<void> {
+  for (const { what, definition, wrong } of planted) {
+    const site = await openSite(serverUrl);
+    await site.query(`create or replace function layover.${definition}`);
+    let found: string | undefined;
+    let seed = from;
+    for (; found === undefined && seed < from + count; seed += 1) {
+      const wrongs = (await playSeed(site, seed, only)).wrongs.join("; ");
+      if (wrongs !== "") found = wrongs;
+    }
+    await site.close();
+    const isRight = found !== undefined && wrong.test(found);
+    failed ||= !isRight;
+    console.log(
+      `${isRight ? "✓" : "✗"} ${what}: ${found === undefined ? `not within ${count} seeds` : `seed ${seed - 1}: ${found.slice(0, 200)}`}`,
+    );
+  }
 }
 
 async function playAll(): Promise<number> {

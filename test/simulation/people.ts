@@ -1,8 +1,9 @@
 /**
- * The people outside: they start runs, write letters, answer callbacks, pause, cancel and terminate. Whoever asks for
+ * The people outside: they start runs, write letters, answer callbacks, pause, cancel, terminate, retry and restart. Whoever asks for
  * something asks again until it is answered, by whatever process is there then.
  */
 import { type Client, LayoverError } from "layover";
+import { placeName } from "../../src/core/replay/demand.ts";
 import { pause } from "../../src/core/waits.ts";
 import { Timers } from "../../src/testing/timers.ts";
 import type { Chance } from "../engine/chance.ts";
@@ -40,6 +41,7 @@ export class People implements Source {
   readonly #started = new Set<string>();
   readonly #cancelled = new Set<string>();
   readonly #terminated = new Set<string>();
+  readonly #repaired = new Set<string>();
   readonly #askedToEnd = new Set<string>();
   readonly #invited = new Set<string>();
   /** How many have something to do yet. */
@@ -101,7 +103,10 @@ export class People implements Source {
       }
     });
     for (const letter of plan.letters) this.#act(() => this.#send(contract, runId, letter));
-    for (const act of plan.acts) this.#act(() => this.#operate(runId, act));
+    for (const act of plan.acts)
+      this.#act(() =>
+        act.verb === "retry" || act.verb === "restart" ? this.#repair(runId, act) : this.#operate(runId, act),
+      );
   }
 
   /** Whether somebody was told that the run is being cancelled, or is cancelled. */
@@ -122,8 +127,39 @@ export class People implements Source {
     return this.#askedToEnd.has(runId);
   }
 
+  /** Retries or restarts a run, when it is over or stopped. Tries that several times. */
+  async #repair(runId: string, act: Extract<Act, { verb: "retry" | "restart" }>): Promise<void> {
+    await this.#pause(act.atMs, `is to ${act.verb} ${runId}`);
+    for (let tries = 1; tries <= 5; tries += 1) {
+      const options = { callId: this.#options.chance.uuid(), by: "somebody" };
+      const from = act.verb === "restart" ? await this.#placeAfter(runId, act.kept) : undefined;
+      const done = await this.#insist((client) =>
+        act.verb === "retry" ? client.retry(runId, options) : client.restart(runId, { ...options, from }),
+      );
+      if ("answer" in done) {
+        this.#repaired.add(runId);
+        this.#cancelled.delete(runId);
+        this.#terminated.delete(runId);
+        return;
+      }
+      await this.#pause(600_000, `is to ${act.verb} ${runId} again`);
+    }
+  }
+
+  /** Answers the place of the record that follows so many. Undefined: there are none, or it is no step. */
+  async #placeAfter(runId: string, kept: number): Promise<string | undefined> {
+    const looked = await this.#insist((client) => client.history(runId, { after: kept, limit: 1 }));
+    const [record] = "answer" in looked ? looked.answer.records : [];
+    return kept === 0 || record === undefined || record.path === "" ? undefined : placeName(record);
+  }
+
+  /** Whether somebody was told that it was retried or restarted. */
+  hasRepaired(runId: string): boolean {
+    return this.#repaired.has(runId);
+  }
+
   /** Pauses a run and resumes it later, or cancels it, or terminates it. The same call is sent until it is answered. */
-  async #operate(runId: string, act: Act): Promise<void> {
+  async #operate(runId: string, act: Exclude<Act, { verb: "retry" | "restart" }>): Promise<void> {
     const terms = () => ({ callId: this.#options.chance.uuid(), by: "somebody" });
     await this.#pause(act.atMs, `is to ${act.verb} ${runId}`);
     const options = terms();

@@ -42,6 +42,7 @@ const steady = new Set([
   "step",
   "undo",
   "sleep",
+  "start",
   "sequence",
   "all",
   "map",

@@ -125,7 +125,8 @@ function* wrongRows(run: RunRows): Generator<string> {
   if (!run.isDistinct) yield "two records have one place";
   for (const place of run.untidy) yield `${place} was recorded after the cancel, and in no cleanup`;
   if (run.closings > 0)
-    for (const { place, isShielded } of pending) if (!isShielded) yield `it closes, and waits for ${place}`;
+    for (const { place, kind, isShielded, isReleased } of pending)
+      if (!isShielded && !(kind === "child" && isReleased)) yield `it closes, and waits for ${place}`;
   if (run.closings > 2) yield "it was told of its cancel more than twice";
   if (!run.timesAscend) yield "a record is older than the one before it";
   if (run.handedPosition > run.lastPosition) yield "more records were handed out than there are";
@@ -152,9 +153,17 @@ function* wrongRows(run: RunRows): Generator<string> {
   if (pending.length > 0) yield "it is over, and waits";
 }
 
+/** A retry may be taken back. Then the run is as it was before. */
+function* wrongEpoch(before: RunRows, run: RunRows): Generator<string> {
+  const { epoch, status } = run;
+  if (epoch < before.epoch - 1 || epoch > before.epoch + 1) yield `it was in epoch ${before.epoch}, and is in ${epoch}`;
+  if (epoch < before.epoch && status !== "failed") yield `a repair was taken back, and it is ${status}`;
+  if (run.turn <= before.turn) yield "another epoch has begun, and its turn is the old one";
+}
+
 function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver }: Prospect): Generator<string> {
-  if (before.epoch === run.epoch && before.records.some((hash, index) => run.records[index] !== hash))
-    yield "a record changed";
+  if (before.epoch !== run.epoch) return yield* wrongEpoch(before, run);
+  if (before.records.some((hash, index) => run.records[index] !== hash)) yield "a record changed";
   if (run.turn < before.turn) yield "its turn went back";
   if (isOver(before) && (before.status !== run.status || before.end !== run.end)) yield "its end changed";
   if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";

@@ -53,7 +53,10 @@ export interface PlannedRun {
 /** Times count from the start of the world. */
 export type Act =
   | { readonly verb: "pause"; readonly atMs: number; readonly forMs: number }
-  | { readonly verb: "cancel" | "terminate"; readonly atMs: number };
+  | { readonly verb: "cancel" | "terminate"; readonly atMs: number }
+  | { readonly verb: "retry"; readonly atMs: number }
+  /** `kept`: how many records stand before the place from which it goes on. */
+  | { readonly verb: "restart"; readonly atMs: number; readonly kept: number };
 
 export interface Letter {
   readonly name: SignalName;
@@ -133,11 +136,22 @@ const cancel: fc.Arbitrary<Act[]> = fc
   )
   .map(([cancels, paused, terminated]) => [...cancels, ...paused, ...terminated]);
 
+/** Somebody repairs the run, once or twice, when it is over or stopped. */
+const repair: fc.Arbitrary<Act> = fc.oneof(
+  fc.record({ verb: fc.constant("retry" as const), atMs: minutes(8) }),
+  fc.record({ verb: fc.constant("restart" as const), atMs: minutes(8), kept: fc.integer({ min: 0, max: 5 }) }),
+);
+
 const acts = fc.oneof(
   { weight: 6, arbitrary: fc.constant([]) },
   { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
   { weight: 1, arbitrary: terminate.map((act) => [act]) },
   { weight: 4, arbitrary: cancel },
+  { weight: 3, arbitrary: fc.array(repair, { minLength: 1, maxLength: 2 }) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.array(repair, { minLength: 1, maxLength: 2 }), cancel).map((parts) => parts.flat()),
+  },
 );
 
 const anyRun: fc.Arbitrary<PlannedRun> = fc.record({

@@ -225,6 +225,7 @@ class Simulation {
         isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
         mayHaveEnded: this.#people.hasAskedToEnd(runId),
+        isRepaired: this.#people.hasRepaired(runId) || (rows?.epoch ?? 0) > 0,
         openCleanups: isReplayed ? await openCleanups(this.#site.pool, plan) : [],
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));

@@ -5,7 +5,7 @@ select json_build_object(
       select run_id from layover.run_state union all select run_id from layover.record
       union all select run_id from layover.pending union all select run_id from layover.map
       union all select run_id from layover.attempt union all select run_id from layover.signal
-      union all select run_id from layover.callback union all select run_id from layover.tag) as row
+      union all select run_id from layover.callback union all select run_id from layover.tag union all select run_id from layover.epoch) as row
      where not exists (select from layover.run r where r.id = row.run_id)),
   'bare', (select count(*)::integer from layover.run r where not exists (select from layover.run_state s where s.run_id = r.id)),
   'runs', coalesce((
@@ -103,8 +103,12 @@ select json_build_object(
                  'isTaken', d.kind = 'signal' and d.value = q.payload) order by q.number) as rows
           from layover.signal q
           left join layover.record d on d.run_id = q.run_id and d.epoch = s.epoch and d.position = q.position
-         where q.run_id = s.run_id) as g on true
+         where q.run_id = s.run_id and (q.position is null or q.taken_epoch = s.epoch)) as g on true
       left join lateral (
         select json_agg(json_build_object('place', q.path || '#' || q.occurrence, 'outcome', q.outcome, 'position', q.position) order by q.path, q.occurrence) as rows
-          from layover.callback q where q.run_id = s.run_id) as c on true
+          from (select distinct on (k.path, k.occurrence) k.* from layover.callback k where k.run_id = s.run_id
+                 order by k.path, k.occurrence, k.epoch desc) as q
+         where (q.position is null or exists (
+           select from layover.record d where d.run_id = q.run_id and d.epoch = s.epoch and d.position = q.position and d.kind = 'callback'
+             and d.path = q.path and d.occurrence = q.occurrence))) as c on true
      where s.namespace = 'simulation'), '[]'::json)) as snapshot

@@ -85,7 +85,7 @@ export interface RunRows extends Leased {
 
 export interface PendingRow extends Leased {
   readonly place: string;
-  readonly kind: "branch" | "retry" | "sleep" | "signal" | "callback";
+  readonly kind: "branch" | "retry" | "sleep" | "signal" | "callback" | "child";
   readonly signal: string | null;
   readonly isTimed: boolean;
   /** Whether it was asked for in a cleanup. */

@@ -26,6 +26,8 @@ export interface Case extends Omit<Undoing, "rows"> {
   readonly isTerminated: boolean;
   /** Whether somebody has asked for either, whatever they were told. */
   readonly mayHaveEnded: boolean;
+  /** Whether somebody has retried or restarted it, so that it has done more than its program. */
+  readonly isRepaired: boolean;
   /** The cleanups that its handler had entered and not left at its end. */
   readonly openCleanups: readonly string[];
 }
@@ -42,13 +44,14 @@ export function judge({
   isCancelled,
   isTerminated,
   mayHaveEnded,
+  isRepaired,
   openCleanups,
   ...undoing
 }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
   const { status, blocked, signals, pending, results } = rows;
-  const wrongs: string[] = [...wrongAccount({ rows, ...undoing })];
+  const wrongs: string[] = isRepaired ? [] : [...wrongAccount({ rows, ...undoing })];
   const came = signals.map(({ name, payload }) => ({ name, payload: decode(payload) }));
   for (const { name, payload } of sent)
     if (!came.some((each) => each.name === name && each.payload === payload))
@@ -65,6 +68,7 @@ export function judge({
     if (isCancelled) return [...wrongs, ...wrongCancel(rows, value, openCleanups)];
     if (thrownOf(value).code === "run_timeout")
       return timeoutMs === undefined ? [...wrongs, "it has no timeout, and timed out"] : wrongs;
+    if (isRepaired) return wrongs;
     const outcome =
       status === "completed" ? { kind: "returned" as const, value } : { kind: "threw" as const, error: value };
     if (!allows(program, outcome, facts)) wrongs.push(`it may not end like this: ${status}, ${inspect(value)}`);
@@ -76,7 +80,7 @@ export function judge({
     const isKilled = /invocations in a row began/.test(blocked) && (facts.beginnings ?? 0) > mostBeginnings;
     return isKilled ? wrongs : [...wrongs, `it is blocked: ${blocked}`];
   }
-  if (timeoutMs !== undefined || !mayWait(program, facts)) wrongs.push("it is not over, and should be");
+  if (timeoutMs !== undefined || !(isRepaired || mayWait(program, facts))) wrongs.push("it is not over, and should be");
   for (const { kind, signal, isTimed } of pending.filter(({ isReleased }) => !isReleased)) {
     if (kind !== "signal" || isTimed) wrongs.push(`it waits at the end, for a ${kind}`);
     else if (signals.some(({ name, position }) => name === signal && position === null))

@@ -20,6 +20,7 @@ import { either } from "./either.ts";
 import { fail } from "./fail.ts";
 import { tryFinally } from "./finally.ts";
 import { foreign } from "./foreign.ts";
+import { invoke } from "./invoke.ts";
 import { left } from "./left.ts";
 import { loop } from "./loop.ts";
 import { map } from "./map.ts";
@@ -39,7 +40,7 @@ import { lambda } from "./words.ts";
 export type { Answered, Facts, Program, ProgramWorld } from "./part.ts";
 
 /** What is simple comes first: failing programs shrink towards it. */
-const leaves = [step, sleep, signal, callback, drawn, fail];
+const leaves = [step, sleep, signal, callback, invoke, drawn, fail];
 const structures = [
   sequence,
   scope,

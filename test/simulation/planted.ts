@@ -1,0 +1,103 @@
+/**
+ * Faults that are planted into the SQL, and what then is wrong of the whole. The simulator has to find each of them:
+ * `npm run simulate -- --planted` says by which seed. The first three are played by the tests, too.
+ */
+export interface Planted {
+  readonly what: string;
+  /** The definition of the function that is wrong, from its name on. */
+  readonly definition: string;
+  readonly wrong: RegExp;
+}
+
+const noMail = "has_answer(run uuid) returns boolean language sql volatile as 'select false'";
+
+export const planted: readonly [Planted, ...Planted[]] = [
+  {
+    what: "a run that parks overlooks signals",
+    definition: noMail,
+    wrong: /was sent and not taken|it waits at the end/,
+  },
+  {
+    what: "an instant is due for which nobody armed",
+    definition:
+      "pick_due(armed jsonb, need timestamptz) returns timestamptz language sql stable as $$ select need + interval '5 minutes' $$",
+    wrong: /the wake rule does not hold/,
+  },
+  {
+    what: "a name is closed over a signal that came meanwhile",
+    definition: "has_come(run uuid, epoch integer, f jsonb) returns boolean language sql volatile as 'select false'",
+    wrong: /is closed, and a signal that came is not taken/,
+  },
+  {
+    what: "an undo of a step that may have begun is left out",
+    definition: "read_attempted(run uuid, epoch integer) returns json language sql volatile as $$ select '[]'::json $$",
+    wrong: /is not owed/,
+  },
+  {
+    what: "undos begin while a branch is at work",
+    definition: "is_at_work(run uuid, at timestamptz) returns boolean language sql volatile as 'select false'",
+    wrong: /it begins to undo, and the lease of .* stands/,
+  },
+  {
+    what: "a step that a race has dropped leaves no attempt, so its undo is not owed",
+    definition: `drop_rows(run uuid, prefixes text[] default '{""}') returns void language sql volatile as $$
+      delete from layover.pending b where b.run_id = $1 and b.is_released and coalesce(b.leased_until <= layover.now(), true)
+        and exists (select from unnest($2) as x (prefix) where starts_with(b.path, x.prefix)) $$`,
+    wrong: /is not owed|was undone, and is not owed/,
+  },
+  {
+    what: "a cleanup is lost when its run closes",
+    definition: `release_all(run uuid, with_cleanups boolean) returns void language sql volatile as $$
+      update layover.pending b set is_released = true, is_queued = false, is_counted = false, map = null where b.run_id = $1;
+      delete from layover.map m where m.run_id = $1 $$`,
+    wrong: /stands in a cleanup, and is gone unrecorded|is not over, and should be|ended within the cleanup/,
+  },
+  {
+    what: "a cancelled run waits for ever",
+    definition: `stops_at(t layover.run_state) returns timestamptz language sql stable as $$
+      select case when t.cancel_requested_at is null and t.cancelled_position is null and t.ending_position is null then t.timeout_at end $$`,
+    wrong: /it was cancelled, and (is not over|a turn of it began untold)|its cancel is gone|nobody did so|wake rule/,
+  },
+  {
+    what: "a paused run goes on",
+    definition: `may_run(t layover.run_state, at timestamptz) returns boolean language sql stable as $$
+      select t.blocked is null and t.refused_by is null and not t.is_closing and coalesce(layover.stops_at(t) > at, true) $$`,
+    wrong: /it is paused, and something began|more records|wake rule/,
+  },
+  {
+    what: "the slot of a branch that has ended is lost",
+    definition:
+      "ready_queued(run uuid, map text, ready_at timestamptz) returns json language sql volatile as 'select null::json'",
+    wrong: /it waits at the end|is not over/,
+  },
+  {
+    what: "a restart does not give back the signals that were taken after the cut",
+    definition:
+      "untake_mail(run uuid, epoch integer, kept integer[], segments jsonb) returns void language sql volatile as 'select'",
+    wrong: /was acknowledged, and is not there|was taken by no record that holds it|one record took two/,
+  },
+  {
+    what: "a run that begins anew keeps what it waited for",
+    definition: `cut_segments(segments jsonb, kept integer[], next jsonb) returns jsonb language sql immutable as $$
+      select jsonb_build_array(next || '{"from": 0}') $$`,
+    wrong: /it is blocked|it waits at the end|is not that of its code/,
+  },
+  {
+    what: "the end of a run is lost that its parent waits for",
+    definition: "tell_parent(child uuid, armed jsonb) returns json language sql volatile as 'select null::json'",
+    wrong: /it waits at the end, for a child|is not over|it waits for child .* that is over/,
+  },
+  {
+    what: "the end of a run is told twice, since the wait for it stays",
+    definition: `end_waits(run uuid, seen integer, records jsonb) returns void language sql volatile as $$
+      delete from layover.pending b where b.run_id = $1 and (b.position <= $2 or b.position is null and b.kind <> 'child'
+        and exists (select from jsonb_array_elements(coalesce($3, '[]')) as h (item)
+          where b.path = h.item->>'path' and b.occurrence = (h.item->>'occurrence')::integer)) $$`,
+    wrong: /waits for child .* which the code does not ask for|two records have one place/,
+  },
+  {
+    what: "the end of a run's own time overtakes its cancel",
+    definition: "ends_in_time(t layover.run_state, records jsonb) returns boolean language sql stable as 'select true'",
+    wrong: /cancelled/,
+  },
+];
