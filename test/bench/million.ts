@@ -231,6 +231,18 @@ async function timeEach(pool: Pool): Promise<readonly EntryTime[]> {
   await time("list_runs of a tag that no run has", 50, none, () =>
     calls.listRuns({ ...page, tags: { group: "none" } }),
   );
+  const parent = randomUUID();
+  await time("list_runs of a parent", 20, none, () => calls.listRuns({ ...page, parent }));
+  const [old, older] = [1764590400000 + 1_000_000_000, 1764590400000 + 990_000_000];
+  await time("list_runs created then", 20, none, () =>
+    calls.listRuns({ ...page, createdFrom: older, createdBefore: old }),
+  );
+  await time("list_runs that ended then", 20, none, () =>
+    calls.listRuns({ ...page, endedFrom: older, endedBefore: old }),
+  );
+  await time("list_runs of a version that no run has", 200, none, () =>
+    calls.listRuns({ ...page, workflow: "flow", version: 2 }),
+  );
   await time("note_deployment", 10, none, () => calls.noteDeployment({ ...deployment, note: "seen" }));
   const process = { environment, id: randomUUID(), door: "http://127.0.0.1:1", versions, gone: [], silentMs: 60_000 };
   await time("note_process", 10, none, () => calls.noteProcess(process));
