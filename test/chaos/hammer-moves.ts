@@ -8,27 +8,14 @@ import { motionMinute } from "../../src/core/waking.ts";
 import type * as wire from "../../src/postgres/wire.ts";
 import { pick, shuffled } from "../races/by-chance.ts";
 import { aDemand, aRecord, at, terms } from "../races/runs.ts";
-import type { Row, Session, Stage } from "../races/stage.ts";
-
-export interface Ground {
-  readonly stage: Stage;
-  /** Ids that a user has given to the runs. Only one run at a time has each of them. */
-  readonly ids: readonly string[];
-}
-
-type Move = (session: Session, ground: Ground) => Promise<unknown>;
-
-const call = (session: Session, name: string, parameter: object) =>
-  session.query(`select layover.${name}($1) as answer`, [JSON.stringify({ namespace: "default", ...parameter })]);
+import type { Row, Session } from "../races/stage.ts";
+import { armed, branchesOf, call, type Move, runsOf, some } from "./hammer-ground.ts";
+import { peoplesMoves } from "./hammer-people.ts";
 
 /** All moves, by the function that they call. Where a function has several moves, its name is each one's first word. */
 export const moves: Readonly<Record<string, Move>> = {
+  ...peoplesMoves,
   void_leases: (session) => session.call("void_leases", {}),
-  start_run: (session, { ids }) =>
-    session.call("start_run", {
-      ...{ runId: randomUUID(), workflow: "flow", version: 1, encodedInput: "0{}", id: pick(ids), armed: armed() },
-      ...(Math.random() < 0.2 && { timeoutMs: 300 }),
-    }),
   claim_turns: async (session, ground) => {
     await claim(session, some([...(await runsOf(ground)), ...(await branchesOf(ground))]));
   },
@@ -46,6 +33,20 @@ export const moves: Readonly<Record<string, Move>> = {
     const branches = (await branchesOf(ground)).filter(({ token }) => token !== null);
     await finish(session, some(branches.map(toBranchFinish)));
   },
+  finish_once: async (session, ground) => {
+    const runs = (await runsOf(ground)).filter(({ token }) => token !== null);
+    const branches = (await branchesOf(ground)).filter(({ token }) => token !== null);
+    const turns = [...runs.map(toStepFinish), ...branches.map(toBranchRecord)];
+    const work = call(session, "finish_once", {
+      ...terms,
+      notAfter: Date.now() + 60_000,
+      turn: pick(turns),
+      armed: armed(),
+    });
+    await work.catch((error: unknown) => {
+      if (!isOfAnotherTurn(error)) throw error;
+    });
+  },
   renew_leases: async (session, ground) => {
     const held = [...(await runsOf(ground)), ...(await branchesOf(ground))].filter(({ token }) => token !== null);
     const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
@@ -55,20 +56,6 @@ export const moves: Readonly<Record<string, Move>> = {
     const held = [...(await runsOf(ground)), ...(await branchesOf(ground))].filter(({ token }) => token !== null);
     const turns = some(held).map((row) => ({ ...toTurn(row), token: row["token"] }));
     await call(session, "return_leases", { turns });
-  },
-  send_signal: async (session, ground) => {
-    const runId = pick(await runsOf(ground))?.["runId"] ?? randomUUID();
-    const signal = { signalId: randomUUID(), name: "address", encodedPayload: "0", armed: armed() };
-    await session.call("send_signal", { runId, ...signal, ...(Math.random() < 0.5 && { dedupeId: pick(["a", "b"]) }) });
-  },
-  answer_callback: async (session, ground) => {
-    const waits = await ground.stage.look(
-      `select run_id as "runId", path from layover.pending where kind = 'callback' union all
-       select run_id, path from layover.callback`,
-    );
-    const { runId = randomUUID(), path = "none" } = pick(waits) ?? {};
-    const answer = { epoch: 0, ...at(String(path)), outcome: "resolved", value: pick(["1", "2"]), armed: armed() };
-    await session.call("answer_callback", { runId, ...answer });
   },
   move_due: async (session) => {
     const isNew = Math.random() < 0.5;
@@ -101,22 +88,6 @@ const keyNames = ["ada", "bob"];
 const processIds = [randomUUID(), randomUUID(), randomUUID()];
 let count = 0;
 
-async function runsOf({ stage }: Ground): Promise<readonly Row[]> {
-  return await stage.look(
-    `select run_id as "runId", turn, token, last_position as position from layover.run_state where ended_at is null`,
-  );
-}
-
-/**
- * Reads the branches that may be claimed. A branch that waits for a slot of its map is left out: nobody dispatches it.
- */
-async function branchesOf({ stage }: Ground): Promise<readonly Row[]> {
-  return await stage.look(
-    `select run_id as "runId", path, occurrence, turn, token from layover.pending
-      where kind = 'branch' and position is null and not is_queued`,
-  );
-}
-
 /** Claims one turn alone, or several as a group, so that turns whose leases were lost may be among them. */
 async function claim(session: Session, rows: readonly Row[]): Promise<void> {
   const alone = Math.random() < 0.4;
@@ -126,7 +97,7 @@ async function claim(session: Session, rows: readonly Row[]): Promise<void> {
     alone,
     ...(!alone && { groupSize: 4 }),
   }));
-  await session.call("claim_turns", { ...terms, leaseMs: pick([1, 50, 60_000]), turns });
+  await session.call("claim_turns", { ...terms, knowsEpochs: true, leaseMs: pick([1, 50, 60_000]), turns });
 }
 
 async function finish(session: Session, turns: readonly object[]): Promise<void> {
@@ -160,15 +131,41 @@ function toFinish({ runId, turn, token, position }: Row): object {
     ...["a", "b", "c"].map((branch) => aDemand("branch", `${map.path}/${branch}`, { ...wait(position), map })),
   ];
   const released = [{ prefix: "race", position: Number(position) + records.length }];
-  return { ...held, next: "parked", records, demands: some(demands), ...(Math.random() < 0.3 && { released }) };
+  const children = Math.random() < 0.3 ? ["one", "two"].map((path) => aChild(name(path), position)) : [];
+  return {
+    ...held,
+    next: "parked",
+    records,
+    demands: some(demands),
+    children,
+    ...(Math.random() < 0.3 && { released }),
+  };
 }
 
-function toBranchFinish({ runId, path, occurrence, turn, token }: Row): object {
-  const held = { runId, path, occurrence, turn, token, armed: armed() };
+function aChild(path: string, position: unknown): object {
+  const more = pick([{}, {}, { isBound: true }, { isDetached: true }] as const);
+  const flow = { workflow: "flow", version: 1, input: "0{}" };
+  return { ...at(path), ...wait(position), runId: randomUUID(), ...flow, id: pick(["c0", "c1", "c2", "c3"]), ...more };
+}
+
+/** Makes the finish of a run's own step. */
+function toStepFinish({ runId, token, position }: Row): object {
+  const records = [aRecord("step", name("step"), { at: Date.now() })];
+  return { runId, token, position, next: "ready", records, armed: armed() };
+}
+
+function toBranchFinish(row: Row): object {
+  if (Math.random() < 0.7) return toBranchRecord(row);
+  const { runId, path, occurrence, turn, token } = row;
   const now = Date.now();
-  if (Math.random() < 0.3)
-    return { ...held, attempt: { number: turn, beganAt: now, endedAt: now, error: "0", retryInMs: 0 } };
-  return { ...held, record: { value: "0", isFailure: Math.random() < 0.2, at: now, beganAt: now, attempts: 1 } };
+  const attempt = { number: turn, beganAt: now, endedAt: now, error: "0", retryInMs: 0 };
+  return { runId, path, occurrence, turn, token, armed: armed(), attempt };
+}
+
+function toBranchRecord({ runId, path, occurrence, turn, token }: Row): object {
+  const now = Date.now();
+  const record = { value: "0", isFailure: Math.random() < 0.2, at: now, beganAt: now, attempts: 1 };
+  return { runId, path, occurrence, turn, token, armed: armed(), record };
 }
 
 function wait(position: unknown): Pick<wire.NewDemand, "demandedAfter" | "ordinal"> {
@@ -181,11 +178,6 @@ function name(kind: string): string {
   return `${kind}${count}h`;
 }
 
-function armed(): number[] {
-  return [motionMinute(Date.now())];
-}
-
-/** Picks up to eight of the items, in any order. */
-function some<Item>(items: readonly Item[]): Item[] {
-  return shuffled(items).slice(0, 1 + Math.floor(Math.random() * 8));
+function isOfAnotherTurn(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "LO013";
 }

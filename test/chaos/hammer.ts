@@ -7,7 +7,8 @@ import { motionMinute } from "../../src/core/waking.ts";
 import { Crowd } from "../races/crowd.ts";
 import { terms } from "../races/runs.ts";
 import type { Session, Stage } from "../races/stage.ts";
-import { type Ground, moves } from "./hammer-moves.ts";
+import type { Ground } from "./hammer-ground.ts";
+import { moves } from "./hammer-moves.ts";
 
 export interface HammerOptions {
   readonly stage: Stage;
