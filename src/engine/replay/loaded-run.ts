@@ -6,6 +6,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Workflow } from "../../core/contract/contract.ts";
+import { type Demand, placeName } from "../../core/replay/demand.ts";
 import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
 import type { Segment, Segments } from "../../core/replay/segments.ts";
@@ -118,9 +119,18 @@ export class LoadedRun {
     return this.#rows.has(place);
   }
 
-  /** The instant until which the row waits. Undefined: it has no end, or there is no row. */
-  rowUntil(place: string): number | undefined {
-    return this.#rows.get(place);
+  /**
+   * The instant until which a demand waits. Undefined: it has no end.
+   *
+   * It is the one that was recorded when it was demanded: new code may say otherwise, and so may a handler that reckons
+   * from `Date.now()`, at each replay. If that counted, a run whose row is ready would be claimed again and again.
+   */
+  untilOf(demand: Demand): number | undefined {
+    const place = placeName(demand);
+    if (this.#rows.has(place)) return this.#rows.get(place);
+    const { wanted } = demand;
+    if (!("until" in wanted) || wanted.until === undefined) return undefined;
+    return wanted.until + this.segments.shiftSince(demand.demandedAfter);
   }
 
   noteRow(place: string, until: number | undefined): void {

@@ -1,42 +1,20 @@
-/**
- * The turn of a run: hand out what came, carry out the one pending step, run on to the next demand. What is to
- * be recorded and what follows it are one plan, and so one call.
- */
+/** The turn of a run: hand out what came, carry out the one pending step, run on to the next demand. */
 
 import { toStored } from "../../core/codec/stored-value.ts";
-import { type CallbackPlace, type Demand, isWait, placeName } from "../../core/replay/demand.ts";
-import { earliestOffer, isAnswerTo, namesWithMore, type Offer, type OfferedSignal } from "../../core/replay/offers.ts";
+import { type CallbackPlace, type Demand, placeName } from "../../core/replay/demand.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
-import { dueForTimeout } from "../../core/waking.ts";
-import type {
-  ClaimedRun,
-  FailedAttempt,
-  FinishRun,
-  NewRecord,
-  Place,
-  WireCallback,
-  WireChildEnd,
-} from "../../postgres/wire.ts";
+import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
-import { offeredSignals } from "../replay/offered-signals.ts";
 import type { AttemptResult, Committed } from "./attempt.ts";
 import { describeEnd, type Ending, failed, tooLong } from "./ending.ts";
 import { begunStep, inlineStep, isAfterRecords } from "./inline-step.ts";
 import { foreignAwait, foreignAwaitTooLong, notAwaited } from "./mistake-texts.ts";
 import { type NewChildren, newChildren } from "./new-children.ts";
 import { toNewDemand } from "./new-demand.ts";
-
-const none: ReadonlySet<string> = new Set();
-
-/** What a finish says, but for who says it. */
-export interface Plan extends Omit<FinishRun, "runId" | "token" | "armed"> {
-  /** Instants at which the scheduler may have to look. */
-  readonly wakeInstants: readonly number[];
-  /** The answer to the finish that was committed with a transaction. Then there is nothing left to finish. */
-  readonly committed?: Committed;
-}
+import { type Plan, recordTime, transactionPlan, withTimeout } from "./plan.ts";
+import { type Entry, TurnMail } from "./turn-mail.ts";
 
 export interface RunTurnOptions {
   readonly loaded: LoadedRun;
@@ -59,10 +37,6 @@ export class RunTurn {
   readonly #loaded: LoadedRun;
   readonly #claimed: ClaimedRun;
   readonly #records: NewRecord[] = [];
-  #signals: readonly OfferedSignal[] = [];
-  #mayHaveMore = none;
-  #answers: readonly WireCallback[];
-  readonly #ends: readonly WireChildEnd[];
   #attempt: FailedAttempt | undefined;
   #isStepDone = false;
   readonly #closes: string[] = [];
@@ -74,16 +48,11 @@ export class RunTurn {
     this.#options = options;
     this.#loaded = options.loaded;
     this.#claimed = options.claimed;
-    this.#answers = options.claimed.callbacks ?? [];
-    this.#ends = options.claimed.children?.ends ?? [];
   }
 
   async plan(): Promise<Plan> {
     const { execution } = this.#loaded;
-    if (this.#claimed.signals != null) {
-      this.#signals = await offeredSignals(this.#loaded, this.#claimed.signals);
-      this.#mayHaveMore = namesWithMore(this.#signals);
-    }
+    const mail = await TurnMail.open(this.#loaded, this.#claimed);
     for (;;) {
       if (this.#committed !== undefined) return { ...this.#end("ready"), committed: this.#committed };
       if (execution.isAwaitingForeign) await this.#awaitForeign();
@@ -105,20 +74,20 @@ export class RunTurn {
       const begun = begunStep(this.#loaded, this.#claimed);
       if (begun !== undefined && !this.#isStepDone) {
         this.#isStepDone = true;
-        const retryInMs = await this.#runStep(begun);
+        const retryInMs = await this.#runStep(begun, mail);
         if (retryInMs !== undefined) return this.#retry(retryInMs);
         continue;
       }
       const closing = execution.pending.find(({ wanted }) => wanted.kind === "close");
       if (closing?.wanted.kind === "close") {
-        if (!(await this.#close(closing, closing.wanted.name))) return this.#end("ready");
+        if (!(await this.#close(closing, closing.wanted.name, mail))) return this.#end("ready");
         continue;
       }
       const next = execution.pending.find(({ wanted }) => wanted.kind === "continueAsNew");
       if (next?.wanted.kind === "continueAsNew") return this.#end("ready", { continues: next.wanted.input });
-      const offer = this.#nextOffer();
+      const offer = mail.next(this.#options.now());
       if (offer !== undefined) {
-        await this.#take(offer);
+        await this.#record(offer.demand, mail.take(offer));
         continue;
       }
       const step = inlineStep(this.#loaded, this.#claimed);
@@ -131,13 +100,14 @@ export class RunTurn {
       }
       if (this.#isStepDone || (isAfterRecords(step) && this.#records.length > 0)) return this.#end("ready");
       this.#isStepDone = true;
-      const retryInMs = await this.#runStep(step);
+      const retryInMs = await this.#runStep(step, mail);
       if (retryInMs !== undefined) return this.#retry(retryInMs);
     }
   }
 
   #retry(inMs: number): Plan {
-    return this.#end("parked", { wakeInstants: this.#wakeInstants([this.#options.now() + inMs]) });
+    const now = this.#options.now();
+    return this.#end("parked", { wakeInstants: withTimeout([now + inMs], this.#claimed, now) });
   }
 
   /**
@@ -180,10 +150,10 @@ export class RunTurn {
    * A signal may still come until the finish. Then the finish is deferred, and the records of the turn are dropped. So a
    * turn that closes a name carries out no step.
    */
-  async #close(demand: Demand, name: string): Promise<boolean> {
-    const hasMail = this.#signals.some((signal) => signal.name === name);
+  async #close(demand: Demand, name: string, mail: TurnMail): Promise<boolean> {
+    const hasMail = mail.hasSignal(name);
     if (!hasMail) {
-      if (this.#mayHaveMore.has(name) || (this.#isStepDone && this.#closes.length === 0)) return false;
+      if (mail.mayHaveMore(name) || (this.#isStepDone && this.#closes.length === 0)) return false;
       this.#isStepDone = true;
       this.#closes.push(name);
     }
@@ -191,42 +161,11 @@ export class RunTurn {
     return true;
   }
 
-  #nextOffer(): Offer | undefined {
-    if (this.#loaded.execution.soleDemand?.wanted.kind === "step") return undefined;
-    const offers = {
-      signals: this.#signals,
-      mayHaveMore: this.#mayHaveMore,
-      answers: this.#answers,
-      ends: this.#ends,
-      mayHaveMoreEnds: this.#claimed.children?.isMore ?? false,
-      isRecorded: (demand: Demand) => this.#loaded.hasRow(placeName(demand)),
-      untilOf: (demand: Demand) => this.#untilOf(demand),
-      claimedAt: this.#claimed.now,
-      now: this.#options.now(),
-    };
-    return earliestOffer(this.#loaded.execution.pending, offers);
-  }
-
-  async #take({ kind, demand, value, isFailure, signal }: Offer): Promise<void> {
-    const { wanted } = demand;
-    this.#signals = this.#signals.filter((other) => other !== signal);
-    this.#answers = this.#answers.filter(
-      ({ path, occurrence }) => path !== demand.path || occurrence !== demand.occurrence,
-    );
-    await this.#record(demand, {
-      kind,
-      isFailure,
-      ...(value !== null && { value }),
-      ...(signal !== undefined && { signal: signal.number }),
-      ...(isWait(wanted) && wanted.epoch !== undefined && { callbackEpoch: wanted.epoch }),
-    });
-  }
-
   /** Runs the step once. Answers the delay until its next attempt, if there is to be one. */
-  async #runStep(step: Demand): Promise<number | undefined> {
+  async #runStep(step: Demand, mail: TurnMail): Promise<number | undefined> {
     const announces = step.wanted.kind === "step" ? step.wanted.announces : undefined;
     const number = this.#loaded.failedAttemptsOf(placeName(step)) + 1;
-    if (announces !== undefined && this.#answers.some((answer) => isAnswerTo(answer, announces))) {
+    if (announces !== undefined && mail.hasAnswerTo(announces)) {
       // Whoever answered knew the callback, whatever became of its announcement.
       await this.#record(step, {
         kind: "step",
@@ -236,7 +175,12 @@ export class RunTurn {
       return undefined;
     }
     const result = await this.#options.attempt(step, number, (value, beganAt) =>
-      this.#transactionPlan(step, { value, beganAt, attempts: number }),
+      transactionPlan(this.#loaded, this.#claimed, step, {
+        value,
+        beganAt,
+        attempts: number,
+        now: this.#options.now(),
+      }),
     );
     const { beganAt } = result;
     if (result.kind === "committed") {
@@ -271,29 +215,10 @@ export class RunTurn {
     return undefined;
   }
 
-  /**
-   * What is committed with a transaction: its record alone. The handler sees that in the next turn, so what it asks for then is
-   * never lost with a transaction that could not be committed.
-   */
-  #transactionPlan({ path, occurrence }: Place, entry: Pick<NewRecord, "value" | "beganAt" | "attempts">): Plan {
-    const { position, lastRecordAt } = this.#claimed;
-    const { execution, lastSaying } = this.#loaded;
-    const at = Math.max(this.#options.now(), execution.now, lastRecordAt);
-    return {
-      position,
-      next: "ready",
-      records: [{ ...entry, kind: "step", path, occurrence, at }],
-      bytes: utf8Size(entry.value ?? ""),
-      wakeInstants: [],
-      ...(lastSaying !== undefined && { says: [{ value: lastSaying, saidAfter: position }] }),
-    };
-  }
-
-  /** A record's time is fixed before it is handed out, so that the first pass and every replay see the same. */
-  async #record({ path, occurrence }: Place, entry: Omit<NewRecord, "path" | "occurrence" | "at">): Promise<void> {
+  async #record({ path, occurrence }: Place, entry: Entry): Promise<void> {
     const { execution } = this.#loaded;
     const { kind, isFailure = false, value = null, attempts = 1 } = entry;
-    const at = Math.max(this.#options.now(), execution.now, this.#claimed.lastRecordAt);
+    const at = recordTime(this.#options.now(), execution, this.#claimed);
     this.#records.push({ ...entry, path, occurrence, at });
     this.#bytes += utf8Size(value ?? "");
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
@@ -301,35 +226,16 @@ export class RunTurn {
 
   #park({ children, isMore }: NewChildren): Plan {
     const { execution } = this.#loaded;
-    const waits = execution.pending.flatMap((demand) => this.#untilOf(demand) ?? []);
+    const waits = execution.pending.flatMap((demand) => this.#loaded.untilOf(demand) ?? []);
     const demands = execution.pending
       .filter((demand) => !isNewRun(demand) && !this.#loaded.hasRow(placeName(demand)))
-      .map((demand) => toNewDemand(demand, this.#untilOf(demand)));
+      .map((demand) => toNewDemand(demand, this.#loaded.untilOf(demand)));
     const goesOn = isMore || children.some(({ isDetached }) => isDetached);
     return this.#end(goesOn ? "ready" : "parked", {
       ...(demands.length > 0 && { demands }),
       ...(children.length > 0 && { children }),
-      wakeInstants: this.#wakeInstants(waits),
+      wakeInstants: withTimeout(waits, this.#claimed, this.#options.now()),
     });
-  }
-
-  /**
-   * As it was recorded when it was demanded: new code may say otherwise, and so may a handler that reckons from
-   * `Date.now()`, at each replay. If that counted, a run whose row is ready would be claimed again and again.
-   */
-  #untilOf(demand: Demand): number | undefined {
-    const place = placeName(demand);
-    if (this.#loaded.hasRow(place)) return this.#loaded.rowUntil(place);
-    const { wanted } = demand;
-    if (!("until" in wanted) || wanted.until === undefined) return undefined;
-    return wanted.until + this.#loaded.segments.shiftSince(demand.demandedAfter);
-  }
-
-  /** Adds the run's timeout to the instants for which the run must be looked at, if none of them comes earlier. */
-  #wakeInstants(instants: readonly number[]): readonly number[] {
-    const { timeoutAt = null } = this.#claimed;
-    if (timeoutAt === null || timeoutAt > Math.min(...instants)) return instants;
-    return [...instants, dueForTimeout(timeoutAt, this.#options.now())];
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
