@@ -54,6 +54,7 @@ describe("layover/client in a browser", () => {
       "src/client/over-http/http-client.ts",
       "src/client/over-http/json-depth.ts",
       "src/client/over-http/media-type.ts",
+      "src/client/over-http/requests.ts",
       "src/client/over-http/sealed-view.ts",
       "src/client/page-limit.ts",
       "src/client/run-failed-error.ts",

@@ -19,13 +19,12 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { checkName } from "../../core/names.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
-import type { OperationVerb, WireFilter } from "../../postgres/wire-verbs.ts";
-import { callbackTokenIn } from "../callback-token.ts";
+import type { OperationVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
-import { filterCall, type RunFilter } from "../filter.ts";
+import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
-import { type CallbackInputOf, type CallbackView, type Rejection, unknownCallback } from "../mail.ts";
+import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
 import {
   type LiveFilter,
   type ManyOptions,
@@ -38,10 +37,9 @@ import {
 import { type OperationOptions, type OperationReceipt, operationCall } from "../operations.ts";
 import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
-import { knownRunId } from "../run-id.ts";
 import type { RunEnding, RunView } from "../run-view.ts";
 import type { SignalWithStartOptions, SignalWithStartReceipt } from "../signal-with-start.ts";
-import { isTraceparent, type StartOptions } from "../starting.ts";
+import type { StartOptions } from "../starting.ts";
 import type { ClientVerbs } from "../verbs.ts";
 import { untilOver } from "../waiting.ts";
 import {
@@ -51,6 +49,7 @@ import {
   type WorkflowVerb,
 } from "../workflow-pause.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
+import { callbackPath, datesOf, queryOf, runPath, startRequest } from "./requests.ts";
 import { unsealed } from "./sealed-view.ts";
 
 export { TimeoutError } from "../../core/contract/user-errors.ts";
@@ -307,47 +306,9 @@ export class HttpClient implements ClientVerbs {
   }
 }
 
-/** The instants of a filter, as Dates. */
-function datesOf({ createdFrom, createdBefore, endedFrom, endedBefore }: WireFilter): Readonly<Record<string, Date>> {
-  const times = Object.entries({ createdFrom, createdBefore, endedFrom, endedBefore });
-  return Object.fromEntries(times.flatMap(([name, ms]) => (ms === undefined ? [] : [[name, new Date(ms)]])));
-}
-
-/** Writes a filter as a query. */
-function queryOf(filter: RunFilter): NonNullable<RequestOptions["query"]> {
-  const { tags, ...further } = filterCall(filter);
-  const dates = Object.entries(datesOf(further)).map(([name, date]) => [name, date.toISOString()]);
-  return {
-    ...further,
-    ...Object.fromEntries(dates),
-    tag: tags && Object.entries(tags).map(([name, value]) => `${name.replace(/[%:]/g, encodeURIComponent)}:${value}`),
-  };
-}
-
 /** What the routes answer that start a run. */
 interface Started {
   readonly runId: string;
   readonly isNew: boolean;
   readonly version?: number | undefined;
-}
-
-/** Makes the request of a start. The input goes as it is: the server parses it, and a schema might transform it twice. */
-function startRequest(contract: Contract, input: unknown, options: StartOptions) {
-  const { traceparent, startAt, runId = v7(), ...further } = options;
-  const at = startAt !== undefined && { startAt: new Date(startAt) };
-  return {
-    body: { ...further, runId, input, version: contract.version, ...at },
-    headers: traceparent !== undefined && isTraceparent(traceparent) ? { traceparent } : {},
-  };
-}
-
-function runPath(runId: string): string {
-  return `/v1/runs/${knownRunId(runId)}`;
-}
-
-/** Makes the path of a callback. Only the token of a whole URL counts, since requests go to this client's own url. */
-function callbackPath(tokenOrUrl: string): string {
-  const token = callbackTokenIn(tokenOrUrl);
-  if (/^[\w-]+\.[\w-]+$/.test(token)) return `/callbacks/${token}`;
-  throw unknownCallback();
 }
