@@ -21,6 +21,10 @@ function headOf(script: string): string {
   return readFileSync(file, "utf8").split(" */")[0] ?? "";
 }
 
+test("the README has at most 150 lines", () => {
+  expect(readFileSync("README.md", "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+});
+
 describe("the README's commands", () => {
   test.each(typed)("are typed by a test, in the one block with: %s", (text) => {
     expect(blocksIn("sh").filter((block) => block.includes(text))).toHaveLength(1);

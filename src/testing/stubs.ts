@@ -19,6 +19,7 @@ import type {
   UndoContext,
   WaitOptions,
 } from "../core/contract/step.ts";
+import { LayoverError } from "../core/errors.ts";
 import { undoPrefix } from "../core/replay/undos.ts";
 import { keyPart } from "../core/replay/verbs/step-key.ts";
 import { digestOf } from "../engine/digest.ts";
@@ -139,6 +140,7 @@ class Room {
     return {
       ...step,
       run: this.#run(step),
+      transaction: this.#transaction(step),
       waitForCallback: (
         name: string,
         announce: (context: CallbackContext) => unknown,
@@ -194,6 +196,7 @@ class Room {
     return {
       ...step,
       run: this.#run(step),
+      transaction: this.#transaction(step),
       scope: (name, inside) => {
         const room = this.#inner(this.#pathOf(name));
         return step.scope(name, ({ step: inner }) => inside({ step: room.#stubbedCleanup(inner) }));
@@ -205,6 +208,16 @@ class Room {
     return (name, body, options) => {
       const path = this.#prefix + name + partOf(name, options?.key, options);
       return step.run(name, this.#standIn(path, body), this.#withUndo(path, options));
+    };
+  }
+
+  /** The kit's database has none of the tables that a transaction writes to. So here it is a step that needs a stub. */
+  #transaction(step: Pick<Step, "run" | "transaction">): Step["transaction"] {
+    return (name, body, options) => {
+      if (typeof body !== "function") return step.transaction(name, body, options); // the engine says so
+      const path = this.#prefix + name + partOf(name, options?.key, options);
+      const alone = () => unstubbed(this.#scene.workflow, path);
+      return step.run(name, this.#standIn(path, alone), options) as ReturnType<typeof body>; // for the test to say
     };
   }
 
@@ -262,4 +275,10 @@ class Room {
 function partOf(name: string, key: unknown, options: { readonly sensitiveKey?: boolean } | undefined): string {
   if (typeof key !== "string" || key === "") return "";
   return keyPart(name, { key, isSensitive: options?.sensitiveKey, digest: digestOf });
+}
+
+function unstubbed(workflow: string, path: string): never {
+  throw new LayoverError("transactions_unavailable", `${path} is a transaction, and has no stub`, {
+    hint: `The test kit carries out no transaction. Give it a stub: { ${workflow}: { ${JSON.stringify(path)}: () => result } }.`,
+  });
 }
