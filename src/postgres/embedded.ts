@@ -56,6 +56,7 @@ export async function openEmbedded(folder: string): Promise<Embedded> {
  */
 function withCheckpoints(database: PgliteDatabase): Query {
   const query = pglite(database);
+  const { endpoint, transact } = query;
   let statements = 0;
   const counted: Query = Object.assign(
     async (text: string, parameters?: readonly Parameter[]) => {
@@ -63,7 +64,7 @@ function withCheckpoints(database: PgliteDatabase): Query {
       if (statements % statementsPerCheckpoint === 0) await query("checkpoint");
       return await query(text, parameters);
     },
-    { endpoint: query.endpoint },
+    { endpoint, transact },
   );
   return counted;
 }

@@ -80,6 +80,14 @@ describe("a data folder", () => {
     expect(second.query.endpoint).toBe("embedded");
   });
 
+  test("has transactions for steps", async () => {
+    const { query } = await open();
+    await query("create table note (text text)");
+    if (query.transact === undefined) throw new Error("it has none");
+    await query.transact(10_000, async (client) => void (await client.query("insert into note values ('kept')")));
+    expect(await query("select text from note")).toEqual([{ text: "kept" }]);
+  });
+
   test("is opened once at a time in a process, and named in the refusal", async () => {
     aFolderInUseBefore();
     await open();
