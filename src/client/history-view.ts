@@ -35,6 +35,8 @@ export interface RecordView extends StepPlace {
    * that the handler gets. Of an `ending`: an EndingValue.
    */
   readonly value: unknown;
+  /** Our id of the run that was started there, if it is there still and one of the last 1,000. */
+  readonly childRunId: string | undefined;
   readonly beganAt: Date | undefined;
   readonly recordedAt: Date;
 }
@@ -181,6 +183,15 @@ function endingValue(value: string | null): EndingValue | Unreadable {
   }
 }
 
+/** Finds the run that was started at the place of a record. A repair may have started another one there later. */
+function childOf(record: WireHistory["records"][number], { children = [] }: WireHistory): string | undefined {
+  if (record.kind !== "child" && record.kind !== "start") return undefined;
+  return children.findLast(
+    ({ path, occurrence, createdAt }) =>
+      path === record.path && occurrence === record.occurrence && createdAt <= record.recordedAt,
+  )?.runId;
+}
+
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
   const { runId, records, attempts, attemptCount, pending, operations = [], epoch = 0, epochs = [] } = wire;
   const page = records.slice(0, limit - 1);
@@ -195,6 +206,7 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
       attempts: isClose(record.kind) ? 1 : record.attempts,
       hasTimedOut: record.value === null && ["signal", "callback", "child"].includes(record.kind),
       value: recordedValue(record),
+      childRunId: childOf(record, wire),
       beganAt: dateOf(record.beganAt),
       recordedAt: new Date(record.recordedAt),
     })),

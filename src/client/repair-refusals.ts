@@ -42,7 +42,9 @@ export function refusalOf(verb: Verb, answer: RepairAnswer, from: Place | undefi
       return refusal(
         "compensated",
         `${undone(answer)} of the run ${runId} was undone`,
-        "Restart it from that step, from one before it, or from its start.",
+        answer.path === undefined
+          ? "Restart it from its start, or fork it."
+          : "Restart it from that step, from one before it, or from its start.",
       );
     case "would_repeat":
     case "result_needed":

@@ -355,6 +355,8 @@ export interface WireHistory {
     readonly error: string;
     readonly requestId: string | null;
   })[];
+  /** The newest runs that it has started, in order. Functions of an earlier release leave them out. */
+  readonly children?: readonly (Place & { readonly runId: string; readonly createdAt: number })[];
   readonly pending: readonly (Place & {
     readonly kind: PendingKind;
     readonly signal: string | null;

@@ -1,8 +1,10 @@
 /** The options by which commands choose runs. */
 import { type Command, Option } from "commander";
 import type { RunFilter } from "../../client/filter.ts";
+import type { HttpClient } from "../../client/over-http/http-client.ts";
 import type { RunStatus } from "../../client/run-view.ts";
 import { instantIn, tagIn, wholeNumberIn } from "./arguments.ts";
+import { findRunId } from "./server.ts";
 
 export interface FilterOptions extends Omit<RunFilter, "tags"> {
   readonly tag?: Readonly<Record<string, string>>;
@@ -14,12 +16,15 @@ export function withFilter(command: Command, statuses: readonly RunStatus[]): Co
     .option("--version <number>", "of this version of the workflow", wholeNumberIn)
     .addOption(new Option("--status <status>", "in this state").choices(statuses))
     .option("--tag <name:value>", "with this tag; any number of times: with all of them", tagIn)
-    .option("--parent <id>", "started by the run with this id of layover")
+    .option("--parent <run>", "started by this run: layover's id or a part of it, or WORKFLOW/ID with your own id")
     .option("--created-from <time>", "created at this time or later", instantIn)
     .option("--created-before <time>", "created before this time", instantIn);
 }
 
-/** Makes the filter that was asked for. */
-export function filterOf({ tag: tags, ...filter }: FilterOptions): RunFilter {
-  return { ...filter, tags };
+/** Makes the filter that was asked for. A parent may be named as any run is. */
+export async function filterOf(
+  client: HttpClient,
+  { tag: tags, parent, ...filter }: FilterOptions,
+): Promise<RunFilter> {
+  return { ...filter, tags, parent: parent === undefined ? undefined : await findRunId(client, parent) };
 }

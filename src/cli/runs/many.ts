@@ -3,6 +3,7 @@ import type { LiveFilter, ManyOptions, ManyReceipt } from "../../client/many.ts"
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { endProgress, print, printAside, printJson, printProgress } from "../screen.ts";
+import { type FilterOptions, filterOf } from "./filter.ts";
 import { withServer } from "./server.ts";
 
 export interface Many {
@@ -26,12 +27,15 @@ const acts = {
 
 export async function operateMany(
   verb: Verb,
-  filter: LiveFilter,
+  chosen: FilterOptions,
   { json, call, ...terms }: Many & Pick<ManyOptions, "reason" | "by"> & { readonly json?: true | undefined },
 ): Promise<void> {
   const isDry = terms.dryRun === true;
   const receipt = await runMany({ json, isDry }, (shared) =>
-    withServer(({ client }) => acts[verb](client, filter, { ...terms, ...shared, callId: call })),
+    withServer(async ({ client }) => {
+      const filter = await filterOf(client, chosen);
+      return await acts[verb](client, filter, { ...terms, ...shared, callId: call });
+    }),
   );
   if (receipt !== undefined && !json) print(lines(verb, receipt, isDry).join("\n"));
 }

@@ -6,9 +6,9 @@ import { isOver, runStatuses } from "../../client/run-view.ts";
 import { print, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { wholeNumberIn } from "./arguments.ts";
-import { type FilterOptions, filterOf, withFilter } from "./filter.ts";
+import { type FilterOptions, withFilter } from "./filter.ts";
 import { type Many, operateMany } from "./many.ts";
-import { findRun, withRun, withServer } from "./server.ts";
+import { findRunId, withServer } from "./server.ts";
 import { userName } from "./user-name.ts";
 
 interface Options extends FilterOptions, Many {
@@ -88,7 +88,7 @@ function operation({ verb, summary, description, example, done }: Words): Comman
       const isFiltered = Object.keys(chosen).length > 0;
       const isOfMany = isFiltered || Object.values(many).some((option) => option !== undefined);
       if ((run === undefined) !== isFiltered || (run !== undefined && isOfMany)) throw notOneWay(verb);
-      if (run === undefined) return await operateMany(verb, filterOf(chosen), { ...many, reason, by, json });
+      if (run === undefined) return await operateMany(verb, chosen, { ...many, reason, by, json });
       const receipt = await withServer(({ client }) => operate(client, run, verb, { reason, by }));
       if (json) printJson(receipt);
       else print(done[receipt.outcome] ?? receipt.outcome);
@@ -102,8 +102,5 @@ function notOneWay(verb: string): UsageError {
 }
 
 async function operate(client: HttpClient, run: string, verb: Words["verb"], options: OperationOptions) {
-  return await withRun(client, run, async (named) => {
-    const { runId } = "runId" in named ? named : await findRun(client, named);
-    return await client[verb](runId, options);
-  });
+  return await client[verb](await findRunId(client, run), options);
 }

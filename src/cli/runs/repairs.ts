@@ -3,9 +3,9 @@ import { Command } from "commander";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { CutRecord } from "../../postgres/wire-verbs.ts";
-import { plain, print, printJson } from "../screen.ts";
+import { plain, print, printAside, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
-import { findRun, withRun, withServer } from "./server.ts";
+import { findRunId, withServer } from "./server.ts";
 import { userName } from "./user-name.ts";
 
 const aRun = "the run: layover's id or a part of it, or WORKFLOW/ID with your own id";
@@ -33,11 +33,7 @@ async function about<Answer>(
   name: string,
   ask: (client: HttpClient, runId: string) => Promise<Answer>,
 ): Promise<Answer> {
-  return await withServer(({ client }) =>
-    withRun(client, name, async (named) =>
-      ask(client, "runId" in named ? named.runId : (await findRun(client, named)).runId),
-    ),
-  );
+  return await withServer(async ({ client }) => ask(client, await findRunId(client, name)));
 }
 
 export const retry = asking(
@@ -109,7 +105,10 @@ export const fork = command(
   .action(async (name: string, { from, id, json }: { from?: string; id?: string; json?: true }) => {
     const receipt = await about(name, (client, runId) => client.fork(runId, { from, id }));
     if (json) printJson(receipt);
-    else print(receipt.runId);
+    else {
+      printAside(`A copy begins as a run of its own. Look at it: layover show ${receipt.runId}`);
+      print(receipt.runId);
+    }
   });
 
 function records(count: number): string {

@@ -29,12 +29,13 @@ export const runs = withFilter(new Command("runs"), runStatuses)
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
   .action(async ({ json, limit, cursor: from, ...options }: Options) => {
-    const asked = { ...filterOf(options), limit, cursor: from };
-    const page = await withServer(({ client }) => foundPage(client, asked));
+    const page = await withServer(async ({ client }) =>
+      foundPage(client, { ...(await filterOf(client, options)), limit, cursor: from }),
+    );
     if (json) return printJson(page);
     const { cursor } = page;
     if (page.runs.length === 0) {
-      if (cursor === undefined) return print(nothingFound(asked));
+      if (cursor === undefined) return print(nothingFound({ ...options, cursor: from }));
       return print(`None of the newest runs fits. To look at older ones: --cursor ${plain(cursor)}`);
     }
     const now = new Date();
@@ -44,7 +45,7 @@ export const runs = withFilter(new Command("runs"), runStatuses)
     if (cursor !== undefined) print(`\nTo see more: --cursor ${plain(cursor)}`);
   });
 
-function nothingFound({ limit: _, ...asked }: ListOptions): string {
+function nothingFound(asked: object): string {
   const isFiltered = Object.values(asked).some((part) => part !== undefined);
   return isFiltered ? "There is no such run." : "There is no run yet. Start one: layover start WORKFLOW";
 }

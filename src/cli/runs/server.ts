@@ -108,6 +108,13 @@ function namesIn(text: string): readonly RunName[] {
   });
 }
 
+/** Finds our id of a run that is named as people do. @throws UsageError; LayoverError `unknown_run`, `unknown_workflow` */
+export async function findRunId(client: HttpClient, text: string): Promise<string> {
+  return await withRun(client, text, async (name) =>
+    "runId" in name ? name.runId : (await findRun(client, name)).runId,
+  );
+}
+
 /** @throws LayoverError `unknown_run`, `unknown_workflow` */
 export async function findRun(client: HttpClient, name: RunName): Promise<RunView> {
   if ("runId" in name) return await client.get(name.runId);

@@ -1,5 +1,6 @@
--- Answers a run's timeline, of the given epoch or the newest one: its records, its failed attempts, what it waits for, and the last 100 operations of people. There may be tens
--- of thousands of attempts, so it answers the last ones, as many as have 2 MB of errors together.
+-- Answers a run's timeline, of the given epoch or the newest one: its records, its failed attempts, what it waits for, the last 1,000 runs
+-- that it has started, and the last 100 operations of people. There may be tens of thousands of attempts, so it answers the last ones, as
+-- many as have 2 MB of errors together.
 create or replace function layover.get_history(p jsonb) returns json
 language sql volatile as $$
   select layover.check_key(p) where p ? 'keyId';
@@ -28,6 +29,12 @@ language sql volatile as $$
             'isQueued', b.is_queued, 'epoch', coalesce(b.callback_epoch, t.epoch))
             order by b.ordinal, b.path)
           from layover.pending b where b.run_id = f.run and b.position is null), '[]'),
+      'children', coalesce((
+        select json_agg(json_build_object('path', c.parent_path, 'occurrence', c.parent_occurrence, 'runId', c.id,
+            'createdAt', layover.to_ms(c.created_at)) order by c.created_at, c.id)
+          from (
+            select c.* from layover.run c where c.parent_run_id = f.run order by c.id desc limit 1000
+          ) as c), '[]'),
       'operations', coalesce((
         select json_agg(json_build_object('callId', x.call_id, 'verb', x.verb, 'by', x.asked_by, 'reason', x.reason,
             'askedAt', layover.to_ms(x.asked_at), 'verdict', x.verdict::json->>'outcome') order by x.asked_at, x.call_id)
