@@ -84,7 +84,7 @@ describe("a data folder", () => {
     const { query } = await open();
     await query("create table note (text text)");
     const insert = query.transact?.(10_000, (client) => client.query("insert into note values ('kept')"));
-    expect(await insert).toMatchObject({ rows: [] });
+    await expect(insert).resolves.toMatchObject({ rows: [] });
     expect(await query("select text from note")).toEqual([{ text: "kept" }]);
   });
 
