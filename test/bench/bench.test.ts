@@ -7,15 +7,21 @@ import type { Contender } from "./contender.ts";
 import { bound, boundKeepingHistory, boundOfBatches } from "./contenders.ts";
 import { medians, quantile } from "./figures.ts";
 import { layover, layoverByMap, layoverByPromiseAll, layoverInBatches, layoverInBatchesByStep } from "./layover.ts";
+import { layoverLongLived } from "./layover-long-lived.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { takeRounds } from "./rounds.ts";
 import { batches } from "./scenarios/batches.ts";
+import { children } from "./scenarios/children.ts";
+import { childrenInARow } from "./scenarios/children-in-a-row.ts";
 import { dueAtOnce } from "./scenarios/due-at-once.ts";
 import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
+import { lapsOf } from "./scenarios/laps.ts";
 import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
+import { retries } from "./scenarios/retries.ts";
 import { signals } from "./scenarios/signals.ts";
+import { undosOf } from "./scenarios/undos.ts";
 import { table } from "./table.ts";
 import { judge, describe as sentence } from "./verdict.ts";
 
@@ -82,6 +88,21 @@ describe("a scenario", () => {
     const { standings } = await takeRounds(signals({ contenders: [layover], runs: 5 }), meter, OPTIONS);
     expect(standings).toMatchObject([{ medians: { statementsPerStep: 3 } }]);
     expect(standings[0]?.medians.endP50Ms).toBeGreaterThan(0);
+  });
+
+  test("of runs that start others, continue as new, are undone and retried is played to its end", async () => {
+    const contenders = [layoverLongLived];
+    const scenarios = [
+      children({ contenders, others: 5 }),
+      childrenInARow({ contenders, others: 3 }),
+      lapsOf({ contenders, laps: 10, steps: 2 }),
+      undosOf({ contenders, undos: 3 }),
+      retries({ contenders, steps: 5 }),
+    ];
+    for (const scenario of scenarios) {
+      const result = await takeRounds(scenario, meter, OPTIONS);
+      expect(judge(scenario, result, "layover")).toMatchObject([{ value: expect.any(Number) }]);
+    }
   });
 
   test("refuses a contender that leaves out a step", async () => {

@@ -53,6 +53,24 @@ export interface SignalledEngine extends Engine {
   signal(runId: string): Promise<void>;
 }
 
+/** Whose runs start others, continue as new, are undone and repaired. */
+export interface LongLivedEngine extends Engine {
+  /** Runs one that invokes so many others side by side. Resolves when it is over. */
+  invoke(others: number): Promise<void>;
+
+  /** Runs one that invokes so many others, one after the other. Answers how long after each one's end the next step began, in ms. */
+  invokeInARow(others: number): Promise<readonly number[]>;
+
+  /** Runs one that continues as new so often, with so many steps each time. Answers how long each lap took, in ms. */
+  continueAsNew(laps: number, steps: number): Promise<readonly number[]>;
+
+  /** Runs one that fails after so many steps, all of which are undone. Answers how long the undos took, in ms. */
+  undo(steps: number): Promise<number>;
+
+  /** Runs one that fails after so many steps, and lets it go on. Answers how long the retry's call took, in ms. */
+  retry(steps: number): Promise<number>;
+}
+
 export interface Contender<E extends Engine = Engine> {
   readonly name: string;
   /** Makes its tables and opens its connections. */

@@ -11,6 +11,7 @@ export const figures = {
   allEndedMs: { label: "all ended ms", digits: 0, isComparable: false },
   endP50Ms: { label: "end p50 ms", digits: 2, isComparable: false },
   endP95Ms: { label: "end p95 ms", digits: 2, isComparable: false },
+  retryMs: { label: "retry ms", digits: 0, isComparable: false },
   continuations: { label: "continuations", digits: 2, isComparable: false },
   branchGrowth: { label: "wide/narrow", digits: 2, isComparable: false },
   growth: { label: "last/first", digits: 2, isComparable: false },

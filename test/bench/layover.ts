@@ -35,10 +35,10 @@ function contender(name: string, settings: Settings, manner: Manner = "in a row"
   };
 }
 
-class Layover implements FanningEngine, WakingEngine, SignalledEngine {
+export class Layover implements FanningEngine, WakingEngine, SignalledEngine {
   readonly #pool: Pool;
-  readonly #host: InProcess;
-  readonly #work: Work;
+  protected readonly host: InProcess;
+  protected readonly work: Work;
   readonly #manner: Manner;
 
   static async begin(pool: Pool, settings: Settings & { concurrency: number }, manner: Manner): Promise<Layover> {
@@ -51,10 +51,10 @@ class Layover implements FanningEngine, WakingEngine, SignalledEngine {
     return new Layover(pool, host, work, manner);
   }
 
-  private constructor(pool: Pool, host: InProcess, work: Work, manner: Manner) {
+  protected constructor(pool: Pool, host: InProcess, work: Work, manner: Manner) {
     this.#pool = pool;
-    this.#host = host;
-    this.#work = work;
+    this.host = host;
+    this.work = work;
     this.#manner = manner;
   }
 
@@ -63,66 +63,66 @@ class Layover implements FanningEngine, WakingEngine, SignalledEngine {
     const run = { workflow: "trivial", version: 1, encodedInput };
     return await inTens(runs, async () => {
       const runId = ascendingId();
-      await this.#host.calls.startRun({ ...run, runId });
+      await this.host.calls.startRun({ ...run, runId });
       return runId;
     });
   }
 
   async carryOut(runIds: readonly string[], body: Body): Promise<void> {
-    const { dispatch } = this.#host;
-    this.#work.body = body;
+    const { dispatch } = this.host;
+    this.work.body = body;
     await dispatch.dispatch(
       runIds.map((runId) => ({ runId, turn: 1 })),
       0,
     );
-    await this.#idle();
+    await this.idle();
   }
 
   async continuations(runIds: readonly string[]): Promise<number> {
-    const views = await Promise.all(runIds.map((runId) => this.#host.client.get(runId)));
+    const views = await Promise.all(runIds.map((runId) => this.host.client.get(runId)));
     // The first turn fans out; the number is that of the turn that would come.
     return views.reduce((sum, { turn }) => sum + turn - 2, 0) / runIds.length;
   }
 
   async startAt(at: number, { runs, steps }: { runs: number; steps: number }): Promise<readonly string[]> {
-    const { client } = this.#host;
+    const { client } = this.host;
     const input = { steps, manner: this.#manner };
     return await inTens(runs, async () => (await client.start(trivial, input, { startAt: at })).runId);
   }
 
   async untilOver(runIds: readonly string[], body: Body): Promise<void> {
-    this.#work.body = body;
+    this.work.body = body;
     let left = runIds.length;
     await new Promise<void>((resolve) => {
-      this.#work.ended = () => {
+      this.work.ended = () => {
         left -= 1;
         if (left === 0) resolve();
       };
     });
-    this.#work.ended = () => {};
-    await this.#idle();
+    this.work.ended = () => {};
+    await this.idle();
   }
 
   async startWaiting(runs: number): Promise<readonly string[]> {
-    const runIds = await inTens(runs, async () => (await this.#host.client.start(signalled)).runId);
-    await this.#idle();
+    const runIds = await inTens(runs, async () => (await this.host.client.start(signalled)).runId);
+    await this.idle();
     return runIds;
   }
 
   async signal(runId: string): Promise<void> {
-    await this.#host.client.signal(runId, "go", 1, { contract: signalled });
-    await this.#idle();
+    await this.host.client.signal(runId, "go", 1, { contract: signalled });
+    await this.idle();
   }
 
   async close(): Promise<void> {
-    await this.#host.close();
+    await this.host.close();
     await this.#pool.end();
   }
 
   /** What was dispatched is over, and recorded. */
-  async #idle(): Promise<void> {
-    await this.#host.dispatch.idle();
-    if (this.#work.failure !== undefined) throw this.#work.failure;
+  protected async idle(): Promise<void> {
+    await this.host.dispatch.idle();
+    if (this.work.failure !== undefined) throw this.work.failure;
   }
 }
 

@@ -20,16 +20,22 @@ import {
   layoverInBatches,
   layoverInBatchesByStep,
 } from "./layover.ts";
+import { layoverLongLived } from "./layover-long-lived.ts";
 import { describeMachine } from "./machine.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { type Result, takeRounds } from "./rounds.ts";
 import { batches } from "./scenarios/batches.ts";
+import { children } from "./scenarios/children.ts";
+import { childrenInARow } from "./scenarios/children-in-a-row.ts";
 import { dueAtOnce } from "./scenarios/due-at-once.ts";
 import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
+import { lapsOf } from "./scenarios/laps.ts";
 import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
+import { retries } from "./scenarios/retries.ts";
 import { signals } from "./scenarios/signals.ts";
+import { undosOf } from "./scenarios/undos.ts";
 import { table } from "./table.ts";
 import { describe, judge, type Verdict } from "./verdict.ts";
 
@@ -50,6 +56,11 @@ const SCENARIOS = [
   fanOut({ contenders: [layoverByMap, layoverByPromiseAll], runs: 20, branches: 250, narrow: 100, wide: 2_000 }),
   dueAtOnce({ contenders: [layoverInBatches], runs: 10_000, preparationMs: 8_000 }),
   signals({ contenders: [layover], runs: 300 }),
+  children({ contenders: [layoverLongLived], others: 1_000 }),
+  childrenInARow({ contenders: [layoverLongLived], others: 300 }),
+  lapsOf({ contenders: [layoverLongLived], laps: 1_000, steps: 10 }),
+  undosOf({ contenders: [layoverLongLived], undos: 100 }),
+  retries({ contenders: [layoverLongLived], steps: 9_990 }),
 ];
 
 const rounded = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);
