@@ -28,6 +28,8 @@ export interface PeopleOptions {
 type Answered<Answer> = { readonly answer: Answer } | { readonly refused: string };
 
 const againMs = 1_000;
+/** A call that was cut off is carried out within this time, or never. */
+const lateMs = 600_000;
 /** What another try may cure. */
 const passing = new Set(["database_unavailable", "too_late", "internal", "unreachable", "no_answer", "closing"]);
 
@@ -165,12 +167,13 @@ export class People implements Source {
     const options = terms();
     if (act.verb !== "pause") this.#askedToEnd.add(runId);
     const done = await this.#insist((client) => client[act.verb](runId, options));
-    if (!("answer" in done)) return;
+    if (!("answer" in done) && act.verb !== "pause") return;
     if (act.verb !== "pause") {
       (act.verb === "cancel" ? this.#cancelled : this.#terminated).add(runId);
       return;
     }
-    await this.#pause(act.forMs, `is to resume ${runId}`);
+    // A try that was cut off may be carried out late, though a later one was told that there is no such run.
+    await this.#pause("answer" in done ? act.forMs : Math.max(act.forMs, lateMs), `is to resume ${runId}`);
     const again = terms();
     await this.#insist((client) => client.resume(runId, again));
   }
