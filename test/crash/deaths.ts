@@ -67,7 +67,10 @@ function recordsOf({ history }: Told): readonly string[] {
   expect(times).toEqual(times.toSorted((a, b) => a - b));
   return history.records
     .map(({ kind, path, occurrence, value, isFailure, attempts }) =>
-      JSON.stringify({ kind, path, occurrence, value, isFailure, attempts }),
+      JSON.stringify({ kind, path, occurrence, value, isFailure, attempts }).replace(startedId, "…"),
     )
     .toSorted();
 }
+
+/** Our id of a run that another one has started: each world has its own. */
+const startedId = /(?<="runId":")[0-9a-f-]{36}/;

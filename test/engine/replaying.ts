@@ -47,6 +47,7 @@ function endOf(status: string, text: string): End {
 }
 
 const storedRun = `
-  select layover.read_run(s.run_id) as run, layover.read_records(s.run_id, s.epoch, 0, s.last_position, null) as records,
+  select case when s.epoch = 0 then layover.read_run(s.run_id) else layover.read_epoch(s.run_id, s.epoch) end as run,
+      layover.read_records(s.run_id, s.epoch, 0, s.last_position, null) as records,
       s.epoch, s.status, coalesce(s.result, s.error) as value
     from layover.run_state s where s.run_id = $1`;
