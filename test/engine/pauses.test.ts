@@ -32,6 +32,17 @@ describe("a run that is paused", () => {
     expect(world.time).toBeLessThan(6.3 * hour);
   });
 
+  test("is awake within a minute where its sleep ends just after it is resumed", async () => {
+    const world = await worldOf(database, ({ step }) => step.sleep("nap", "1 hour 5s"));
+    const run = await world.start(tested);
+    await world.pass("10 minutes");
+    await pause(world, run);
+    await world.pass("50 minutes 2s");
+    await resume(world, run);
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(world.time).toBeLessThanOrEqual(hour + 65_000);
+  });
+
   test("finishes the steps of a map that are at work, and begins no other", async () => {
     const begun: number[] = [];
     const ended: number[] = [];

@@ -1,11 +1,19 @@
 /** The calls behind a client's verbs. One method for each SQL function. */
 import type { Query } from "../../core/ports.ts";
-import { latestCommit } from "../../core/waking.ts";
+import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
 import type * as verbs from "../wire-verbs.ts";
 import { answerOf, type CallSender } from "./call-sender.ts";
 
 export type ClientCalls = ReturnType<typeof clientCalls>;
+
+/**
+ * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
+ * dispatched it for that, so the look comes within a minute.
+ */
+function looksAfter(verb: verbs.SingleVerb): (now: number) => readonly number[] {
+  return (now) => (verb === "resume" ? [now + nextTickMs] : []);
+}
 
 export function clientCalls(sender: CallSender) {
   return {
@@ -44,7 +52,7 @@ export function clientCalls(sender: CallSender) {
     },
 
     operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
-      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
+      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, looksAfter(verb));
     },
 
     repair(
@@ -59,7 +67,7 @@ export function clientCalls(sender: CallSender) {
     },
 
     operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
-      return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, () => []);
+      return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
     },
 
     answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {

@@ -1,6 +1,7 @@
 -- paused -> as it was before the pause. The run's timeout moves on by as long as the pause took. Whatever came or ended meanwhile counts
--- now: the scheduler looks at the run, and it answers what may be claimed at once. What became ready in the pause, or lost its lease in
--- it, is ready from now on: nobody was to look at it before. A blocked run may be claimed, too: the right code may have come meanwhile.
+-- now: the scheduler looks at the run within a minute, and it answers what may be claimed at once. What became ready in the pause, or
+-- lost its lease in it, is ready from now on: nobody was to look at it before. A blocked run may be claimed, too: the right code may have
+-- come meanwhile.
 --
 -- With `holds` only a run that was paused with its workflow is resumed.
 --
@@ -34,7 +35,7 @@ begin
        set paused_at = null, timeout_at = t.timeout_at + greatest(v_now - t.paused_at, interval '0'),
            ready_at = case when t.ready_at <= v_now then 'epoch' else t.ready_at end,
            leased_until = case when t.token is not null then greatest(t.leased_until, v_now) end,
-           due_at = layover.pick_due(p->'armed', v_now)
+           due_at = layover.pick_due(p->'armed', v_now + case when p ? 'armed' then interval '1 minute' else interval '0' end)
      where t.run_id = v_run;
     perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
     update layover.pending b
