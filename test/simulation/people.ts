@@ -201,8 +201,12 @@ export class People implements Source {
       this.#answers.set(runId, [...this.answersTo(runId), answer]);
       if (!plan.twice) return;
       await this.#pause(this.#options.chance.below(60_000), `answers the callback of ${plan.value} otherwise`);
-      const again = await this.#insist((client) => client.resolveCallback(token, `not ${plan.value}`, { contract }));
-      if ("answer" in again) this.wrongs.push(`a second, other answer to the callback of ${plan.value} was taken`);
+      const other = `not ${plan.value}`;
+      const again = await this.#insist((client) => client.resolveCallback(token, other, { contract }));
+      if (!("answer" in again)) return;
+      if (answer.isAccepted) this.wrongs.push(`a second, other answer to the callback of ${plan.value} was taken`);
+      // The wait was over, and a retry has opened it again.
+      this.#answers.set(runId, [...this.answersTo(runId), { value: other, isAccepted: true }]);
     });
   }
 
