@@ -28,9 +28,18 @@ export interface Query {
   readonly endpoint: string;
 }
 
-/** The transaction of a `step.transaction`, on the connection of your database's driver. It works until the body ends. */
+/** The transaction of a `step.transaction`, by your database's driver. It works until the body ends. */
 export interface TransactionClient {
-  /** Sends one statement. Its rows have the types that the driver gives them. */
+  /**
+   * Adds a statement whose rows nobody needs. It is sent in its turn, at the latest with the step's record. If Postgres
+   * refuses it, the attempt has failed.
+   */
+  write(text: string, values?: readonly unknown[]): void;
+  /**
+   * Sends one statement. Its rows have the types that the driver gives them. Neon over HTTP has only `write`.
+   *
+   * @throws LayoverError `transactions_unavailable` where the driver cannot answer amid a transaction
+   */
   query(
     text: string,
     values?: readonly unknown[],

@@ -4,10 +4,12 @@
  *   const query = neon(env.DATABASE_URL);
  */
 import { neon as driverFor, NeonDbError, neonConfig } from "@neondatabase/serverless";
-import type { Parameter, Query, QueryError, Row } from "../core/ports.ts";
+import { LayoverError } from "../core/errors.ts";
+import { type Parameter, type Query, QueryError, type Row, type Transact, UnknownCommit } from "../core/ports.ts";
 import { parserOf } from "./columns.ts";
 import { failedAfterSending, failedBeforeSending } from "./failure.ts";
 import { readNeonAddress } from "./neon-address.ts";
+import { OpenTransaction, type Statement } from "./transaction-client.ts";
 
 export interface NeonOptions {
   /**
@@ -26,7 +28,7 @@ const types = { getTypeParser: parserOf };
 
 /**
  * Makes a Query by Neon's HTTP endpoint, through `@neondatabase/serverless`. It holds no connection, so nothing has to
- * be closed.
+ * be closed. The transaction of a step is one request, so its body may only `write`.
  *
  * @param connectionString as Neon's console shows it, with the pooled host or without
  * @throws LayoverError `invalid_request` if it is no connection string or leads to no host of Neon's, or if `fetchEndpoint` is no address
@@ -36,7 +38,7 @@ export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoi
   const address = readNeonAddress(connectionString, fetchEndpoint);
   const driver = driverFor(address.connectionString);
   if (fetchEndpoint !== undefined) followFetchEndpoints();
-  const query = async (text: string, parameters: readonly Parameter[] = []): Promise<readonly Row[]> => {
+  const send = async <Answer>(ask: (fetchOptions: object) => Promise<Answer>): Promise<Answer> => {
     const abort = new AbortController();
     const late = () => abort.abort(new Error(`Neon did not answer within ${timeoutMs} ms.`));
     const timer = setTimeout(late, timeoutMs);
@@ -47,7 +49,7 @@ export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoi
       ...(fetchEndpoint && { [elsewhere]: fetchEndpoint }),
     };
     try {
-      return await driver.query(text, [...parameters], { fetchOptions, types });
+      return await ask(fetchOptions);
     } catch (error) {
       throw failureOf(
         abort.signal.aborted ? abort.signal.reason : error,
@@ -57,7 +59,46 @@ export function neon(connectionString: string, { timeoutMs = 15_000, fetchEndpoi
       clearTimeout(timer);
     }
   };
-  return Object.assign(query, { endpoint: address.endpoint });
+  const query = (text: string, parameters: readonly Parameter[] = []): Promise<readonly Row[]> =>
+    send((fetchOptions) => driver.query(text, [...parameters], { fetchOptions, types }));
+  const sendBatch = async (statements: readonly Statement[]): Promise<readonly Row[]> => {
+    const queries = statements.map(({ text, values }) => driver.query(text, [...values], { types }));
+    const terms = { isolationLevel: "ReadCommitted", readOnly: false } as const;
+    const answers = await send((fetchOptions) => driver.transaction(queries, { ...terms, fetchOptions }));
+    return answers.at(-1) ?? [];
+  };
+  return Object.assign(query, { endpoint: address.endpoint, transact: neonTransact(sendBatch) });
+}
+
+/** Sends all that a body has written in one request, with the step's record last. */
+function neonTransact(sendBatch: (statements: readonly Statement[]) => Promise<readonly Row[]>): Transact {
+  return async (limitMs, work) => {
+    const open = new OpenTransaction(() => Promise.reject(rowless()));
+    try {
+      return await work(open, async (text, values) => {
+        const limit = { text: `set local statement_timeout = ${Math.ceil(limitMs)}`, values: [] };
+        try {
+          return await sendBatch([limit, ...open.takeWrites(), { text, values }]);
+        } catch (error) {
+          throw unlessRolledBack(error);
+        }
+      });
+    } finally {
+      open.close();
+    }
+  };
+}
+
+function rowless(): LayoverError {
+  return new LayoverError("transactions_unavailable", "Neon over HTTP cannot answer amid a transaction", {
+    hint: "Use db.write(text, values), which is sent with the step's record. Or read in a step before it.",
+  });
+}
+
+function unlessRolledBack(error: unknown): unknown {
+  if (error instanceof QueryError && error.isRolledBack) return error;
+  const said = error instanceof Error ? error.message : String(error);
+  return new UnknownCommit(`nobody knows whether the transaction was committed: ${said}`, { cause: error });
 }
 
 const elsewhere = "layoverFetchEndpoint";

@@ -25,7 +25,10 @@ export function pgTransact(pool: PgPool, timeoutMs: number): Transact {
       await send("begin isolation level read committed read write");
       try {
         await send(`set local statement_timeout = ${Math.ceil(limitMs)}`);
-        const result = await work(open, send);
+        const result = await work(open, async (text, values) => {
+          await open.flush();
+          return await send(text, values);
+        });
         open.close();
         await commit(send);
         isSound = true;

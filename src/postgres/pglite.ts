@@ -60,6 +60,7 @@ function pgliteTransact(database: PgliteDatabase): Transact {
         const open = new OpenTransaction((text, values) => transaction.query(text, values));
         try {
           const result = await work(open, async (text, parameters) => {
+            await open.flush();
             const values = parameters.map((value) => (value === null ? null : String(value)));
             return (await transaction.query(text, values, options)).rows;
           });

@@ -118,7 +118,10 @@ export abstract class Mortal {
       const [client, send] = await this.#pass("query", "begin", begin);
       try {
         const result = await work(
-          { query: (text, values) => this.#pass("query", "transaction", () => client.query(text, values)) },
+          {
+            write: (text, values) => client.write(text, values),
+            query: (text, values) => this.#pass("query", "transaction", () => client.query(text, values)),
+          },
           (text, parameters) => this.#pass("query", functionIn(text), () => send(text, parameters)),
         );
         await this.#pass("query", "commit", async () => {

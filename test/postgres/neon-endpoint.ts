@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
-import { DatabaseError, Pool } from "pg";
+import { DatabaseError, Pool, type PoolClient } from "pg";
 import * as z from "zod";
 
 export interface NeonEndpoint {
@@ -149,7 +149,12 @@ const Headers = z.object({
   "neon-raw-text-output": z.literal("true"),
   "neon-array-mode": z.literal("true"),
 });
-const Body = z.strictObject({ query: z.string(), params: z.array(z.union([z.string(), z.null()])) });
+const Batch = Headers.extend({
+  "neon-batch-isolation-level": z.literal("ReadCommitted"),
+  "neon-batch-read-only": z.literal("false"),
+});
+const Statement = z.strictObject({ query: z.string(), params: z.array(z.union([z.string(), z.null()])) });
+const Body = z.union([Statement, z.strictObject({ queries: z.array(Statement) })]);
 const asText = { getTypeParser: () => (text: string) => text };
 
 async function carryOut(
@@ -158,7 +163,8 @@ async function carryOut(
   body: unknown,
   response: ServerResponse,
 ): Promise<Answer> {
-  const { query, params } = Body.parse(body);
+  const asked = Body.parse(body);
+  if ("queries" in asked) Batch.parse(headers);
   const pool = pools.of(Headers.parse(headers)["neon-connection-string"]);
   try {
     const client = await pool.connect();
@@ -169,15 +175,8 @@ async function carryOut(
     };
     response.once("close", cancel);
     try {
-      const statement = {
-        text: query,
-        values: params,
-        rowMode: "array",
-        types: asText,
-        queryMode: "extended",
-      } as const;
-      const { command, rowCount, fields, rows } = await client.query(statement);
-      return { status: 200, body: JSON.stringify({ rowAsArray: true, command, rowCount, fields, rows }) };
+      const answer = "queries" in asked ? { results: await inBatch(client, asked.queries) } : await one(client, asked);
+      return { status: 200, body: JSON.stringify(answer) };
     } finally {
       response.off("close", cancel);
       await cancelled;
@@ -186,5 +185,28 @@ async function carryOut(
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     return { status: 400, body: JSON.stringify({ ...error, message: error.message }) };
+  }
+}
+
+async function one(client: PoolClient, { query: text, params: values }: z.infer<typeof Statement>): Promise<object> {
+  const statement = { text, values, rowMode: "array", types: asText, queryMode: "extended" } as const;
+  const { command, rowCount, fields, rows } = await client.query(statement);
+  return { rowAsArray: true, command, rowCount, fields, rows };
+}
+
+/** Carries out all of them in one transaction, or none. */
+async function inBatch(
+  client: PoolClient,
+  statements: readonly z.infer<typeof Statement>[],
+): Promise<readonly object[]> {
+  await client.query("begin isolation level read committed read write");
+  try {
+    const answers: object[] = [];
+    for (const statement of statements) answers.push(await one(client, statement));
+    await client.query("commit");
+    return answers;
+  } catch (error) {
+    await client.query("rollback");
+    throw error;
   }
 }

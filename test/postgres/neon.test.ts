@@ -341,6 +341,31 @@ describeEachPostgres(
       ]);
       expect(errors).toEqual([]);
     });
+
+    test("commits the writes of a step's transaction together with its record, in one request", async () => {
+      await database.query("create table public.seat (name text not null)");
+      const booking = workflow({ name: "booking", version: 1 });
+      const bookingWorkflow = booking.handler(async ({ step }) => [
+        await step.transaction("first", async (db) => db.write("insert into public.seat values ($1)", ["window"])),
+        await step.transaction("second", async (db, { attempt }) => {
+          db.write(
+            attempt === 1 ? "insert into public.seat values (null)" : "insert into public.seat values ('aisle')",
+          );
+          return attempt;
+        }),
+      ]);
+      const invocations: Promise<boolean>[] = [];
+      const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
+      const engine = new Engine({ calls, dispatch, workflows: [bookingWorkflow], host: aHastyHost() });
+      const client = new Client({ calls, dispatch, wake: async () => {}, openCallback: undefined });
+      const run = await client.start(booking);
+      for (const invocation of invocations) await invocation;
+
+      expect(await run.result()).toEqual([undefined, 2]);
+      expect(await database.query("select name from public.seat")).toEqual([{ name: "window" }, { name: "aisle" }]);
+      const batches = endpoint.bodies.filter((body) => JSON.stringify(body).includes("finish_once"));
+      expect(batches).toMatchObject([{ queries: [{}, {}, {}] }, { queries: [{}, {}, {}] }, { queries: [{}, {}, {}] }]);
+    });
   },
   { perTest: true },
 );

@@ -1,58 +1,116 @@
 /** Transactions of steps, by each driver that has them. */
 import { PGlite } from "@electric-sql/pglite";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { QueryError, type Transact, UnknownCommit } from "../../src/core/ports.ts";
+import { neon } from "../../src/postgres/neon.ts";
 import { pglite } from "../../src/postgres/pglite.ts";
 import { testDatabase } from "./database.ts";
+import {
+  type Fate,
+  halfAnswered,
+  type NeonEndpoint,
+  openNeonEndpoint,
+  refused,
+  unanswered,
+  unread,
+} from "./neon-endpoint.ts";
 
 const database = testDatabase({ isEmpty: true });
 const tables = "create table public.ledger (place text not null unique deferrable initially deferred)";
 const insert = "insert into public.ledger (place) values ($1)";
 const rows = "select place from public.ledger order by place";
 let embedded: PGlite;
+let endpoint: NeonEndpoint;
 
 beforeAll(async () => {
   embedded = await PGlite.create();
+  endpoint = await openNeonEndpoint(database.url);
   for (const query of [database.query, pglite(embedded)]) await query(tables);
 }, 60_000);
-afterAll(async () => await embedded.close());
+beforeEach(async () => {
+  for (const query of [database.query, pglite(embedded)]) await query("truncate public.ledger");
+});
+afterAll(async () => {
+  await embedded.close();
+  await endpoint.close();
+});
 
 function transactOf({ transact }: { readonly transact?: Transact | undefined }): Transact {
   if (transact === undefined) throw new Error("it has no transactions");
   return transact;
 }
 
-describe.each([
+const overNeon = () => neon(endpoint.url, { fetchEndpoint: endpoint.fetchEndpoint });
+const answering = [
   ["node-postgres", () => database.query],
   ["PGlite", () => pglite(embedded)],
-])("a transaction by %s", (_, open) => {
+] as const;
+
+describe.each([...answering, ["Neon over HTTP", overNeon] as const])("a transaction by %s", (_, open) => {
   test("is committed with what its body and layover's own statements wrote", async () => {
     const query = open();
     const result = await transactOf(query)(10_000, async (client, send) => {
-      await client.query(insert, ["a"]);
-      await send(insert, ["b"]);
-      return (await client.query(rows)).rows.length;
+      client.write("insert into public.ledger (place) values ($1), ($2)", ["a", "b"]);
+      client.write("update public.ledger set place = 'c' where place = $1", ["b"]);
+      return await send("insert into public.ledger (place) values ('d') returning place", []);
     });
-    expect([result, await query(rows)]).toEqual([2, [{ place: "a" }, { place: "b" }]]);
+    expect([result, await query(rows)]).toEqual([[{ place: "d" }], [{ place: "a" }, { place: "c" }, { place: "d" }]]);
   });
 
   test("is rolled back when its work rejects, and rejects with that very error", async () => {
     const query = open();
     const error = new Error("no");
     const outcome = transactOf(query)(10_000, async (client) => {
-      await client.query(insert, ["c"]);
+      client.write(insert, ["c"]);
       throw error;
     });
     await expect(outcome).rejects.toBe(error);
-    expect(await query(rows)).toHaveLength(2);
+    expect(await query(rows)).toEqual([]);
+  });
+
+  test("of which Postgres refuses a statement is rolled back, for certain", async () => {
+    const query = open();
+    const outcome = transactOf(query)(10_000, async (client, send) => {
+      client.write(insert, ["c"]);
+      client.write("select 1 / 0");
+      return await send("select 1", []);
+    });
+    await expect(outcome).rejects.toMatchObject({ message: expect.stringContaining("division by zero") });
+    await expect(outcome).rejects.not.toBeInstanceOf(UnknownCommit);
+    expect(await query(rows)).toEqual([]);
   });
 
   test("that Postgres refuses to commit is rolled back, for certain", async () => {
     const query = open();
-    const outcome = transactOf(query)(10_000, async (client) => void (await client.query(insert, ["a"])));
+    await query(insert, ["a"]);
+    const outcome = transactOf(query)(10_000, async (client, send) => {
+      client.write(insert, ["a"]);
+      return await send("select 1", []);
+    });
     await expect(outcome).rejects.toMatchObject({ isRolledBack: true, sqlState: "23505" });
     await expect(outcome).rejects.toBeInstanceOf(QueryError);
-    expect(await query(rows)).toHaveLength(2);
+    expect(await query(rows)).toEqual([{ place: "a" }]);
+  });
+
+  test("takes nothing more of its body once that has ended", async () => {
+    let late: (() => void) | undefined;
+    await transactOf(open())(10_000, async (client, send) => {
+      late = () => client.write(insert, ["late"]);
+      await send("select 1", []);
+    });
+    expect(late).toThrow("the transaction is over");
+    expect(await open()(rows)).toEqual([]);
+  });
+});
+
+describe.each(answering)("a transaction by %s", (_, open) => {
+  test("answers rows, with what was written before", async () => {
+    const query = open();
+    const seen = await transactOf(query)(10_000, async (client) => {
+      client.write(insert, ["a"]);
+      return (await client.query(rows)).rows;
+    });
+    expect([seen, await query(rows)]).toEqual([[{ place: "a" }], [{ place: "a" }]]);
   });
 
   test("sends nothing more for its body once that has ended", async () => {
@@ -61,7 +119,7 @@ describe.each([
       late = () => client.query(insert, ["late"]);
     });
     await expect(late?.()).rejects.toThrow("the transaction is over");
-    expect(await open()(rows)).toHaveLength(2);
+    expect(await open()(rows)).toEqual([]);
   });
 });
 
@@ -71,4 +129,47 @@ test("a transaction whose session ended before its COMMIT was answered may have 
     await database.pool.query("select pg_terminate_backend($1, 10000)", [session?.["pid"]]);
   });
   await expect(outcome).rejects.toBeInstanceOf(UnknownCommit);
+});
+
+describe("a transaction by Neon over HTTP", () => {
+  const book = () =>
+    transactOf(overNeon())(10_000, async (client, send) => {
+      client.write(insert, ["a"]);
+      return await send("select 1 as one", []);
+    });
+
+  test("is one request", async () => {
+    const before = endpoint.arrivals;
+    expect(await book()).toEqual([{ one: 1 }]);
+    expect(endpoint.arrivals - before).toBe(1);
+  });
+
+  test.each<[string, Fate, number]>([
+    ["whose connection is cut before it is read", unread, 0],
+    ["whose answer is dropped", unanswered, 1],
+    ["whose answer breaks off in the middle", halfAnswered, 1],
+    ["that gets a 502 of a proxy's", refused(502, "<html>Bad gateway</html>"), 0],
+  ])("%s may have been committed, and is sent once", async (_name, fate, count) => {
+    const before = endpoint.arrivals;
+    endpoint.next(fate);
+    await expect(book()).rejects.toBeInstanceOf(UnknownCommit);
+    expect(endpoint.arrivals - before).toBe(1);
+    expect(await database.query(rows)).toHaveLength(count);
+  });
+
+  test("cannot answer amid it, and says what to do instead", async () => {
+    const outcome = transactOf(overNeon())(10_000, (client) => client.query(rows));
+    await expect(outcome).rejects.toMatchObject({
+      code: "transactions_unavailable",
+      hint: expect.stringContaining("db.write"),
+    });
+  });
+
+  test("is ended by Postgres where a statement takes longer than the step may", async () => {
+    const outcome = transactOf(overNeon())(10, async (client, send) => {
+      client.write("select pg_sleep(60)");
+      return await send("select 1", []);
+    });
+    await expect(outcome).rejects.toMatchObject({ isRolledBack: true, sqlState: "57014" });
+  });
 });

@@ -207,12 +207,12 @@ export interface Step<
    * deadlock, or another transaction in the way (40P01, 40001, 55P03), never fails the step for good.
    *
    * The isolation is read committed. Do nothing else in the body, since all that is no write of this transaction may happen
-   * again, and keep it short, since it holds a connection. It needs the database of `layover/pg` (by a Pool) or
-   * `layover/pglite`; with another one it fails with `transactions_unavailable`. It has no `compensate`, since one that
-   * fails leaves nothing behind: undo it by another step.
+   * again, and keep it short, since it holds a connection. By `layover/neon` all is sent at once when the body has ended, so
+   * only `db.write` works there; by `layover/pg` with a Pool and by `layover/pglite` also `db.query`, which answers rows. It
+   * has no `compensate`, since one that fails leaves nothing behind: undo it by another step.
    *
-   * @throws StepError after the last attempt
-   * @example await step.transaction("book", (db) => db.query("insert into booking (id) values ($1)", [input.id]).then(() => {}));
+   * @throws StepError after the last attempt; its `cause.code` is `transactions_unavailable` where the database cannot do it
+   * @example await step.transaction("book", async (db) => db.write("insert into booking (id) values ($1)", [input.id]));
    */
   transaction<Result>(
     name: string,

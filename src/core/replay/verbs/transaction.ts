@@ -40,7 +40,7 @@ function unavailable(place: string): LayoverError {
     "transactions_unavailable",
     `${place} is a transaction, and this database connection has none`,
     {
-      hint: "Use pg(new Pool(…)) of layover/pg, or pglite(…) of layover/pglite. Neon over HTTP has no transactions for steps.",
+      hint: "Use pg(new Pool(…)) of layover/pg, neon(…) of layover/neon, or pglite(…) of layover/pglite.",
     },
   );
 }
