@@ -51,3 +51,18 @@ describe.each([
     expect(world.time).toBeLessThanOrEqual(100_000 + 5 * minute);
   });
 });
+
+test("signals are taken in the order of their arrival, though the clock was set back between them", async () => {
+  const world = await worldOf(database, async ({ step }) =>
+    Promise.all([step.waitForSignal("go"), step.waitForSignal("go")]),
+  );
+  const run = await world.start(tested);
+  await world.settle();
+  await world.ask((client) => client.pause(run.runId));
+  await world.signal(run, tested, "go", "first");
+  await world.setClock(-minute);
+  await world.signal(run, tested, "go", "second");
+  await world.ask((client) => client.resume(run.runId));
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["first", "second"] });
+  expect((await world.history(run)).records.map(({ value }) => value)).toEqual(["first", "second"]);
+});

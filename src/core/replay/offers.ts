@@ -73,7 +73,7 @@ export function namesWithMore(signals: readonly OfferedSignal[]): ReadonlySet<st
 
 export function earliestOffer(pending: readonly Demand[], offers: Offers): Offer | undefined {
   const passed = pending.some(({ wanted }) => isOfOthers(wanted.kind)) ? offers.claimedAt : offers.now;
-  const used = new Map<string, number>();
+  const used = new Map<string, Used>();
   let earliest: Offer | undefined;
   for (const demand of pending) {
     const offer = offerFor(demand, offers, passed, used);
@@ -87,7 +87,13 @@ function isOfOthers(kind: Demand["wanted"]["kind"]): boolean {
   return kind === "signal" || kind === "callback" || kind === "child";
 }
 
-function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, number>): Offer | undefined {
+/** What earlier demands are offered of the signals of one name: how many, and when the latest of them came. */
+interface Used {
+  readonly count: number;
+  readonly latest: number;
+}
+
+function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<string, Used>): Offer | undefined {
   const { wanted } = demand;
   const until = offers.untilOf(demand);
   const ended = (kind: Offer["kind"]): Offer | undefined =>
@@ -130,18 +136,20 @@ function offerFor(demand: Demand, offers: Offers, passed: number, used: Map<stri
     }
     case "signal": {
       const named = offers.signals.filter(({ name }) => name === wanted.name);
-      const index = used.get(wanted.name) ?? 0;
-      const signal = named[index];
+      const { count, latest } = used.get(wanted.name) ?? { count: 0, latest: Number.NEGATIVE_INFINITY };
+      const signal = named[count];
       if (signal === undefined) return offers.mayHaveMore.has(wanted.name) ? undefined : ended("signal");
       if (isAfter(signal.receivedAt, until)) return ended("signal");
-      used.set(wanted.name, index + 1);
+      // The clock may have been set back since the signal before it came. That one still goes first.
+      const at = Math.max(signal.receivedAt, latest);
+      used.set(wanted.name, { count: count + 1, latest: at });
       return {
         kind: "signal",
         demand,
         value: signal.payload,
         isFailure: signal.isFailure,
         signal,
-        at: signal.receivedAt,
+        at,
       };
     }
   }
