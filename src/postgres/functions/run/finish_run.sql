@@ -124,8 +124,9 @@ begin
   if v_is_over then
     v_answer := layover.plain_answer(s.turn, v_next);
     if f ? 'hasLockedParent' or v_others is not null then
-      return (v_answer::jsonb || jsonb_build_object('others', coalesce(v_others, '[]')
-        || case when f ? 'hasLockedParent' then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end))::json;
+      v_answer := v_answer::jsonb || jsonb_build_object('others', coalesce(v_others, '[]')
+        || case when f ? 'hasLockedParent' then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end);
+      update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id; -- for a finish that comes again
     end if;
     return v_answer;
   elsif f ? 'continues' and layover.may_continue(s.run_id, v_now) then
@@ -155,7 +156,8 @@ begin
   if f ? 'setback' then
     return layover.set_back_run(s.run_id, f->>'setback', f ? 'records', v_branches, f->'armed');
   elsif v_others is not null then
-    return (v_answer::jsonb || jsonb_build_object('others', v_others || coalesce(v_started::jsonb->'others', '[]')))::json;
+    v_answer := v_answer::jsonb || jsonb_build_object('others', v_others || coalesce(v_started::jsonb->'others', '[]'));
+    update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id;
   end if;
   return v_answer;
 end $$;
