@@ -4,7 +4,7 @@ import { drainObjection, longestWaitMs } from "./recovery.ts";
 import { type Prospect, Rules } from "./rules.ts";
 import type { RunRows } from "./snapshot.ts";
 
-const onNode = { platform: "node", chances: noneMet(), isHintLost: false } as const;
+const onNode = { platform: "node", chances: noneMet(), clockSteps: [], isHintLost: false } as const;
 const start = Date.UTC(2026, 0, 1, 12);
 
 function aRun(changes: Partial<RunRows>): RunRows {
