@@ -212,6 +212,95 @@ describe("step.invoke", () => {
     });
   });
 
+  describe("in a map with a maxConcurrency", () => {
+    test.each(["complete", "cancel", "terminate"] as const)(
+      "starts the next run when one of them has ended (%s)",
+      async (way) => {
+        const world = await family(async ({ step }) => {
+          const each = [1, 2, 3, 4, 5];
+          const ends = await step.mapSettled("each", each, async (nr, { step }) => step.invoke("it", child, { nr }), {
+            maxConcurrency: 2,
+          });
+          return ends.map(({ status }) => status);
+        }, waiting);
+        const run = await world.start(tested);
+        for (let ended = 0; ended < 5; ended += 1) {
+          await world.pass("10 minutes");
+          const open = (await childrenOf(world)).filter(({ status }) => status === "waiting");
+          expect(open).toHaveLength(Math.min(2, 5 - ended));
+          expect(await childrenOf(world)).toHaveLength(Math.min(5, ended + 2));
+          const id = open.at(-1)?.runId ?? "";
+          if (way === "complete") await world.ask((client) => client.signal(id, "go", null, { contract: child }));
+          else await world.ask((client) => client[way](id, {}));
+        }
+        const status = way === "complete" ? "fulfilled" : "rejected";
+        expect(await world.run(run)).toMatchObject({ status: "completed", result: Array(5).fill(status) });
+      },
+    );
+
+    test("has the timeout of a run count from its start, and gives its slot to the next one", async () => {
+      const world = await family(
+        async ({ step }) =>
+          step.mapSettled(
+            "each",
+            [1, 2, 3],
+            (nr, { step }) => step.invoke("it", child, { nr }, { timeout: "1 hour" }),
+            { maxConcurrency: 1 },
+          ),
+        waiting,
+      );
+      const run = await world.start(tested);
+      expect(await world.run(run)).toMatchObject({ status: "completed" });
+      expect(Math.round(world.time / 3_600_000)).toBe(3);
+      await world.pass("3 minutes");
+      expect((await childrenOf(world)).map(({ status }) => status)).toEqual(Array(3).fill("cancelled"));
+    });
+
+    test("starts no further run once its parent is cancelled", async () => {
+      const world = await family(
+        async ({ step }) =>
+          step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 1 }),
+        waiting,
+      );
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      await world.ask((client) => client.cancel(run.runId));
+      await world.pass("5 minutes");
+      expect((await childrenOf(world)).map(({ status }) => status)).toEqual(["cancelled"]);
+    });
+
+    test("counts the runs again after the restart of its parent", async () => {
+      const world = await family(
+        async ({ step }) =>
+          step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 1 }),
+        waiting,
+      );
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      await world.ask((client) => client.pause(run.runId));
+      await world.ask((client) => client.restart(run.runId));
+      for (let nr = 1; nr <= 3; nr += 1) {
+        await world.pass("3 minutes");
+        const open = (await childrenOf(world)).filter(({ status }) => status === "waiting");
+        expect(open).toHaveLength(1);
+        await world.ask((client) => client.signal(open[0]?.runId ?? "", "go", null, { contract: child }));
+      }
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: ["went", "went", "went"] });
+    });
+
+    test("keeps its slots while a run is held by the pause of its workflow", async () => {
+      const world = await family(async ({ step }) =>
+        step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 2 }),
+      );
+      await world.ask((client) => client.pauseWorkflow("child"));
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      expect(await childrenOf(world)).toHaveLength(2);
+      await world.ask((client) => client.resumeWorkflow("child"));
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: ["2", "4", "6"] });
+    });
+  });
+
   test("gives a run that invokes itself its own result, and refuses to go deeper than 20 runs", async () => {
     const deep = child.handler(async ({ input, step }) =>
       step.invoke("deeper", child, { nr: input.nr + 1 }).catch((error) => `${input.nr} ${error.cause.code}`),
@@ -423,7 +512,12 @@ describe("whatever dies in between", () => {
       const world = await family(
         async ({ step }) => {
           const { runId } = await step.start("audit", child, { nr: 1 });
-          const ends = await step.map("each", [1, 2, 3, 4], (nr, { step }) => step.invoke("twice", child, { nr }));
+          const ends = await step.map(
+            "each",
+            [1, 2, 3, 4],
+            (nr, { step }) => step.invoke("twice", child, { nr }),
+            seed % 2 === 0 ? {} : { maxConcurrency: 2 },
+          );
           return [runId, ends];
         },
         counting,

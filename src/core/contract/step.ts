@@ -99,7 +99,11 @@ export interface WaitOptions {
 export type NullableWait = WaitOptions & { readonly onTimeout: "null" };
 
 export interface MapOptions<Item = unknown> {
-  /** How many bodies of steps may run at a time. It does not bound what `step.invoke` starts. Default: no bound. */
+  /**
+   * How many bodies of steps may run at a time, and how many runs that `step.invoke` starts may be waited for at a time.
+   * Each is counted by itself. The next run is started when one has ended, and its `timeout` counts from there. Default: no
+   * bound.
+   */
   readonly maxConcurrency?: number;
   /**
    * Makes a key of each item, so that items are told apart by their keys and not by their index. Then a deploy may

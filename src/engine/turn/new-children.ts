@@ -17,13 +17,19 @@ export interface NewChildren {
   readonly failed: { readonly demand: Demand; readonly error: unknown } | undefined;
 }
 
-/** Makes the calls of the runs that are asked for and were not started yet: as many as one finish takes. */
-export async function newChildren(loaded: LoadedRun): Promise<NewChildren> {
+/**
+ * Makes the calls of the runs that are asked for and were not started yet: as many as one finish takes, and no more of a
+ * map than it has slots. The others need no row: each end of a run makes its parent ready, and the turn that takes the
+ * end starts the next one. `now`: the database's time.
+ */
+export async function newChildren(loaded: LoadedRun, now: number): Promise<NewChildren> {
   const children: NewChild[] = [];
+  const slots = new Slots(loaded);
   let bytes = 0;
   for (const demand of loaded.execution.pending) {
     const { wanted } = demand;
     if ((wanted.kind !== "child" && wanted.kind !== "start") || loaded.hasRow(placeName(demand))) continue;
+    if (!slots.hasRoomFor(demand)) continue;
     let input: string;
     try {
       input = await storedInput(wanted.contract, wanted.input);
@@ -33,13 +39,45 @@ export async function newChildren(loaded: LoadedRun): Promise<NewChildren> {
     bytes += utf8Size(input);
     if (children.length === mostChildren || (children.length > 0 && bytes > mostBytes))
       return { children, isMore: true, failed: undefined };
-    children.push(toNewChild(demand, wanted, input));
+    slots.take(demand);
+    children.push(toNewChild(demand, { wanted, input, until: untilOf(demand, wanted, loaded, now) }));
   }
   return { children, isMore: false, failed: undefined };
 }
 
-function toNewChild({ path, occurrence, demandedAfter, ordinal }: Demand, wanted: NewRun, input: string): NewChild {
-  const { runId, contract, id, tags, until } = wanted;
+/** Counts the runs that each map of a limited `maxConcurrency` waits for. */
+class Slots {
+  readonly #taken = new Map<string, number>();
+
+  constructor(loaded: LoadedRun) {
+    for (const demand of loaded.execution.pending) if (loaded.hasRow(placeName(demand))) this.take(demand);
+  }
+
+  hasRoomFor({ map, wanted }: Demand): boolean {
+    if (map === undefined || map.slots === null || wanted.kind !== "child") return true;
+    return (this.#taken.get(map.path) ?? 0) < map.slots;
+  }
+
+  take({ map, wanted }: Demand): void {
+    if (map === undefined || map.slots === null || wanted.kind !== "child") return;
+    this.#taken.set(map.path, (this.#taken.get(map.path) ?? 0) + 1);
+  }
+}
+
+/** When the wait for a new run ends. Where it had to wait for a slot, its timeout counts from its start. */
+function untilOf(demand: Demand, { timeoutMs }: NewRun, loaded: LoadedRun, now: number): number | undefined {
+  if (demand.map === undefined || demand.map.slots === null) return loaded.untilOf(demand);
+  return timeoutMs === undefined ? undefined : now + timeoutMs;
+}
+
+interface Given {
+  readonly wanted: NewRun;
+  readonly input: string;
+  readonly until: number | undefined;
+}
+
+function toNewChild({ path, occurrence, demandedAfter, ordinal }: Demand, { wanted, input, until }: Given): NewChild {
+  const { runId, contract, id, tags } = wanted;
   const { name: workflow, version, timeoutMs } = contract;
   return {
     path,

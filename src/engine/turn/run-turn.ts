@@ -92,7 +92,7 @@ export class RunTurn {
       }
       const step = inlineStep(this.#loaded, this.#claimed);
       if (step === undefined) {
-        const started = await newChildren(this.#loaded);
+        const started = await newChildren(this.#loaded, this.#options.now());
         if (started.failed === undefined) return this.#park(started);
         const { value } = failed(started.failed.error);
         await this.#record(started.failed.demand, { kind: "start", isFailure: true, value });
@@ -226,9 +226,15 @@ export class RunTurn {
 
   #park({ children, isMore }: NewChildren): Plan {
     const { execution } = this.#loaded;
-    const waits = execution.pending.flatMap((demand) => this.#loaded.untilOf(demand) ?? []);
+    const isKnown = (demand: Demand) => this.#loaded.hasRow(placeName(demand));
+    const waits = [
+      ...execution.pending.flatMap((demand) =>
+        isNewRun(demand) && !isKnown(demand) ? [] : (this.#loaded.untilOf(demand) ?? []),
+      ),
+      ...children.flatMap(({ until }) => until ?? []), // those that wait for a slot have no end yet
+    ];
     const demands = execution.pending
-      .filter((demand) => !isNewRun(demand) && !this.#loaded.hasRow(placeName(demand)))
+      .filter((demand) => !isNewRun(demand) && !isKnown(demand))
       .map((demand) => toNewDemand(demand, this.#loaded.untilOf(demand)));
     const goesOn = isMore || children.some(({ isDetached }) => isDetached);
     return this.#end(goesOn ? "ready" : "parked", {
