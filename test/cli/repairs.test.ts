@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
@@ -11,14 +12,18 @@ const once = { retry: { maxAttempts: 1 } };
 describe("the commands that repair runs", () => {
   const database = testDatabase({ perTest: true });
   const state = { isBroken: true };
-  const ship = workflow({ name: "ship", version: 1 });
-  const shipWorkflow = ship.handler(async ({ step }) => {
+  const ship = workflow({
+    name: "ship",
+    version: 1,
+    input: z.object({ to: z.optional(z.string()) }),
+  });
+  const shipWorkflow = ship.handler(async ({ input, step }) => {
     await step.run("pack", () => "packed", once);
     return await step.run(
       "send",
       () => {
         if (state.isBroken) throw new Error("no van");
-        return "sent";
+        return input.to === undefined ? "sent" : `sent to ${input.to}`;
       },
       once,
     );
@@ -34,7 +39,7 @@ describe("the commands that repair runs", () => {
       port: 0,
       onEvent: () => {},
     });
-    await ask("start", "ship", "--id", "s1", "--wait", "20s");
+    await ask("start", "ship", "--id", "s1", "--input", "{}", "--wait", "20s");
     state.isBroken = false;
   }
 
@@ -83,6 +88,29 @@ describe("the commands that repair runs", () => {
       "It begins again, as epoch 1. 1 record is kept, 1 dropped.\n",
     );
     await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
+  });
+
+  test("restart and fork a run with another input, which its contract checks", { timeout: 60_000 }, async () => {
+    await aFailedRun();
+    expect(await ask("restart", "ship/s1", "--input", '{"to": 7}')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/input/),
+    });
+    expect(await ask("restart", "ship/s1", "--input", "Rome")).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^What --input says is not JSON/),
+    });
+    expect(await ask("restart", "ship/s1", "--from", "send", "--input", '{"to": "Rome"}')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/another input is given for a run that keeps a part of its history/i),
+    });
+    expect((await ask("restart", "ship/s1", "--input", '{"to": "Rome"}')).stdout).toBe(
+      "It begins again, as epoch 1. 0 records are kept, 2 dropped.\n",
+    );
+    const run = await server?.client.runById(ship, "s1");
+    expect(await run?.result({ wait: "20s" })).toBe("sent to Rome");
+    const forked = (await ask("fork", "ship/s1", "--input", '{"to": "Pisa"}')).stdout.trim();
+    expect(await server?.client.result(forked, { wait: "20s" })).toBe("sent to Pisa");
   });
 
   test("fork a run under another id", { timeout: 60_000 }, async () => {

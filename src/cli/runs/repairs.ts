@@ -1,20 +1,37 @@
 /** `layover retry`, `layover restart`, `layover fork`: what repairs one run. */
 import { Command } from "commander";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
+import { type Contract, workflow } from "../../core/contract/contract.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { CutRecord } from "../../postgres/wire-verbs.ts";
 import { plain, print, printAside, printJson } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
+import { jsonArgument } from "./json-argument.ts";
 import { findRunId, withServer } from "./server.ts";
 import { userName } from "./user-name.ts";
 
 const aRun = "the run: layover's id or a part of it, or WORKFLOW/ID with your own id";
+const newInput = "another input, only from the start: as it stands, or @FILE, or - for stdin";
 const mostShown = 20;
 
 interface Asked {
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
   readonly json?: true;
+}
+
+/** Where a history is cut, and with what input it goes on. */
+interface Cut {
+  readonly from?: string;
+  readonly input?: string;
+}
+
+/** The server parses the input by its own contract. */
+const anyContract: Contract = workflow({ name: "any", version: 1 });
+
+async function cutOptions({ from, input }: Cut) {
+  if (input === undefined) return { from };
+  return { from, input: await jsonArgument(input, "--input"), contract: anyContract };
 }
 
 function command(name: string, summary: string, description: string): Command {
@@ -67,31 +84,31 @@ export const restart = asking(
     "Lets a run that is over, blocked or paused begin again, from a step or from its start. What came after is dropped, and not undone. Steps that are carried out again have new idempotency keys.",
   )
     .option("--from <place>", "the step or wait from which it goes on: charge, ship[3]/send#2. Default: from its start")
+    .option("--input <json>", newInput)
     .option("--dry-run", "only say what would be dropped"),
 )
   .addHelpText(
     "after",
-    `\nExamples:\n  layover restart order/o1 --from charge --dry-run\n  layover restart order/o1 --from charge --reason "wrong amount"`,
+    `\nExamples:\n  layover restart order/o1 --from charge --dry-run\n  layover restart order/o1 --from charge --reason "wrong amount"\n  layover restart order/o1 --input '{"amount": 42}'`,
   )
-  .action(
-    async (name: string, { from, dryRun, reason, by = userName(), json }: Asked & { from?: string; dryRun?: true }) => {
-      if (dryRun) {
-        const plan = await about(name, (client, runId) => client.planRestart(runId, { from }));
-        if (json) return printJson(plan);
-        return print(
-          [
-            `${records(plan.kept)} kept, and ${plan.dropped} dropped:`,
-            ...plan.records.slice(0, mostShown).map(line),
-            ...more(plan),
-          ].join("\n"),
-        );
-      }
-      const receipt = await about(name, (client, runId) => client.restart(runId, { from, reason, by }));
-      if (json) printJson(receipt);
-      else
-        print(`It begins again, as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} dropped.`);
-    },
-  );
+  .action(async (name: string, { dryRun, reason, by = userName(), json, ...cut }: Asked & Cut & { dryRun?: true }) => {
+    const options = await cutOptions(cut);
+    if (dryRun) {
+      const plan = await about(name, (client, runId) => client.planRestart(runId, options));
+      if (json) return printJson(plan);
+      return print(
+        [
+          `${records(plan.kept)} kept, and ${plan.dropped} dropped:`,
+          ...plan.records.slice(0, mostShown).map(line),
+          ...more(plan),
+        ].join("\n"),
+      );
+    }
+    const receipt = await about(name, (client, runId) => client.restart(runId, { ...options, reason, by }));
+    if (json) printJson(receipt);
+    else
+      print(`It begins again, as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} dropped.`);
+  });
 
 export const fork = command(
   "fork",
@@ -99,11 +116,13 @@ export const fork = command(
   "Starts a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. The new run never undoes what it has copied.",
 )
   .option("--from <place>", "the step or wait from which it goes on: charge, ship[3]/send#2. Default: from its start")
+  .option("--input <json>", newInput)
   .option("--id <id>", "your own id of the new run")
   .option("--json", "answer as JSON")
   .addHelpText("after", "\nExample:\n  layover fork order/o1 --from charge --id o1-again")
-  .action(async (name: string, { from, id, json }: { from?: string; id?: string; json?: true }) => {
-    const receipt = await about(name, (client, runId) => client.fork(runId, { from, id }));
+  .action(async (name: string, { id, json, ...cut }: Cut & { id?: string; json?: true }) => {
+    const options = await cutOptions(cut);
+    const receipt = await about(name, (client, runId) => client.fork(runId, { ...options, id }));
     if (json) printJson(receipt);
     else {
       printAside(`A copy begins as a run of its own. Look at it: layover show ${receipt.runId}`);
