@@ -148,8 +148,8 @@ export interface ClaimedRun extends Claimed {
   readonly callbacks?: readonly WireCallback[] | null;
   /** The ends of runs that it waits for, and whether there are more of them. */
   readonly children?: { readonly isMore: boolean; readonly ends: readonly WireChildEnd[] } | null;
-  /** Its handler has ended, and these steps have no record and may have had their effect. */
-  readonly attempted?: readonly Place[] | null;
+  /** Its handler has ended, and these steps have no record and may have had their effect. `runId`: the run that was invoked. */
+  readonly attempted?: readonly (Place & { readonly runId?: string })[] | null;
 }
 export interface ClaimedBranch extends Claimed {
   /** How many attempts have already failed. */

@@ -57,17 +57,25 @@ export interface StepContext {
 }
 
 /** What an undo is given, besides the step's result. */
-export interface UndoContext extends StepContext {
+export interface UndoContext<Original = { readonly idempotencyKey: string }> extends StepContext {
   /** `unknown`: the step failed, or was begun and never ended. It may have had its effect. */
   readonly outcome: "succeeded" | "unknown";
   /** How the step failed, where that is known. */
   readonly error: ErrorValue | undefined;
-  /** What the step's own body was given. */
-  readonly original: { readonly idempotencyKey: string };
+  /** What the step's own body was given. Of `step.invoke`: the id of the run. */
+  readonly original: Original;
 }
 
 /** Undoes a step. `result`: what the step returned; undefined where its outcome is unknown. */
-export type Undo<Result> = (result: Result | undefined, context: UndoContext) => unknown;
+export type Undo<Result, Original = { readonly idempotencyKey: string }> = (
+  result: Result | undefined,
+  context: UndoContext<Original>,
+) => unknown;
+
+/** An undo, and how it is tried. `timeout`: how long one attempt may take. */
+export type Compensate<Result, Original = { readonly idempotencyKey: string }> =
+  | Undo<Result, Original>
+  | { readonly run: Undo<Result, Original>; readonly retry?: RetryPolicy; readonly timeout?: Duration };
 
 export interface RunOptions<Result> extends StepOptions {
   /**
@@ -84,9 +92,7 @@ export interface RunOptions<Result> extends StepOptions {
    *
    * @example await step.run("charge", pay, { compensate: (_, { original }) => refund(original.idempotencyKey) });
    */
-  readonly compensate?:
-    | Undo<Result>
-    | { readonly run: Undo<Result>; readonly retry?: RetryPolicy; readonly timeout?: Duration };
+  readonly compensate?: Compensate<Result>;
 }
 
 export interface WaitOptions {
@@ -127,7 +133,7 @@ export interface NewRunOptions {
   /** Up to 50 names with a value each, to find the run by. */
   readonly tags?: Readonly<Record<string, string>>;
 }
-export interface InvokeOptions extends NewRunOptions {
+export interface InvokeOptions<Result = unknown> extends NewRunOptions {
   /** How long to wait for the end of the run. Default: for ever. */
   readonly timeout?: Duration;
   /**
@@ -136,6 +142,14 @@ export interface InvokeOptions extends NewRunOptions {
    * wait for that, for a day at most. `"abandon"` lets it go on. Default: `"cancel"`.
    */
   readonly onParentEnd?: "cancel" | "abandon";
+  /**
+   * Undoes what the run did if this run fails, times out or is cancelled, as the `compensate` of `step.run` does. It is
+   * given the run's result. Where the run failed, was cancelled, was not over within `timeout` or by the end of this run,
+   * `outcome` is `unknown`. `original.runId` is the run's id. A run that was never started is not undone.
+   *
+   * @example await step.invoke("book", booking, trip, { compensate: (booked) => booked && cancelBooking(booked.id) });
+   */
+  readonly compensate?: Compensate<Result, { readonly runId: string }>;
 }
 
 /**
@@ -300,7 +314,7 @@ export interface Step<
   invoke<C extends Startable>(
     name: string,
     contract: C,
-    ...args: StartArguments<C, InvokeOptions>
+    ...args: StartArguments<C, InvokeOptions<ResultOf<C>>>
   ): Promise<ResultOf<C>>;
   /** A namespace: names of steps may be used again in it. @example await step.scope("refund", ({ step }) => refund(step, charge)); */
   scope<Result>(name: string, inside: Branch<Signals, Callbacks, Result, Status>): Promise<Result>;

@@ -4,7 +4,7 @@
 
 import type { ResolvedRetry } from "../contract/retry.ts";
 import type { Startable } from "../contract/startable.ts";
-import type { StepContext, Undo } from "../contract/step.ts";
+import type { StepContext, UndoContext } from "../contract/step.ts";
 import type { TransactionClient } from "../ports.ts";
 
 /** The place of a callback, and the epoch of its URL. Undefined: that of the run. */
@@ -23,11 +23,14 @@ export interface MapScope {
 
 /** How a step is undone. */
 export interface UndoBody {
-  readonly run: Undo<unknown>;
+  /** `recordedAt`: the position of the step's record, if it has one. */
+  readonly run: (
+    result: unknown,
+    context: StepContext,
+    about: Pick<UndoContext, "outcome" | "error"> & { readonly recordedAt: number | undefined },
+  ) => unknown;
   readonly retry: ResolvedRetry;
   readonly timeoutMs: number;
-  /** What the step's body is given. `recordedAt`: the position of its record, if it has one. */
-  readonly originalOf: (recordedAt: number | undefined) => { readonly idempotencyKey: string };
 }
 
 export interface StepBody {
@@ -79,6 +82,7 @@ export interface NewRun {
   readonly timeoutMs: number | undefined;
   /** Whether it is cancelled when this run waits for it no more. */
   readonly isBound: boolean;
+  readonly undo?: UndoBody | undefined;
 }
 /** Ends this history of the run, and begins the next one. It never settles. */
 export interface ContinueAsNew {

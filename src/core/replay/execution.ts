@@ -278,7 +278,7 @@ export class Execution {
     const refused = this.pending.filter((demand) => !closing.spares(demand));
     const [sole] = refused;
     // A turn was begun, and was not finished.
-    if (attempts > 1 && sole !== undefined && refused.length === 1) this.undos.noteBegun(sole);
+    if (attempts > 1 && sole?.wanted.kind === "step" && refused.length === 1) this.undos.noteBegun(sole);
     for (const demand of refused) this.#pending.delete(placeName(demand));
     for (const demand of refused) demand.reject(new CancelledError(closing.reason));
   }

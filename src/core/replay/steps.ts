@@ -55,7 +55,7 @@ function stepOf(scope: StepScope): Step {
     ) => give("callback", name, waitForCallback(scope, name, announce, options)),
     start: (name: string, contract: Startable, input?: unknown, options?: NewRunOptions) =>
       give("start", name, start(scope, name, contract, input, options)),
-    invoke: <C extends Startable>(name: string, contract: C, input?: unknown, options?: InvokeOptions) =>
+    invoke: <C extends Startable>(name: string, contract: C, input?: unknown, options?: InvokeOptions<ResultOf<C>>) =>
       // The child's own contract has made the result.
       give("invoke", name, invoke(scope, name, contract, input, options) as Promise<ResultOf<C>>),
     scope: (name, inside) => give("scope", name, inScope(scope, name, inside)),

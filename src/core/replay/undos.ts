@@ -5,7 +5,7 @@
 import { type ErrorValue, toErrorValue } from "../codec/error-value.ts";
 import { fromStored } from "../codec/stored-value.ts";
 import { once } from "../contract/retry.ts";
-import type { StepContext, UndoContext } from "../contract/step.ts";
+import type { StepContext } from "../contract/step.ts";
 import { LayoverError } from "../errors.ts";
 import { type Demand, placeName, type StepBody, type UndoBody } from "./demand.ts";
 import type { HistoryRecord } from "./history.ts";
@@ -29,6 +29,8 @@ interface Undoable {
   readonly place: { readonly path: string; readonly occurrence: number };
   readonly ordinal: number;
   readonly undo: UndoBody;
+  /** The id of the run that it invokes. */
+  readonly runId: string | undefined;
   /** The position of its record; half a position after its demand while it has none. */
   position: number;
   record: HistoryRecord | undefined;
@@ -49,10 +51,11 @@ export class Undos {
 
   /** Notes a step that the handler has asked for. */
   note({ path, occurrence, ordinal, demandedAfter, wanted }: Demand): void {
-    if (wanted.kind !== "step" || wanted.undo === undefined) return;
+    if (!("undo" in wanted) || wanted.undo === undefined) return;
     const place = { path, occurrence };
     const { undo } = wanted;
-    const known = { place, ordinal, undo, position: demandedAfter + 0.5, record: undefined, hasBegun: false };
+    const runId = wanted.kind === "step" ? undefined : wanted.runId;
+    const known = { runId, place, ordinal, undo, position: demandedAfter + 0.5, record: undefined, hasBegun: false };
     this.#undoables.set(placeName(place), known);
   }
 
@@ -61,14 +64,15 @@ export class Undos {
     const place = placeName(record);
     const undoable = this.#undoables.get(place);
     // What a fork has copied belongs to the run that it was copied from.
-    if (this.#isCopied(position)) this.#undoables.delete(place);
+    const hasNoRun = record.kind === "start"; // it could not be started
+    if (this.#isCopied(position) || hasNoRun) this.#undoables.delete(place);
     else if (undoable !== undefined) Object.assign(undoable, { record, position });
   }
 
-  /** Notes that a step without a record may have begun. */
-  noteBegun(place: { readonly path: string; readonly occurrence: number }): void {
+  /** Notes that a step without a record may have begun, or that an invoked run is there: the one of this id. */
+  noteBegun(place: { readonly path: string; readonly occurrence: number; readonly runId?: string }): void {
     const undoable = this.#undoables.get(placeName(place));
-    if (undoable !== undefined) undoable.hasBegun = true;
+    if (undoable !== undefined && isSameRun(undoable.runId, place.runId)) undoable.hasBegun = true;
   }
 
   /** Whether a step can be undone that has no record, so that only the database knows whether it has begun. */
@@ -105,33 +109,25 @@ export class Undos {
     const known = this.#undoables.get(placeName(place));
     if (known === undefined) return missing(place);
     const { undo, record, position } = known;
-    const isKnown = record !== undefined && !record.isFailure;
+    const isTimeout = record?.kind === "child" && record.value === null;
+    const isKnown = record !== undefined && !record.isFailure && !isTimeout;
     const about = {
       outcome: isKnown ? ("succeeded" as const) : ("unknown" as const),
       error: record === undefined || isKnown ? undefined : errorOf(record),
-      original: undo.originalOf(record === undefined ? undefined : position),
+      recordedAt: record === undefined ? undefined : position,
     };
     const body = (context: StepContext) => {
       const result =
         isKnown && record.value !== null ? fromStored(record.value, `the result of ${placeName(place)}`) : undefined;
-      return undo.run(result, withContext(context, about));
+      return undo.run(result, context, about);
     };
     return { kind: "step", body, retry: undo.retry, timeoutMs: undo.timeoutMs };
   }
 }
 
-/** Keeps the getters of the context: a key and a signal that nobody asks for are not made. */
-function withContext(context: StepContext, about: Omit<UndoContext, keyof StepContext>): UndoContext {
-  return {
-    attempt: context.attempt,
-    get idempotencyKey() {
-      return context.idempotencyKey;
-    },
-    get abortSignal() {
-      return context.abortSignal;
-    },
-    ...about,
-  };
+/** A retry asks for the run that is there. The id of its demand differs in the time, which comes first. */
+function isSameRun(one: string | undefined, other: string | undefined): boolean {
+  return one?.slice(-21) === other?.slice(-21);
 }
 
 function errorOf({ value, path }: HistoryRecord): ErrorValue | undefined {

@@ -4,11 +4,12 @@ import type { InvokeOptions, NewRunOptions } from "../../contract/step.ts";
 import { checkTags } from "../../contract/tags.ts";
 import { toMilliseconds } from "../../duration.ts";
 import { checkName } from "../../names.ts";
-import type { NewRun } from "../demand.ts";
+import type { NewRun, UndoBody } from "../demand.ts";
 import { toRunId } from "../seeded.ts";
 import { checkIsNoCleanup } from "./cleanup.ts";
 import { checkOptions, invalid } from "./step-checks.ts";
 import type { StepScope } from "./step-scope.ts";
+import { undoOf } from "./undo.ts";
 
 export async function start(
   scope: StepScope,
@@ -23,21 +24,31 @@ export async function start(
   return started as { readonly runId: string }; // as start_children records it
 }
 
-export async function invoke(
+export async function invoke<Result>(
   scope: StepScope,
   name: string,
   contract: Startable,
   input: unknown,
-  options: InvokeOptions = {},
+  options: InvokeOptions<Result> = {},
 ): Promise<unknown> {
   const what = `invoke ${JSON.stringify(name)}`;
-  checkOptions(what, options, ["id", "tags", "timeout", "onParentEnd"]);
-  const { timeout, onParentEnd = "cancel" } = options;
+  checkOptions(what, options, ["id", "tags", "timeout", "onParentEnd", "compensate"]);
+  const { timeout, onParentEnd = "cancel", compensate } = options;
   if (onParentEnd !== "cancel" && onParentEnd !== "abandon")
     throw invalid(`onParentEnd of ${what} is ${JSON.stringify(onParentEnd)}`, 'Use "cancel" or "abandon".');
   const isBound = onParentEnd === "cancel";
   const timeoutMs = timeout === undefined ? undefined : toMilliseconds(timeout, { field: "timeout" });
-  return await demandRun(scope, { kind: "child", what, name, contract, input, options, timeoutMs, isBound });
+  return await demandRun(scope, {
+    kind: "child",
+    what,
+    name,
+    contract,
+    input,
+    options,
+    timeoutMs,
+    isBound,
+    ...(compensate !== undefined && { undoFor: (runId) => undoOf(scope, what, compensate, () => ({ runId })) }),
+  });
 }
 
 interface Asked extends Pick<NewRun, "kind" | "name" | "contract" | "input"> {
@@ -45,9 +56,13 @@ interface Asked extends Pick<NewRun, "kind" | "name" | "contract" | "input"> {
   readonly options: NewRunOptions;
   readonly timeoutMs?: number | undefined;
   readonly isBound?: boolean;
+  readonly undoFor?: (runId: string) => UndoBody;
 }
 
-function demandRun(scope: StepScope, { what, options, timeoutMs, isBound = false, ...asked }: Asked): Promise<unknown> {
+function demandRun(
+  scope: StepScope,
+  { what, options, timeoutMs, isBound = false, undoFor, ...asked }: Asked,
+): Promise<unknown> {
   const { execution } = scope;
   const { id, tags } = options;
   checkIsNoCleanup(scope, what);
@@ -57,7 +72,7 @@ function demandRun(scope: StepScope, { what, options, timeoutMs, isBound = false
   const at = scope.place(asked.name);
   const runId = toRunId(scope.options.seed(`run/${at.path}#${at.occurrence}`), execution.now);
   const until = timeoutMs === undefined ? undefined : execution.now + timeoutMs;
-  return execution.demand(at, { ...asked, runId, id, tags, until, timeoutMs, isBound });
+  return execution.demand(at, { ...asked, runId, id, tags, until, timeoutMs, isBound, undo: undoFor?.(runId) });
 }
 
 function checkContract(what: string, contract: unknown): void {

@@ -2,13 +2,12 @@
 import { once, resolveRetry } from "../../contract/retry.ts";
 import type { RunOptions, StepContext } from "../../contract/step.ts";
 import { toMilliseconds } from "../../duration.ts";
-import { placeName, type UndoBody } from "../demand.ts";
+import { placeName } from "../demand.ts";
 import { idempotencyKey } from "../seeded.ts";
-import { undoRetry } from "../undos.ts";
-import { checkIsNoCleanup } from "./cleanup.ts";
 import { checkFunction, checkOptions, invalid } from "./step-checks.ts";
 import { keyPart } from "./step-key.ts";
-import type { DemandPlace, StepScope } from "./step-scope.ts";
+import type { StepScope } from "./step-scope.ts";
+import { undoOf } from "./undo.ts";
 
 const taken = ["retry", "semantics", "timeout", "key", "sensitiveKey", "compensate"];
 
@@ -19,7 +18,7 @@ export async function run<Result>(
   options: RunOptions<Result> = {},
 ): Promise<Result> {
   const { execution, announces } = scope;
-  const { stepTimeoutMs, digest } = scope.options;
+  const { stepTimeoutMs, digest, keySeed } = scope.options;
   const what = `step ${JSON.stringify(name)}`;
   checkFunction(`the body of ${what}`, body, "() => fetch(url)");
   checkOptions(what, options, taken);
@@ -27,6 +26,11 @@ export async function run<Result>(
   const isAtMostOnce = readSemantics(what, semantics) === "at-most-once";
   const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
   const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
+  const originalOf = (recordedAt: number | undefined) => ({
+    get idempotencyKey() {
+      return idempotencyKey((text) => keySeed(text, recordedAt), at);
+    },
+  });
   const result = await execution.demand(at, {
     kind: "step",
     body: (context: StepContext) => execution.bodies.call(placeName(at), () => body(context)),
@@ -34,7 +38,7 @@ export async function run<Result>(
     timeoutMs,
     ...(isAtMostOnce && { isAtMostOnce }),
     announces,
-    undo: compensate === undefined ? undefined : undoOf(scope, what, at, compensate),
+    undo: compensate === undefined ? undefined : undoOf(scope, what, compensate, originalOf),
   });
   return result as Result; // the body's own result, through the codec
 }
@@ -45,29 +49,4 @@ function readSemantics(what: string, semantics: unknown): unknown {
     `the semantics of ${what} are ${JSON.stringify(semantics)}`,
     'Write { semantics: "at-most-once" }, or leave it out: then the step runs at least once.',
   );
-}
-
-/** Reads the option `compensate`. */
-function undoOf<Result>(
-  scope: StepScope,
-  what: string,
-  at: DemandPlace,
-  compensate: NonNullable<RunOptions<Result>["compensate"]>,
-): UndoBody {
-  checkIsNoCleanup(scope, `the undo of ${what}`);
-  const isAlone = typeof compensate === "function";
-  if (!isAlone) checkOptions(`the undo of ${what}`, compensate, ["run", "retry", "timeout"]);
-  const { run: undo, retry, timeout } = isAlone ? { run: compensate } : compensate;
-  checkFunction(`the undo of ${what}`, undo, "(result) => refund(result)");
-  const { keySeed, stepTimeoutMs } = scope.options;
-  return {
-    run: (result, context) => undo(result as Result | undefined, context), // the body's own result, through the codec
-    retry: retry === undefined ? undoRetry : resolveRetry(retry),
-    timeoutMs: timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" }),
-    originalOf: (recordedAt) => ({
-      get idempotencyKey() {
-        return idempotencyKey((text) => keySeed(text, recordedAt), at);
-      },
-    }),
-  };
 }
