@@ -32,6 +32,13 @@ export function refusalOf(verb: Verb, answer: RepairAnswer, from: Place | undefi
         `the run ${runId} has not come to ${from === undefined ? "that place" : placeName(from)}`,
         "Its history names the places. From the second step of a name on, the number belongs to it: charge#2.",
       );
+    case "signal_closed":
+      return refusal(
+        "signal_closed",
+        `the run ${runId} takes no more signal ${JSON.stringify(answer.name)}`,
+        "It has closed that name. Retry it without the signal, or restart it from a step before that.",
+        { signal: answer.name },
+      );
     case "closing":
       return refusal(
         "not_applicable",

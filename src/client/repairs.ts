@@ -1,6 +1,8 @@
 /** What repairs a run: retry, restart and fork. What is asked for is checked here, before anything is sent. */
+import { v7 } from "uuid";
 import { toStored } from "../core/codec/stored-value.ts";
-import type { Contract } from "../core/contract/contract.ts";
+import type { Contract, SignalsOf } from "../core/contract/contract.ts";
+import type { InferInput } from "../core/contract/schema.ts";
 import type { InputOf } from "../core/contract/startable.ts";
 import { storedInput } from "../core/contract/stored-input.ts";
 import { LayoverError } from "../core/errors.ts";
@@ -9,6 +11,7 @@ import { placeIn } from "../core/replay/demand.ts";
 import type { Place } from "../postgres/wire.ts";
 import type { CutRecord, ForkCall, RestartCall, RetryCall } from "../postgres/wire-verbs.ts";
 import { checkEpoch } from "./epoch-number.ts";
+import { encodedPayload } from "./mail.ts";
 import { newRunId } from "./new-run-id.ts";
 import { type OperationOptions, operationCall } from "./operations.ts";
 import { checkRunId } from "./run-id.ts";
@@ -18,7 +21,21 @@ export interface RepairOptions extends OperationOptions {
   readonly epoch?: number | undefined;
 }
 
-export interface RetryOptions extends RepairOptions {
+/** A signal comes with its contract, whose schema parses its payload. */
+export type Correction<C extends Contract> =
+  | { readonly signal?: undefined; readonly contract?: undefined }
+  | { readonly signal: AnySignalOf<C>; readonly contract: C };
+type AnySignalOf<C extends Contract> = {
+  readonly [Name in keyof SignalsOf<C> & string]: {
+    readonly name: Name;
+    readonly payload: InferInput<SignalsOf<C>[Name]>;
+  };
+}[keyof SignalsOf<C> & string];
+
+/** `signal`: is sent to the run in the same act, so that the run finds it when it goes on. */
+export type RetryOptions<C extends Contract = Contract> = RepairOptions & Correction<C> & Results;
+
+interface Results {
   /**
    * The results of steps that failed, by their places (`ship[3]/send#2`): such a step counts as succeeded, and is not
    * carried out again.
@@ -74,12 +91,25 @@ export interface ForkReceipt {
   readonly outcome: "forked";
 }
 
-export function retryCall(runId: string, { epoch, results, ...options }: RetryOptions): RetryCall {
+export async function retryCall(runId: string, options: RetryOptions, maxBytes: number): Promise<RetryCall> {
+  const { epoch, results, signal, contract, ...asked } = options;
   const given = Object.entries(results ?? {}).map(([place, value]) => ({
     ...placeIn(place),
     value: toStored(value, { what: `the result of ${place}` }),
   }));
-  return { ...operationCall(runId, options), ...checkEpoch(epoch), ...(given.length > 0 && { results: given }) };
+  return {
+    ...operationCall(runId, asked),
+    ...checkEpoch(epoch),
+    ...(given.length > 0 && { results: given }),
+    ...(signal !== undefined &&
+      contract !== undefined && {
+        signal: {
+          name: signal.name,
+          encodedPayload: await encodedPayload(contract, signal.name, signal.payload, maxBytes),
+          signalId: v7(),
+        },
+      }),
+  };
 }
 
 export async function restartCall(runId: string, options: RestartOptions, maxBytes: number): Promise<RestartCall> {

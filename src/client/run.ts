@@ -106,12 +106,13 @@ export interface RunVerbs {
   /**
    * Lets a failed run go on: its failures are forgotten, and every success is kept. Steps that failed are carried out again
    * with the same idempotency keys, since the last try may have worked. Of a run that was undone it repeats the undos that
-   * failed, and nothing else. If the code no longer fits what is kept, the run is failed again, as it was.
+   * failed, and nothing else. If the code no longer fits what is kept, the run is failed again, as it was. A `signal` is sent
+   * in the same act.
    *
    * @throws LayoverError `unknown_run`, `not_applicable`; `would_repeat` if something succeeded because of the failure;
-   *   `result_needed`, `child_failed`, `compensated`, `epoch_changed`
+   *   `result_needed`, `child_failed`, `compensated`, `epoch_changed`, `signal_closed`, `unknown_signal`, `invalid_payload`
    */
-  retry(runId: string, options?: RetryOptions): Promise<RepairReceipt>;
+  retry<C extends Contract>(runId: string, options?: RetryOptions<C>): Promise<RepairReceipt>;
 
   /**
    * Lets a run begin again, from a step or from its start: what came after is dropped, and not undone. Steps that are carried
@@ -222,7 +223,7 @@ export class Run<C extends Contract> {
   }
 
   /** Lets the failed run go on, and keeps what succeeded. @throws LayoverError as `retry` of the client */
-  retry(options: RetryOptions = {}): Promise<RepairReceipt> {
+  retry(options: RetryOptions<C> = {}): Promise<RepairReceipt> {
     return this.#client.retry(this.runId, options);
   }
 

@@ -1,5 +1,6 @@
 /** What repairs a run: retry, restart and fork. Each is a POST of its own, and may be sent again with its `callId`. */
 import type { Contract } from "../core/contract/contract.ts";
+import type { LayoverError } from "../core/errors.ts";
 import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import { type Body, invalidField, isPlainObject, objectBody, optionalNumber, optionalText } from "./fields.ts";
@@ -17,8 +18,9 @@ export function repairRoutes(contracts: Contracts, maxBytes: number): readonly R
       path: "/v1/runs/:id/retry",
       scope: "admin",
       answer: async (visit) => {
-        const body = await bodyOf(visit, ["results"]);
-        const options = { ...askedBy(body), results: resultsIn(body) };
+        const body = await bodyOf(visit, ["results", "signal"]);
+        const signal = await signalIn(body, visit, contracts);
+        const options = { ...askedBy(body), results: resultsIn(body), ...signal };
         return respondTo(visit.request, await visit.client.retry(visit.param("id"), options));
       },
     },
@@ -66,15 +68,39 @@ function askedBy(body: Body) {
   };
 }
 
+/** A signal for the run, and the run's contract. */
+async function signalIn(
+  body: Body,
+  visit: Visit,
+  contracts: Contracts,
+): Promise<
+  { readonly signal: { readonly name: string; readonly payload: unknown }; readonly contract: Contract } | undefined
+> {
+  const { signal } = body;
+  if (signal === undefined) return undefined;
+  if (!isPlainObject(signal)) throw notASignal();
+  const { name, payload, ...more } = signal;
+  if (typeof name !== "string" || Object.keys(more).length > 0) throw notASignal();
+  return { signal: { name, payload }, contract: await contractOf(visit, contracts) };
+}
+
+function notASignal(): LayoverError {
+  return invalidField("signal", "is no signal", 'Write it as { "name": "address", "payload": { "city": "Turin" } }.');
+}
+
+async function contractOf({ client, param }: Visit, contracts: Contracts): Promise<Contract> {
+  const { workflow, version } = await client.get(param("id"));
+  return contracts.closest(workflow, version);
+}
+
 /** Another input, and the contract of the run that it is for. */
 async function inputIn(
   body: Body,
-  { client, param }: Visit,
+  visit: Visit,
   contracts: Contracts,
 ): Promise<{ readonly input: unknown; readonly contract: Contract } | undefined> {
   if (body["input"] === undefined) return undefined;
-  const { workflow, version } = await client.get(param("id"));
-  return { input: body["input"], contract: contracts.closest(workflow, version) };
+  return { input: body["input"], contract: await contractOf(visit, contracts) };
 }
 
 function resultsIn(body: Body): Readonly<Record<string, unknown>> | undefined {

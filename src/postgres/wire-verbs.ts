@@ -101,6 +101,7 @@ interface RepairCall extends OperationCall {
 }
 export interface RetryCall extends RepairCall {
   readonly results?: readonly (Place & { readonly value: string })[];
+  readonly signal?: { readonly signalId: string; readonly name: string; readonly encodedPayload: string };
 }
 export interface RestartCall extends RepairCall {
   readonly from?: Place;
@@ -141,6 +142,7 @@ export type RepairAnswer =
   | { readonly outcome: "not_applicable"; readonly runId: string; readonly status: RunStatus }
   | { readonly outcome: "at_work"; readonly runId: string; readonly until: number }
   | { readonly outcome: "epoch_changed"; readonly runId: string; readonly epoch: number }
+  | { readonly outcome: "signal_closed"; readonly runId: string; readonly name: string }
   | { readonly outcome: "unknown_place" | "closing" | "conflict"; readonly runId: string }
   | ({ readonly outcome: "compensated"; readonly runId: string } & Partial<Place>)
   | {

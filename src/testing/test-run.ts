@@ -106,7 +106,7 @@ export class TestRun<C extends Contract> {
   }
 
   /** Lets the failed run go on, and keeps what succeeded. @example await run.retry(); @throws LayoverError `not_applicable`, `would_repeat` */
-  retry(options: RetryOptions = {}): Promise<RepairReceipt> {
+  retry(options: RetryOptions<C> = {}): Promise<RepairReceipt> {
     return this.#stage.ask((client) => client.retry(this.runId, options));
   }
 

@@ -16,6 +16,7 @@ describe("the commands that repair runs", () => {
     name: "ship",
     version: 1,
     input: z.object({ to: z.optional(z.string()) }),
+    signals: { van: z.object({ plate: z.string() }) },
   });
   const shipWorkflow = ship.handler(async ({ input, step }) => {
     await step.run("pack", () => "packed", once);
@@ -86,6 +87,18 @@ describe("the commands that repair runs", () => {
     );
     expect((await ask("restart", "ship/s1", "--from", "send")).stdout).toBe(
       "It begins again, as epoch 1. 1 record is kept, 1 dropped.\n",
+    );
+    await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
+  });
+
+  test("retry a run with a signal, and refuse a payload of no signal", { timeout: 60_000 }, async () => {
+    await aFailedRun();
+    expect((await ask("retry", "ship/s1", "--payload", "1")).stderr).toBe(
+      "--payload is that of a signal.\nName the signal: --signal NAME\n",
+    );
+    expect((await ask("retry", "ship/s1", "--signal", "van", "--payload", '{"plate": 7}')).stderr).toMatch(/plate/);
+    expect((await ask("retry", "ship/s1", "--signal", "van", "--payload", '{"plate": "BN 7"}')).stdout).toBe(
+      "It goes on as epoch 1. 1 record is kept, 1 forgotten.\n",
     );
     await expect.poll(statusOf, { timeout: 20_000 }).toBe("completed");
   });

@@ -10,7 +10,12 @@ import { testDatabase } from "../postgres/database.ts";
 import { carryOut } from "./a-client.ts";
 import { faces } from "./faces.ts";
 
-const trip = workflow({ name: "trip", version: 1, input: z.object({ to: z.string() }) });
+const trip = workflow({
+  name: "trip",
+  version: 1,
+  input: z.object({ to: z.string() }),
+  signals: { seat: z.object({ row: z.number() }) },
+});
 
 function aRecord(path: string, more: Partial<NewRecord> = {}): NewRecord {
   return { kind: "step", path, occurrence: 1, value: encode(path), at: Date.now(), ...more };
@@ -43,6 +48,14 @@ describe.each(faces)("a run that is repaired, $face", ({ open }) => {
     expect(operations).toMatchObject([{ callId, verb: "retry", by: "ada", reason: "mended", verdict: "retried" }]);
     expect(epochs).toEqual([{ epoch: 1, why: "retried", kept: 1, beganAt: expect.any(Date) }]);
     expect(records).toMatchObject([{ position: 1, path: "flight" }]);
+  });
+
+  it("is retried with a signal, which the contract checks", async () => {
+    const { run } = await aFailedTrip();
+    const seat = (row: unknown) => ({ signal: { name: "seat", payload: { row } }, contract: trip }) as never;
+    await expect(run.retry(seat("x"))).rejects.toMatchObject({ code: "invalid_payload" });
+    expect(await run.retry(seat(7))).toMatchObject({ outcome: "retried" });
+    expect(await run.get()).toMatchObject({ untaken: { seat: 1 } });
   });
 
   it("shows the history of an earlier epoch", async () => {

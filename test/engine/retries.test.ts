@@ -227,3 +227,38 @@ test("only a run that failed is retried", async () => {
     message: `the run ${run.runId} is completed, so it cannot be retried`,
   });
 });
+
+test("a retry with a signal sends it in the same act, once though the call comes twice", async () => {
+  const { broken, act } = bench();
+  broken.add("quote");
+  const { world, run } = await failed(async ({ step }) => {
+    const quote = await step.run("quote", act("quote"), once);
+    const words: (string | null)[] = [];
+    do words.push(await step.waitForSignal("go", { timeout: 0, onTimeout: "null" }));
+    while (words.at(-1) !== null);
+    return [quote, words];
+  });
+  broken.clear();
+  const callId = world.chance.uuid();
+  const correction = { signal: { name: "go", payload: "the right word" }, contract: tried, callId } as const;
+  for (let time = 1; time <= 2; time += 1) {
+    expect(await world.ask((client) => client.retry(run.runId, correction))).toMatchObject({ outcome: "retried" });
+  }
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: ["QUOTE", ["the right word", null]] });
+});
+
+test("a retry with a signal that the run takes no more changes nothing", async () => {
+  const { broken, act } = bench();
+  broken.add("quote");
+  const { world, run } = await failed(async ({ step }) => {
+    await step.close("go");
+    return await step.run("quote", act("quote"), once);
+  });
+  const send = (name: "go" | "stop", payload: string) =>
+    world.ask((client) => client.retry(run.runId, { signal: { name, payload }, contract: tried }));
+  await expect(send("go", "late")).rejects.toMatchObject({ code: "signal_closed", details: { signal: "go" } });
+  expect(await world.get(run.runId)).toMatchObject({ status: "failed", epoch: 0 });
+  broken.clear();
+  expect(await send("stop", "in time")).toMatchObject({ outcome: "retried" });
+  expect(await world.run(run)).toMatchObject({ status: "completed" });
+});

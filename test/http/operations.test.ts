@@ -53,6 +53,15 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
     expect([byOwnId.status, byOwnId.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
+  it("refuse a retry whose signal is none, before anything is asked", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    for (const signal of [5, null, [], { payload: 1 }, { name: "address", more: 1 }]) {
+      const refused = await app.request(`/v1/runs/${runId}/retry`, json({ signal }));
+      expect([refused.status, await refused.json()]).toMatchObject([400, { code: "invalid_request", field: "signal" }]);
+    }
+  });
+
   it("reach a run by the user's own id", async () => {
     const { app, client } = anApp(database.query);
     const { runId } = await client.start(order, { id: "1" }, { id: "mine/100% ü" });

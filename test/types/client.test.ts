@@ -95,6 +95,9 @@ describe("signal", () => {
       await zodRun.signal("stop", undefined, { dedupeId: "once" });
       await valibotRun.signal("address", { city: "Bonn" });
       await client.signal({ id: "o1" }, "address", { city: "Bonn" }, { contract: valibotOrder });
+      await zodRun.retry({ signal: { name: "address", payload: { city: "Bonn" } }, contract: zodOrder });
+      // @ts-expect-error: the payload is an address
+      await zodRun.retry({ signal: { name: "address", payload: "Bonn" }, contract: zodOrder });
       // @ts-expect-error: no such signal
       await zodRun.signal("adress", { city: "Bonn" });
       // @ts-expect-error: a city is a text

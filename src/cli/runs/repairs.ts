@@ -26,7 +26,22 @@ interface Cut {
   readonly input?: string;
 }
 
-/** The server parses the input by its own contract. */
+/** What a retry is given. */
+interface Given {
+  readonly result?: readonly string[];
+  readonly signal?: string;
+  readonly payload?: string;
+}
+
+async function correction({ signal: name, payload }: Pick<Given, "signal" | "payload">) {
+  if (name === undefined && payload !== undefined)
+    throw new UsageError("--payload is that of a signal.", { hint: "Name the signal: --signal NAME" });
+  if (name === undefined) return {};
+  const value = payload === undefined ? undefined : await jsonArgument(payload, "--payload");
+  return { signal: { name, payload: value }, contract: anyContract };
+}
+
+/** The server parses what is given by its own contract. */
 const anyContract: Contract = workflow({ name: "any", version: 1 });
 
 async function cutOptions({ from, input }: Cut) {
@@ -58,24 +73,26 @@ export const retry = asking(
     "retry",
     "lets a failed run go on, and keeps what succeeded",
     "Lets a failed run go on: its failures are forgotten, and every success is kept. The steps that failed are carried out again, with their old idempotency keys. Of a run that was undone it repeats the undos that failed.",
-  ).option(
-    "--result <place=json>",
-    "the result of a step that is done and whose result was lost; may be given several times",
-    (text: string, before: readonly string[] = []) => [...before, text],
-  ),
+  )
+    .option(
+      "--result <place=json>",
+      "the result of a step that is done and whose result was lost; may be given several times",
+      (text: string, before: readonly string[] = []) => [...before, text],
+    )
+    .option("--signal <name>", "a signal that the run finds when it goes on")
+    .option("--payload <json>", "of the signal: as it stands, or @FILE, or - for stdin"),
 )
   .addHelpText(
     "after",
-    `\nExamples:\n  layover retry order/o1 --reason "their API is back"\n  layover retry order/o1 --result 'charge={"id": "ch_1"}'`,
+    `\nExamples:\n  layover retry order/o1 --reason "their API is back"\n  layover retry order/o1 --result 'charge={"id": "ch_1"}'\n  layover retry order/o1 --signal address --payload '{"city": "Turin"}'`,
   )
-  .action(
-    async (name: string, { result = [], reason, by = userName(), json }: Asked & { result?: readonly string[] }) => {
-      const results = Object.fromEntries(result.map(readResult));
-      const receipt = await about(name, (client, runId) => client.retry(runId, { reason, by, results }));
-      if (json) printJson(receipt);
-      else print(`It goes on as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} forgotten.`);
-    },
-  );
+  .action(async (name: string, { result = [], reason, by = userName(), json, ...sent }: Asked & Given) => {
+    const results = Object.fromEntries(result.map(readResult));
+    const options = { reason, by, results, ...(await correction(sent)) };
+    const receipt = await about(name, (client, runId) => client.retry(runId, options));
+    if (json) printJson(receipt);
+    else print(`It goes on as epoch ${receipt.epoch}. ${records(receipt.kept)} kept, ${receipt.dropped} forgotten.`);
+  });
 
 export const restart = asking(
   command(

@@ -202,10 +202,11 @@ export class HttpClient implements ClientVerbs {
     return unsealed(await this.#api.delete(runPath(id), { query: { ...query } })) as OperationReceipt;
   }
 
-  async retry(runId: string, options: RetryOptions = {}): Promise<RepairReceipt> {
-    const { epoch, results, ...asked } = options;
+  /** The contract is for the compiler; the server parses the signal by its own. */
+  async retry<C extends Contract>(runId: string, options: RetryOptions<C> = {}): Promise<RepairReceipt> {
+    const { epoch, results, signal, contract: _, ...asked } = options;
     const { runId: id, ...body } = operationCall(runId, asked);
-    return await this.#post(`${runPath(id)}/retry`, { ...body, epoch, results });
+    return await this.#post(`${runPath(id)}/retry`, { ...body, epoch, results, signal });
   }
 
   async restart<C extends Contract>(runId: string, options: RestartOptions<C> = {}): Promise<RepairReceipt> {

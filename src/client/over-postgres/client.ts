@@ -173,7 +173,7 @@ export class Client implements ClientVerbs {
     return await operate(this.#context, "delete", runId, options);
   }
 
-  async retry(runId: string, options: RetryOptions = {}): Promise<RepairReceipt> {
+  async retry<C extends Contract>(runId: string, options: RetryOptions<C> = {}): Promise<RepairReceipt> {
     return await retry(this.#context, runId, options);
   }
 

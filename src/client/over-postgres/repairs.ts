@@ -17,7 +17,7 @@ import { type ClientContext, found } from "./client-context.ts";
 import { translated } from "./failure.ts";
 
 export async function retry(context: ClientContext, runId: string, options: RetryOptions): Promise<RepairReceipt> {
-  return receiptOf(await repair(context, "retry", retryCall(runId, options)));
+  return receiptOf(await repair(context, "retry", await retryCall(runId, options, context.limits.valueBytes)));
 }
 
 export async function restart(context: ClientContext, runId: string, options: RestartOptions): Promise<RepairReceipt> {

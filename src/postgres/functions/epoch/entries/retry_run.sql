@@ -2,7 +2,8 @@
 -- of its failure (`failure`) says which records those are, and whether something that succeeded afterwards depends on them. A failed undo is
 -- tried again; nothing else of a run that was undone can be.
 --
--- {"runId", "epoch", "results": [{"path", "occurrence", "value"}]}. A result stands in for that of a step that failed.
+-- {"runId", "epoch", "results": [{"path", "occurrence", "value"}], "signal": {"signalId", "name", "encodedPayload"}}. A result stands in for
+-- that of a step that failed. The signal is sent to the run in the same act, so that it finds it when it goes on.
 --
 -- From psql: select layover.retry_run('{"runId": "…", "by": "ada"}').
 create or replace function layover.retry_run(p jsonb) returns json
@@ -44,7 +45,9 @@ begin
     v_kept := case when s.ending_position is null then layover.kept_of_failed(v_run, s.epoch, s.failure, v_results)
       else array(select h.position from layover.record h where h.run_id = v_run and h.epoch = s.epoch
         and not (h.position > s.ending_position and h.is_failure) order by h.position) end;
-    v_answer := case when s.ending_position is null then layover.find_failed_children(v_run, s.epoch, v_kept) end;
+    v_answer := case when p ? 'signal' and layover.is_closed_by(v_run, s.epoch, v_kept, p->'signal'->>'name')
+        then jsonb_build_object('outcome', 'signal_closed', 'name', p->'signal'->>'name')
+      when s.ending_position is null then layover.find_failed_children(v_run, s.epoch, v_kept) end;
   end if;
   if v_answer is null then
     v_answer := jsonb_build_object('outcome', 'retried', 'epoch', s.epoch + 1, 'kept', cardinality(v_kept),
@@ -55,6 +58,9 @@ begin
     v_begun := layover.begin_epoch(v_run, v_kept, jsonb_build_object('why', 'retried', 'results', v_results), p->'armed');
     if s.ending_position is not null then
       perform layover.put_done_undos_first(v_run, s.epoch + 1);
+    end if;
+    if p ? 'signal' then
+      perform layover.send_signal(p - '{id,results}'::text[] || (p->'signal') || jsonb_build_object('runId', v_run));
     end if;
   end if;
   perform layover.check_armed(p);
