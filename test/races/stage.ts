@@ -21,6 +21,7 @@ export interface Answers {
   claim_turns: wire.ClaimAnswer;
   read_page: wire.PageAnswer;
   finish_turns: { readonly now: number; readonly turns: readonly wire.FinishAnswer[] };
+  finish_once: wire.FinishAnswer;
   renew_leases: { readonly now: number; readonly turns: readonly wire.RenewAnswer[] };
   return_leases: { readonly now: number; readonly turns: readonly wire.ReturnAnswer[] };
   void_leases: { readonly outcome: "voided" };
