@@ -288,6 +288,48 @@ describe("step.invoke", () => {
       expect(await world.run(run)).toMatchObject({ status: "completed", result: ["went", "went", "went"] });
     });
 
+    test("gives a slot that came free during the pause of its parent to the next run after the resume", async () => {
+      const world = await family(
+        async ({ step }) =>
+          step.map("each", [1, 2], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 1 }),
+        waiting,
+      );
+      const run = await world.start(tested);
+      await world.pass("1 hour");
+      await world.ask((client) => client.pause(run.runId));
+      const [first] = await childrenOf(world);
+      await world.ask((client) => client.signal(first?.runId ?? "", "go", null, { contract: child }));
+      await world.pass("1 hour");
+      expect(await childrenOf(world)).toHaveLength(1);
+      await world.ask((client) => client.resume(run.runId));
+      await world.pass("3 minutes");
+      expect((await childrenOf(world)).map(({ status }) => status).sort()).toEqual(["completed", "waiting"]);
+    });
+
+    test("goes on with its slots after the retry of a run and of its parent", async () => {
+      let isDown = true;
+      const failing = child.handler(async ({ input, step }) =>
+        step.run("try", () => {
+          if (isDown && input.nr === 2) throw new NonRetryableError("down");
+          return `${input.nr}`;
+        }),
+      );
+      const world = await family(
+        async ({ step }) =>
+          step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 1 }),
+        failing,
+      );
+      const run = await world.start(tested);
+      expect(await world.run(run)).toMatchObject({ status: "failed" });
+      const failed = (await childrenOf(world)).find(({ status }) => status === "failed");
+      isDown = false;
+      await world.ask((client) => client.retry(failed?.runId ?? ""));
+      await world.pass("1 minute");
+      await world.ask((client) => client.retry(run.runId));
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: ["1", "2", "3"] });
+      expect(await childrenOf(world)).toHaveLength(3);
+    });
+
     test("keeps its slots while a run is held by the pause of its workflow", async () => {
       const world = await family(async ({ step }) =>
         step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), { maxConcurrency: 2 }),
