@@ -72,12 +72,56 @@ describeEachPostgres(
         },
       };
 
+      /** The second run waits for the first one, and is at its second turn. */
+      const aParent = async () => {
+        const parent = await aRunAtWork(stage, { runId: ids[1] });
+        const child = { ...at("part"), demandedAfter: 0, ordinal: 1, runId: ids[0], isBound: true } as const;
+        const children = [{ ...child, workflow: "part", version: 1, input: "0{}" }];
+        await parent.finish(stage.onlooker, { token: "first", next: "ready", children });
+        await parent.claim(stage.onlooker, { turn: 2, token: "second" });
+        return parent;
+      };
+      const families: Calls = {
+        "the end of a run and of the one that it waits for": async () => {
+          const parent = await aParent();
+          return (session: Session) => parent.finish(session, { token: "second", next: "completed", value: "0" });
+        },
+        "such an end among others": async () => {
+          const parent = await aParent();
+          const other = await aRunAtWork(stage);
+          const turns = [
+            other.toFinish({ token: "first", next: "ready" }),
+            parent.toFinish({ token: "second", next: "completed", value: "0" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { ...terms, turns });
+        },
+        "the closing of a run that waits for another one": async () => {
+          const parent = await aParent();
+          return (session: Session) => parent.finish(session, { token: "second", next: "ready", closing: true });
+        },
+        "the terminate of a run that waits for another one": async () => {
+          const parent = await aParent();
+          return (session: Session) => session.call("terminate_run", { runId: parent.id });
+        },
+        "the restart of a run that waits for another one": async () => {
+          const parent = await aParent();
+          await parent.finish(stage.onlooker, { token: "second" });
+          await stage.onlooker.call("pause_run", { runId: parent.id });
+          return (session: Session) => session.call("restart_run", { runId: parent.id, armed: [soon] });
+        },
+        "a terminate of many, with the runs that they wait for": async () => {
+          await aParent();
+          const filter = { workflow: "flow", createdBefore: soon + minute };
+          return (session: Session) => session.call("operate_runs", { verb: "terminate", filter });
+        },
+      };
+
       const plans = {
         ", by the index": ["enable_indexscan = on"],
         ", by hashing": ["enable_indexscan = off", "enable_bitmapscan = off", "enable_nestloop = off"],
         ", by bitmaps": ["enable_indexscan = off", "enable_seqscan = off", "enable_hashjoin = off"],
       };
-      const all = Object.entries(calls).flatMap(([name, arrange]) =>
+      const all = Object.entries({ ...calls, ...families }).flatMap(([name, arrange]) =>
         Object.entries(plans).map(([how, settings]) => [name + how, arrange, settings] as const),
       );
 

@@ -13,13 +13,17 @@ declare
   v_item    record;
   v_turn    jsonb;
 begin
-  -- The condition is no query, since it is on the path of each step.
-  if is_finish and p->'turns' @? '$[*].next ? (@ == "completed" || @ == "failed" || @ == "cancelled")' then -- who waits for the end of a run is locked in its place in the one lock order
+  if is_finish and layover.leaves_others(p->'turns') then -- others that it may change are locked in their places in the one lock order
     v_turns := v_turns || coalesce((
-      select jsonb_agg(distinct jsonb_build_object('runId', r.parent_run_id, 'waits', true))
-        from jsonb_array_elements(p->'turns') as i (turn)
-        join layover.run_state t on t.run_id = (i.turn->>'runId')::uuid and t.has_parent join layover.run r on r.id = t.run_id
-       where layover.is_over(i.turn->>'next')), '[]');
+      select jsonb_agg(jsonb_build_object('runId', o.run, 'waits', o.is_whole))
+        from layover.families_of(array(select (i.turn->>'runId')::uuid from jsonb_array_elements(p->'turns') as i (turn)), true) as o
+       where not exists (select from jsonb_array_elements(p->'turns') as i (turn) where (i.turn->>'runId')::uuid = o.run)), '[]');
+  end if;
+  if is_finish and p->'turns' @? '$[*].children[*].id' then
+    for v_turn in select i.turn from layover.in_lock_order(v_turns) as i loop
+      perform layover.lock_run((v_turn->>'runId')::uuid);
+    end loop;
+    perform layover.lock_ids(p->>'namespace', jsonb_path_query_array(p->'turns', '$[*].children[*]'));
   end if;
   for v_try in 1 .. 2 loop
     begin
@@ -36,6 +40,8 @@ begin
           v_turn := v_part.items[v_number];
           if v_turn ? 'waits' then
             perform from layover.run_state t where t.run_id = (v_turn->>'runId')::uuid for update;
+            perform from layover.pending b
+              where (v_turn->>'waits')::boolean and b.run_id = (v_turn->>'runId')::uuid order by b.path, b.occurrence for update;
             continue;
           end if;
           continue when v_answers[v_part.places[v_number]] is not null;

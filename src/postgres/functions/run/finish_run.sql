@@ -56,12 +56,14 @@ begin
      and (not f ?| '{closes,announces}' or not layover.has_come(t.run_id, t.epoch, f))
      and (not (v_is_over or f ?| '{ending,closing}') or layover.ends_in_time(t, f->'records'))
      and (not f ? 'ending' or not layover.is_at_work(t.run_id, v_now))
-     and (not v_is_over or not t.has_parent or f ? 'hasLockedParent')
-   returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail, t.children,
+     and (f ? 'hasLockedFamily' or not (t.has_parent and v_is_over or t.children > 0 and layover.leaves_others(f)))
+   returning t.run_id, t.epoch, t.turn, t.has_pending, t.has_mail, t.children, t.has_parent,
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;
   if not found then
-    if (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
+    if not f ? 'hasLockedFamily' and layover.leaves_others(f) and layover.lock_families(array[(f->>'runId')::uuid], true) then
+      return layover.finish_run(p, f || '{"hasLockedFamily": true}');
+    elsif (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
       where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
         and t.last_position = (f->>'position')::integer and not layover.ends_in_time(t, f->'records'))
     then
@@ -71,8 +73,6 @@ begin
         and t.last_position = (f->>'position')::integer)
     then
       return layover.finish_run(p, layover.without_ending(f) || '{"closing": true}');
-    elsif v_is_over and not f ? 'hasLockedParent' and layover.lock_with_parent((f->>'runId')::uuid) then
-      return layover.finish_run(p, f || '{"hasLockedParent": true}');
     end if;
     return layover.defer_run(p->>'namespace', f);
   end if;
@@ -123,9 +123,9 @@ begin
   end if;
   if v_is_over then
     v_answer := layover.plain_answer(s.turn, v_next);
-    if f ? 'hasLockedParent' or v_others is not null then
+    if s.has_parent or v_others is not null then
       v_answer := v_answer::jsonb || jsonb_build_object('others', coalesce(v_others, '[]')
-        || case when f ? 'hasLockedParent' then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end);
+        || case when s.has_parent then coalesce(layover.tell_parent(s.run_id, f->'armed')::jsonb, '[]') else '[]' end);
       update layover.run_state t set finished_answer = v_answer::text where t.run_id = s.run_id; -- for a finish that comes again
     end if;
     return v_answer;

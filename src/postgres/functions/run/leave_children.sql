@@ -2,8 +2,7 @@
 -- parked -> closing, as cancel_run does it. Their rows stay until they have ended, for a day at most: the undos of this run begin after that.
 -- Runs that are to go on are left alone. `is_all`: this run waits for none.
 --
--- Answers the turns that may be claimed. Its caller has locked this run. The others are locked in the order of their ids, each with its
--- pending rows.
+-- Answers the turns that may be claimed. Its caller has locked this run and the others (lock_families).
 create or replace function layover.leave_children(run uuid, records jsonb, armed jsonb, is_all boolean) returns json
 language plpgsql volatile as $$
 declare

@@ -22,6 +22,7 @@ begin
   if not s.may_start then
     return null;
   end if;
+  perform layover.lock_ids(s.namespace, f->'children');
   with item as materialized (
     select o.*, case
         when o.known_id is not null then 'known'

@@ -2,7 +2,7 @@
 -- parked and ready. A parent that waits no more, or was told already, is told nothing. Answers the
 -- parent's turn, if it may be claimed: a list, as of all runs that a call makes ready beside its own.
 --
--- Its caller has locked both runs (lock_with_parent), and has written the end.
+-- Its caller has locked both runs (lock_families), and has written the end.
 create or replace function layover.tell_parent(child uuid, armed jsonb) returns json
 language plpgsql volatile as $$
 declare

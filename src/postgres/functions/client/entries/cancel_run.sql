@@ -23,7 +23,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  perform layover.lock_with_parent(v_run);
+  perform layover.lock_families(array[v_run], false);
   select t.turn, t.ended_at, t.cancel_requested_at is not null as is_cancelled, t.leased_until,
       (t.cancelled_position is not null or t.ending_position is not null or t.is_closing) and t.cancel_requested_at is null as is_ending,
       t.turn = 1 and t.token is null and t.ready_at > 'epoch' as is_untouched

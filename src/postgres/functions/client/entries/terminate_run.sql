@@ -16,7 +16,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  perform layover.lock_with_parent(v_run);
+  perform layover.lock_steady_families(array[v_run]);
   select t.ended_at into v_ended from layover.run_state t where t.run_id = v_run for update;
   if not found then
     return json_build_object('outcome', 'unknown');
