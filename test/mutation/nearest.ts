@@ -16,7 +16,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(drop_rows|release_all|read_attempted|without_ending|is_at_work)$/,
     "races/undos engine/undos races/losers races/cancels races/cleanups postgres/timelines",
   ],
-  [/^(start_children|describe_refused|tell_parent|leave_children|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/, "races/children engine/children"],
+  [
+    /^(start_children|describe_refused|tell_parent|leave_children|lock_families|lock_steady_families|families_of|lock_ids|leaves_others|read_children)$/,
+    "races/children engine/children",
+  ],
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
