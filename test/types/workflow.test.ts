@@ -329,6 +329,15 @@ describe("what runs side by side", () => {
         // @ts-expect-error: not this
         void (() => step.setStatus("three"));
       });
+      await step.cleanup("tidy", async ({ step }) => {
+        step.setStatus({ shipped: 3 });
+        // @ts-expect-error: not this
+        void (() => step.setStatus("four"));
+        await step.scope("room", async ({ step }) => {
+          // @ts-expect-error: not this
+          void (() => step.setStatus("five"));
+        });
+      });
       return { charge: "" };
     });
     bare.handler(async ({ step }) => {

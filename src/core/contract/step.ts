@@ -324,7 +324,10 @@ export interface Step<
    *
    * @example try { await use(step, lock); } finally { await step.cleanup("give back", ({ step }) => step.run("unlock", () => unlock(lock))); }
    */
-  cleanup<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
+  cleanup<Result>(
+    name: string,
+    inside: (context: { readonly step: CleanupStep<Status> }) => Promise<Result>,
+  ): Promise<Result>;
   /**
    * Carries out branches side by side, each with steps of its own: all results, or the first failure.
    *
@@ -399,15 +402,21 @@ export interface Step<
 }
 
 /** The `step` of a cleanup. It has no verb that waits for a signal, a callback or another run. */
-export interface CleanupStep
-  extends Pick<Step, "transaction" | "sleep" | "sleepUntil" | "setStatus" | "now" | "random" | "uuid"> {
+export interface CleanupStep<Status = unknown>
+  extends Pick<
+    Step<Schemas, Schemas, unknown, Status>,
+    "transaction" | "sleep" | "sleepUntil" | "setStatus" | "now" | "random" | "uuid"
+  > {
   /** As in a handler, but for `compensate`: a cleanup is not undone. */
   run<Result>(
     name: string,
     body: ((context: StepContext) => Result | Promise<Result>) & Storable<Result>,
     options?: StepOptions,
   ): Promise<Result>;
-  scope<Result>(name: string, inside: (context: { readonly step: CleanupStep }) => Promise<Result>): Promise<Result>;
+  scope<Result>(
+    name: string,
+    inside: (context: { readonly step: CleanupStep<Status> }) => Promise<Result>,
+  ): Promise<Result>;
 }
 
 export interface StepOptionsOfAnnouncement {
