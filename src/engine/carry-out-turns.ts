@@ -7,7 +7,7 @@
  */
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
-import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
+import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, ReturnTurn } from "../postgres/wire.ts";
 import type { Move } from "../postgres/wire-scheduler.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
 import type { EngineContext } from "./engine-context.ts";
@@ -60,11 +60,11 @@ class ClaimedTurns {
     });
     let answer: ClaimAnswer;
     try {
-      answer = await claimInParts(
-        options.calls,
-        terms,
-        asked.map(({ turn }) => turn),
-        this.#report,
+      const turns = asked.map(({ turn }) => turn);
+      answer = await this.#context.returns.bring(
+        () => claimInParts(options.calls, terms, turns, this.#report),
+        (claimed) => leasesIn(claimed, turns),
+        withoutLeases,
       );
     } catch (error) {
       this.#report(error, "claiming turns");
@@ -153,4 +153,18 @@ class ClaimedTurns {
   readonly #report = (error: unknown, doing: string): void => {
     this.#context.report(error, doing);
   };
+}
+
+function leasesIn({ turns: answers }: ClaimAnswer, asked: readonly ClaimTurn[]): readonly ReturnTurn[] {
+  return asked
+    .filter((_, index) => answers[index]?.outcome === "claimed")
+    .map(({ runId, token, path, occurrence }) => ({
+      ...{ runId, token },
+      ...(path !== undefined && occurrence !== undefined && { path, occurrence }),
+    }));
+}
+
+function withoutLeases(answer: ClaimAnswer): ClaimAnswer {
+  const turns = answer.turns.map((turn) => (turn.outcome === "claimed" ? { outcome: "superseded" as const } : turn));
+  return { ...answer, turns };
 }

@@ -3,6 +3,7 @@
 import type { HostClock } from "../core/ports.ts";
 import type { Gate } from "./claim/gate.ts";
 import type { HistoryBudget } from "./claim/history-budget.ts";
+import type { LeaseReturns } from "./claim/lease-returns.ts";
 import type { Lease } from "./claim/leases.ts";
 import type { Report, Tell } from "./events.ts";
 import type { KeptFinishes } from "./finish/kept-finishes.ts";
@@ -24,6 +25,7 @@ export interface EngineContext {
   readonly kept: KeptFinishes;
   /** The leases of the turns under way. */
   readonly leases: Set<Lease>;
+  readonly returns: LeaseReturns;
   /** Whether no further step is begun. */
   isClosing: boolean;
 }

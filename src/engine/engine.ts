@@ -7,6 +7,7 @@ import { hostClock } from "../postgres/host-clock.ts";
 import { carryOut } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
 import { HistoryBudget } from "./claim/history-budget.ts";
+import { LeaseReturns } from "./claim/lease-returns.ts";
 import { closing } from "./closing.ts";
 import type { EngineContext } from "./engine-context.ts";
 import { reportTo } from "./events.ts";
@@ -43,6 +44,7 @@ export class Engine {
       historyBudget: new HistoryBudget(options.workBytes ?? Number.POSITIVE_INFINITY),
       kept: new KeptFinishes({ gate, host, random }),
       leases: new Set(),
+      returns: new LeaseReturns(options.calls, reportTo(options.onEvent)),
       isClosing: false,
     };
   }
@@ -78,21 +80,19 @@ export class Engine {
 
   /**
    * Ends what is under way, as far as it can be ended. It fires the abort signals of bodies. It gives back the leases
-   * of turns whose finish was never sent, so that another process begins them at once. It never rejects: a turn that
-   * cannot be given back is claimed when its lease has ended.
+   * of turns whose finish was never sent, and those that a call under way is about to bring, so that another process
+   * begins these turns at once. It never rejects: a turn that cannot be given back is claimed when its lease has ended.
    */
   async giveBack(): Promise<void> {
-    const { host, options } = this.#context;
-    const { calls } = options;
+    const { host } = this.#context;
     const unfinished = [...this.#context.leases].filter((lease) => !lease.isFinishSent);
     for (const lease of unfinished) {
       lease.giveBack();
     }
-    if (unfinished.length === 0) return;
     const turns = unfinished.map(({ turn: { beginnings: _, ...turn } }) => turn);
     const limit = new TimeLimit({ host, ms: giveBackMs, what: "giving leases back" });
     await limit
-      .wait(() => calls.returnLeases(turns))
+      .wait(() => this.#context.returns.begin(turns))
       .catch((error: unknown) => this.#context.report(error, "giving leases back"));
   }
 

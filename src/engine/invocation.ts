@@ -177,7 +177,17 @@ export class Invocation {
   finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
     lease.noteFinishSent();
-    return this.#finishes.send(finish, wakeInstants, (taken, answer) => this.#tellOf(lease, taken, answer));
+    const send = () => this.#finishes.send(finish, wakeInstants, (taken, answer) => this.#tellOf(lease, taken, answer));
+    const next = "claim" in finish ? finish.claim : undefined;
+    if (next === undefined) return send();
+    const { runId, token } = next;
+    const isClaimed = (answer: Awaited<ReturnType<typeof send>>) =>
+      answer.outcome === "finished" && answer.claim?.outcome === "claimed";
+    return this.context.returns.bring(
+      send,
+      (answer) => (isClaimed(answer) ? [{ runId, token }] : []),
+      (answer) => (isClaimed(answer) ? { outcome: "superseded" } : answer),
+    );
   }
 
   #tellOf(lease: Lease, taken: Finish, answer: Awaited<ReturnType<Finishes["send"]>>): void {

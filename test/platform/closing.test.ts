@@ -109,6 +109,31 @@ describe("a process that closes", () => {
     end();
   });
 
+  test.each([
+    ["claim_turns", ["one in the next", "two in the next"]],
+    ["finish_turns", ["one in the first", "two in the next"]],
+  ])("gives back what a %s under way claims, and waits for that", async (name, expected) => {
+    const bodies: string[] = [];
+    const carriedOutBy = (process: string) =>
+      held.handler(async ({ step }) => {
+        for (const name of ["one", "two"]) await step.run(name, () => void bodies.push(`${name} in the ${process}`));
+        return "done";
+      });
+    const namespace = aNamespace();
+    const { query, asked, release } = withheld(name);
+    const options = { namespace, workflows: [carriedOutBy("first")], leaseMs: 3_600_000, database: query };
+    const { engine, client } = await aProcess(options);
+    const run = await client.start(held);
+    await asked;
+    engine.close();
+    const givenBack = engine.giveBack();
+    release();
+    await givenBack;
+    const next = await aProcess({ namespace, workflows: [carriedOutBy("next")] });
+    expect(await next.client.run(held, run.runId).result({ wait: "20s" })).toBe("done");
+    expect(bodies).toEqual(expected);
+  });
+
   test.each(["list_due", "claim_turns", "finish_turns"])("waits for no %s that is never answered", async (name) => {
     const { workflow, end } = heldWorkflow();
     end();
