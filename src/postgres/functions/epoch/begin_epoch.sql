@@ -29,6 +29,8 @@ begin
     v_laps := layover.count_laps(run, s.epoch, coalesce(e.laps, 0), v_now);
     v_ready := greatest(v_now, case when v_laps > 0 then layover.from_ms((v_segments->0->>'at')::bigint)
       + least(60, 2 ^ (v_laps - 1)) * interval '1 second' end);
+  else
+    perform layover.keep_timeout(run);
   end if;
   v_last := case when v_why = 'retried' then v_segments->-1 else jsonb_build_object('run', run, 'epoch', s.epoch + 1) end
     || jsonb_build_object('at', layover.to_ms(v_ready), 'shift', layover.to_ms(v_now) - layover.to_ms(coalesce(s.ended_at, v_now)));

@@ -93,6 +93,9 @@ begin
     end if;
   end if;
   if s.stops_at <= v_now then
+    if s.is_cancel then
+      perform layover.keep_timeout(v_run);
+    end if;
     insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value, attempts)
       select v_run, s.epoch, s.last_position + 1, case when s.is_cancel then 'closing' else 'cancellation' end, '', 1, true,
           greatest(v_now, s.last_record_at), case when s.is_cancel then t.cancel_reason else 'timeout' end,

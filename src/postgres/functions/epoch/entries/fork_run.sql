@@ -39,6 +39,7 @@ begin
   if v_answer is not null then
     return v_answer || jsonb_build_object('runId', v_run);
   end if;
+  perform layover.keep_timeout(v_run);
   v_positions := array(select generate_series(1, v_kept));
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));
