@@ -28,6 +28,10 @@ export interface RecordView extends StepPlace {
   readonly attempts: number;
   /** Whether `value` is an error, an ErrorValue. */
   readonly isFailure: boolean;
+  /** Whether a person gave the result, by `retry({ results })`, and no attempt of the step did. */
+  readonly isGiven: boolean;
+  /** The name of the person who gave the result. Undefined: nobody gave it, or the retry named nobody. */
+  readonly givenBy: string | undefined;
   /** Whether it is a wait that timed out. */
   readonly hasTimedOut: boolean;
   /**
@@ -193,7 +197,7 @@ function childOf(record: WireHistory["records"][number], { children = [] }: Wire
 }
 
 export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryView {
-  const { runId, records, attempts, attemptCount, pending, operations = [], epoch = 0, epochs = [] } = wire;
+  const { runId, records, attempts, attemptCount, pending, operations = [], epoch = 0, epochs = [], given } = wire;
   const page = records.slice(0, limit - 1);
   return {
     runId,
@@ -204,6 +208,8 @@ export function historyView(wire: WireHistory, { limit }: HistoryPage): HistoryV
     records: page.map((record) => ({
       ...record,
       attempts: isClose(record.kind) ? 1 : record.attempts,
+      isGiven: given?.[record.position] !== undefined,
+      givenBy: given?.[record.position] ?? undefined,
       hasTimedOut: record.value === null && ["signal", "callback", "child"].includes(record.kind),
       value: recordedValue(record),
       childRunId: childOf(record, wire),

@@ -376,6 +376,11 @@ export interface WireHistory {
   })[];
   /** The epoch that is shown. Functions of an earlier release leave it out. */
   readonly epoch?: number;
+  /**
+   * Who gave the results that people gave instead of those of steps, by the positions of their records. Null: nobody was
+   * named. Functions of an earlier release leave it out.
+   */
+  readonly given?: Readonly<Record<string, string | null>> | null;
   /** The last epochs after the first one. */
   readonly epochs?: readonly {
     readonly epoch: number;

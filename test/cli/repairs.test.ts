@@ -145,10 +145,11 @@ describe("the commands that repair runs", () => {
       status: 1,
       stderr: `--result "send=by hand" is not a place and its result.\nWrite it as --result 'charge={"id": "ch_1"}'.\n`,
     });
-    expect((await ask("retry", "ship/s1", "--result", 'send="by hand"')).stdout).toBe(
+    expect((await ask("retry", "ship/s1", "--by", "ada", "--result", 'send="by hand"')).stdout).toBe(
       "It goes on as epoch 1. 2 records are kept, 0 forgotten.\n",
     );
     const run = await server?.client.runById(ship, "s1");
     expect(await run?.result({ wait: "20s" })).toBe("by hand");
+    expect((await ask("show", "ship/s1")).stdout).toMatch(/ ✓ +step send +.* given by ada: "by hand"$/m);
   });
 });

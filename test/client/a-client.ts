@@ -93,6 +93,7 @@ export async function carryOut(
     environment: "test",
     endpoint: calls.endpoint,
     versions: { [workflow]: [1, 2] },
+    knowsEpochs: true,
     leaseMs: 60_000,
     maxClaims: 50,
     maxBeginnings: 5,

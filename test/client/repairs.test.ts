@@ -89,6 +89,39 @@ describe.each(faces)("a run that is repaired, $face", ({ open }) => {
     expect(records).toMatchObject([{}, { path: "hotel", isFailure: false, value: { room: 7, at: new Date(0) } }]);
   });
 
+  it("shows which results people gave, and who, also after further retries, a fork, and a restart", async () => {
+    const { run, client, calls } = await aFailedTrip();
+    const { runId } = run;
+    const shown = async (id: string, epoch?: number) =>
+      (await client.history(id, { epoch })).records.map(({ path, isGiven, givenBy }) => [path, isGiven, givenBy]);
+    const failAgain = async (failure: FinishRun["failure"], ...records: readonly NewRecord[]) =>
+      fail(calls, runId, failure, { turn: (await run.get()).turn, records });
+    const boatFails = aRecord("boat", { isFailure: true, value: lost });
+    const third = { at: 3, timeouts: [], lost: [], repeats: [] };
+    const [flight, hotel] = [
+      ["flight", false, undefined],
+      ["hotel", true, "ada"],
+    ];
+
+    await run.retry({ by: "ada", results: { hotel: "by hand" } });
+    expect(await shown(runId)).toEqual([flight, hotel]);
+    expect(await shown(runId, 0)).toEqual([flight, ["hotel", false, undefined]]);
+    await failAgain(third, boatFails);
+    await run.retry({ by: "bob" });
+    expect(await shown(runId)).toEqual([flight, hotel]);
+    await failAgain(third, boatFails);
+    await run.retry({ results: { boat: 1 } });
+    expect(await shown(runId)).toEqual([flight, hotel, ["boat", true, undefined]]);
+
+    await failAgain(undefined);
+    const forked = await run.fork({ from: "boat" });
+    expect(await shown(forked.runId)).toEqual([flight, hotel]);
+    await run.restart({ from: "hotel" });
+    expect(await shown(runId)).toEqual([flight]);
+    await failAgain(undefined, aRecord("hotel"));
+    expect(await shown(runId)).toEqual([flight, ["hotel", false, undefined]]);
+  });
+
   it("is restarted from a step, after a look at what that drops", async () => {
     const { run } = await aFailedTrip();
     const { runId } = run;
@@ -167,15 +200,25 @@ describe.each(faces)("a run that is repaired, $face", ({ open }) => {
 });
 
 /** Plays the engine for the one turn in which the run fails. */
-async function fail(calls: Calls, runId: string, failure: FinishRun["failure"]): Promise<void> {
+async function fail(
+  calls: Calls,
+  runId: string,
+  failure: FinishRun["failure"],
+  { turn = 1, records = [aRecord("flight"), aRecord("hotel", { isFailure: true, value: lost })] }: FailingTurn = {},
+): Promise<void> {
   await carryOut(
     calls,
-    { runId, workflow: "trip" },
+    { runId, workflow: "trip", turn },
     {
-      records: [aRecord("flight"), aRecord("hotel", { isFailure: true, value: lost })],
+      records,
       next: "failed",
       value: encode({ name: "Error", message: "no room" }),
       ...(failure !== undefined && { failure }),
     },
   );
+}
+
+interface FailingTurn {
+  readonly turn?: number;
+  readonly records?: readonly NewRecord[];
 }

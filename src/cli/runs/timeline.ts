@@ -86,11 +86,12 @@ const columns = [
 ];
 
 function recordLine(record: RecordView, width: number): Line {
-  const { kind, attempts, isFailure, value, childRunId, beganAt, recordedAt } = record;
+  const { kind, attempts, isFailure, isGiven, givenBy, value, childRunId, beganAt, recordedAt } = record;
   const shown = isFailure ? describeError(errorIn(value)) : describeValue(value, width);
   const remarks = [
     ...(isFailure && undonePath(record.path) !== undefined ? ["failed for good"] : []),
     ...(kind === "step" && attempts > 1 ? [`after ${attempts} attempts`] : []),
+    ...(isGiven ? [givenBy === undefined ? "given by somebody" : `given by ${plain(givenBy)}`] : []),
     ...(kind === "child" && childRunId !== undefined ? [`run ${childRunId}`] : []),
   ].join(", ");
   if (record.hasTimedOut)

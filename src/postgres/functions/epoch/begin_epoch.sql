@@ -1,8 +1,8 @@
 -- over, parked or running -> parked and ready, at the beginning of the run's next epoch: its history is what is kept of the one before, and
 -- nothing of what it waited for stands. Its caller has locked the run, and no lease stands that may still record.
 --
--- `kept`: the positions that are kept, in order. `next`: {"why", "input", "isInputParsed", "results"}. Without `input` the run keeps its
--- input. A retry keeps the seeds, too: its steps may have had their effect.
+-- `kept`: the positions that are kept, in order. `next`: {"why", "input", "isInputParsed", "results", "by"}. Without `input` the run keeps
+-- its input. A retry keeps the seeds, too: its steps may have had their effect.
 create or replace function layover.begin_epoch(run uuid, kept integer[], next jsonb, armed jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -11,6 +11,7 @@ declare
   v_count    constant integer := cardinality(kept);
   v_segments jsonb;
   v_last     jsonb;
+  v_given    jsonb;
   v_ready    timestamptz := v_now;
   v_laps     integer := 0;
   v_turn     integer;
@@ -34,11 +35,13 @@ begin
   end if;
   v_last := case when v_why = 'retried' then v_segments->-1 else jsonb_build_object('run', run, 'epoch', s.epoch + 1) end
     || jsonb_build_object('at', layover.to_ms(v_ready), 'shift', layover.to_ms(v_now) - layover.to_ms(coalesce(s.ended_at, v_now)));
+  v_given := layover.given_of(run, s.epoch, kept, next->'results', next->>'by');
   insert into layover.epoch (run_id, epoch, why, input, is_input_parsed, began_at, kept, segments, laps, before)
     select run, s.epoch + 1, v_why, coalesce(next->>'input', e.input),
         case when next ? 'input' then (next->>'isInputParsed')::boolean else coalesce(e.is_input_parsed, r.is_input_parsed) end,
         v_ready, v_count, layover.cut_segments(v_segments, kept, v_last), v_laps,
-        case when v_why = 'retried' then layover.describe_before(run) end
+        nullif(case when v_why = 'retried' then layover.describe_before(run) else '{}' end
+          || case when v_given is not null then jsonb_build_object('given', v_given) else '{}' end, '{}')
       from layover.run r where r.id = run;
   perform layover.copy_history(run, s.epoch, run, s.epoch + 1, kept, next->'results');
   if v_why = 'continued' then

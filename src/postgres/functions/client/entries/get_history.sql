@@ -41,6 +41,7 @@ language sql volatile as $$
           from (
             select x.* from layover.operation x where x.run_id = f.run order by x.asked_at desc, x.call_id desc limit 100
           ) as x), '[]'),
+      'given', (select e.before->'given' from layover.epoch e where e.run_id = f.run and e.epoch = v.epoch),
       'epoch', v.epoch, 'epochs', coalesce((
         select json_agg(json_build_object('epoch', e.epoch, 'why', e.why, 'beganAt', layover.to_ms(e.began_at), 'kept', e.kept) order by e.epoch)
           from (select e.* from layover.epoch e where e.run_id = f.run order by e.epoch desc limit 100) as e), '[]'))

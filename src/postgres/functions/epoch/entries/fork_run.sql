@@ -13,6 +13,7 @@ declare
   v_kept     integer;
   v_positions integer[];
   v_segments jsonb;
+  v_given    jsonb;
   v_answer   jsonb;
   s          record;
 begin
@@ -41,6 +42,7 @@ begin
   end if;
   perform layover.keep_timeout(v_run);
   v_positions := array(select generate_series(1, v_kept));
+  v_given := layover.given_of(v_run, s.epoch, v_positions, null, null);
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));
   insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent, created_at, timeout_ms)
@@ -52,8 +54,10 @@ begin
   if not found then
     return json_build_object('outcome', 'conflict', 'runId', v_run);
   end if;
-  insert into layover.epoch (run_id, epoch, why, is_input_parsed, began_at, kept, segments)
-    select v_new, 1, 'forked', r.is_input_parsed, v_now, v_kept, v_segments from layover.run r where r.id = v_new;
+  insert into layover.epoch (run_id, epoch, why, is_input_parsed, began_at, kept, segments, before)
+    select v_new, 1, 'forked', r.is_input_parsed, v_now, v_kept, v_segments,
+        case when v_given is not null then jsonb_build_object('given', v_given) end
+      from layover.run r where r.id = v_new;
   perform layover.copy_history(v_run, s.epoch, v_new, 1, v_positions, null);
   insert into layover.tag (run_id, namespace, name, value)
     select v_new, l.namespace, l.name, l.value from layover.tag l where l.run_id = v_run;

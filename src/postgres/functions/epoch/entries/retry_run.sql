@@ -55,7 +55,7 @@ begin
   end if;
   v_verdict := layover.keep_operation(v_run, 'retry', p, (v_answer || jsonb_build_object('runId', v_run))::json);
   if v_answer->>'outcome' = 'retried' then
-    v_begun := layover.begin_epoch(v_run, v_kept, jsonb_build_object('why', 'retried', 'results', v_results), p->'armed');
+    v_begun := layover.begin_epoch(v_run, v_kept, jsonb_build_object('why', 'retried', 'results', v_results, 'by', p->'by'), p->'armed');
     if s.ending_position is not null then
       perform layover.put_done_undos_first(v_run, s.epoch + 1);
     end if;
