@@ -86,6 +86,7 @@ export class Invocation {
         runId: turn.runId,
         epoch: claimed.epoch,
         handedPosition: claimed.handedPosition,
+        patches: claimed.patches ?? null,
         run,
       });
     } catch (error) {

@@ -4,6 +4,7 @@
  */
 import type { CallbackPlace } from "../core/replay/demand.ts";
 import type { Failure } from "../core/replay/failing.ts";
+import type { Patch } from "../core/replay/patches.ts";
 import type { Segment } from "../core/replay/segments.ts";
 
 /** The place of a step, sleep or wait in a run: scopes and name, and its occurrence there. */
@@ -139,6 +140,8 @@ interface Claimed {
    * others up to `position`.
    */
   readonly records?: readonly WireRecord[] | null;
+  /** The changes of its code that the run has met. */
+  readonly patches?: readonly Patch[] | null;
   readonly run?: WireRun | null;
 }
 export interface ClaimedRun extends Claimed {
@@ -295,6 +298,8 @@ export interface FinishRun {
   readonly continues?: string;
   /** What the run says of itself, in order: the last one counts. If the finish is deferred, the last one up to `position`. */
   readonly says?: readonly Saying[];
+  /** The changes of its code that the run has met. If the finish is deferred, those up to `position` are kept. */
+  readonly patches?: readonly Patch[];
   readonly bytes?: number;
   readonly armed: readonly number[];
   /** Claim the next turn in the same call, if the run is ready. */

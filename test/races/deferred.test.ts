@@ -49,6 +49,20 @@ describeEachPostgres(
       expect(await run.state()).toMatchObject({ status: "parked", isReady: true });
     });
 
+    test("keeps the changes of its code that the run had met by what the turn saw", async () => {
+      const run = await aRunToDefer();
+      const patches = [
+        { path: "seen", position: 0 },
+        { path: "after a record that is dropped", position: 1 },
+      ];
+      expect(await run.finish(stage.onlooker, { token: "second", position: 0, patches })).toMatchObject({
+        outcome: "deferred",
+      });
+      expect(await run.claim(stage.onlooker, { token: "third", turn: 3 })).toMatchObject({
+        patches: [{ path: "seen", position: 0 }],
+      });
+    });
+
     describe("has the scheduler look", () => {
       const late = noon + 60 * minute;
 

@@ -7,7 +7,7 @@ import { type Stage, stageOn } from "./stage.ts";
 
 const tables = [
   ...["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag"],
-  ...["operation", "setback"],
+  ...["operation", "setback", "patch"],
 ];
 
 /** Makes a run that has rows in every table. */
@@ -20,7 +20,8 @@ async function aRunOfAllKinds(stage: Stage): Promise<Run> {
   const map = { path: "all", slots: null, failsFast: false };
   const demands = [...branches(["all/a", "all/b"], map), aDemand("callback", "approval", { ordinal: 3 })];
   const attempt = { ...at("charge"), number: 1, beganAt: noon, endedAt: noon, error: "0null", demandedAfter: 0 };
-  await run.finish(stage.onlooker, { token: "first", records: [aRecord("step", "charge")], attempt, demands });
+  const patches = [{ path: "check first", position: 0 }];
+  await run.finish(stage.onlooker, { token: "first", records: [aRecord("step", "charge")], attempt, demands, patches });
   await run.signal(stage.onlooker, "address");
   await run.answer(stage.onlooker, "approval");
   await run.operate(stage.onlooker, "pause");

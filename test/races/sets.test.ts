@@ -151,6 +151,17 @@ describeEachPostgres(
         expect(await histories()).toEqual([["step 0"], [], ["step 2"], [], []]);
       });
 
+      test("keeps the changes of its code that each run has met", async () => {
+        const turns = runs.map((run, index) =>
+          run.toFinish({ ...goesOn(index), patches: [{ path: `change ${index}`, position: 0 }] }),
+        );
+        await stage.onlooker.call("finish_turns", { ...terms, turns });
+        const kept = await stage.look("select run_id, path from layover.patch");
+        expect(new Map(kept.map((row) => [row["run_id"], row["path"]]))).toEqual(
+          new Map(runs.map((run, index) => [run.id, `change ${index}`])),
+        );
+      });
+
       test("answers both where one run comes twice", async () => {
         const turns = [at(0), at(0), at(1)].map((run) => run.toFinish(goesOn(0)));
         const { turns: answers } = await stage.onlooker.call("finish_turns", { ...terms, turns });

@@ -393,6 +393,18 @@ export interface Step<
    * @example step.setStatus({ packed: 3, of: 10 });
    */
   setStatus<Value extends Status>(value: Value & Storable<Value>): void;
+  /**
+   * Tells whether this run may take a new path of changed code, so that runs under way go on by the code that they began
+   * with. True where no code before has been: in new runs, and in a run that gets here only now. The answer is kept with the
+   * run, so it is the same in every replay. In a loop it is false for the laps before that, and true from there on. `name`
+   * is the name of the change; the same name in another scope is another change.
+   *
+   * Remove the call and the old path once no run is left that began before the change. Code of before must not get the run
+   * afterwards.
+   *
+   * @example if (step.patched("check stock first")) await step.run("check stock", check);
+   */
+  patched(name: string): boolean;
   /** The time of the last recorded result: the same in every replay. @example const year = step.now().getFullYear(); */
   now(): Date;
   /** A number in [0, 1): the same in every replay. @example const isSampled = step.random() < 0.01; */
@@ -405,7 +417,7 @@ export interface Step<
 export interface CleanupStep<Status = unknown>
   extends Pick<
     Step<Schemas, Schemas, unknown, Status>,
-    "transaction" | "sleep" | "sleepUntil" | "setStatus" | "now" | "random" | "uuid"
+    "transaction" | "sleep" | "sleepUntil" | "setStatus" | "patched" | "now" | "random" | "uuid"
   > {
   /** As in a handler, but for `compensate`: a cleanup is not undone. */
   run<Result>(

@@ -214,6 +214,12 @@ export class Execution {
     return this.#add(place, wanted);
   }
 
+  /** Answers where the handler stands, for what is decided by that alone. A replay may stand elsewhere when this comes late. */
+  decide(path: string): number {
+    if (!this.#isOpen && this.#pending.size > 0) this.divergence ??= askedLate(path);
+    return this.position;
+  }
+
   #add(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
       const given = { wanted, ordinal: this.#ordinal++, demandedAfter: this.position, resolve, reject };

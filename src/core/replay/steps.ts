@@ -69,6 +69,7 @@ function stepOf(scope: StepScope): Step {
       scope.options.say(
         toStored(scope.options.parseStatus(value), { what: "the run's status", maxBytes: defaultLimits.statusBytes }),
       ),
+    patched: (name) => scope.options.isPatched(scope.pathOf(name)),
     now: () => new Date(execution.now),
     random: () => toRandom(scope.draw("random")),
     uuid: () => toUuid(scope.draw("uuid")),

@@ -19,7 +19,7 @@ export function lesserFinishes(finish: Finish, reason: string): readonly Finish[
 }
 
 function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
-  const { runId, token, position, records = [], attempt, released = [] } = finish;
+  const { runId, token, position, records = [], attempt, released = [], patches = [] } = finish;
   const turn = { runId, token, position };
   const blocked: RunFinish = { ...turn, next: "blocked", value: sentenceOf(undefined, false, reason) };
   const place = records.findIndex(({ kind }) => kind === "step");
@@ -31,7 +31,8 @@ function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
   }
   const before = records.slice(0, place);
   const decided = released.filter((race) => race.position <= position + place);
-  const races = decided.length > 0 && { released: decided };
+  const met = patches.filter((patch) => patch.position <= position + place + 1);
+  const followed = { ...(decided.length > 0 && { released: decided }), ...(met.length > 0 && { patches: met }) };
   const { path, occurrence, isFailure = false, attempts: number = 1, at, beganAt = at } = step;
   const error = resultLost(path, isFailure, reason);
   const failed = { path, occurrence, number, beganAt, endedAt: at, demandedAfter: position, ...attempt, error };
@@ -40,14 +41,14 @@ function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
       ...turn,
       next: "ready",
       ...recording([...before, step]),
-      ...races,
+      ...followed,
       ...(attempt !== undefined && { attempt }),
     },
     {
       ...turn,
       next: "ready",
       ...recording([...before, { ...step, isFailure: true, value: error }]),
-      ...races,
+      ...followed,
       attempt: failed,
     },
     blocked,

@@ -8,7 +8,7 @@ import { LayoverError } from "../../core/errors.ts";
 import { Execution } from "../../core/replay/execution.ts";
 import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
-import type { WireRun } from "../../postgres/wire.ts";
+import type { ClaimedRun, WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
 import type { LogLevel } from "../events.ts";
 import { defaults, type EngineOptions } from "../options.ts";
@@ -22,7 +22,7 @@ import { LoadedRun } from "./loaded-run.ts";
 export async function loadRun(
   options: EngineOptions,
   workflow: Workflow,
-  claimed: { readonly runId: string; readonly epoch: number; readonly handedPosition: number; readonly run: WireRun },
+  claimed: Pick<ClaimedRun, "epoch" | "handedPosition" | "patches"> & { readonly runId: string; readonly run: WireRun },
 ): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
@@ -44,6 +44,7 @@ export async function loadRun(
     handedPosition,
     bytes: run.input.length,
   });
+  loaded.noteReplay(claimed);
   const step = makeStep({
     execution,
     seed: (text) => loaded.seed(text),
@@ -60,6 +61,7 @@ export async function loadRun(
         version: contract.version,
       }),
     say: (value) => loaded.say(value),
+    isPatched: (path) => loaded.isPatched(path),
     parseStatus: (value) => parsedStatus(contract, value),
     stepTimeoutMs: defaults.stepTimeoutMs,
     digest: digestOf,

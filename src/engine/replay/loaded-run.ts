@@ -9,8 +9,9 @@ import type { Workflow } from "../../core/contract/contract.ts";
 import { type Demand, placeName } from "../../core/replay/demand.ts";
 import type { Execution } from "../../core/replay/execution.ts";
 import type { HistoryRecord } from "../../core/replay/history.ts";
+import { type Patch, Patches } from "../../core/replay/patches.ts";
 import type { Segment, Segments } from "../../core/replay/segments.ts";
-import type { Saying, WireRecord } from "../../postgres/wire.ts";
+import type { ClaimedRun, Saying, WireRecord } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { EngineOptions } from "../options.ts";
 
@@ -27,6 +28,7 @@ export class LoadedRun {
   #bodies = 0;
   #handedPosition: number;
   #sayings: readonly Saying[] = [];
+  readonly #patches = new Patches();
 
   /** `bytes`: the size of the run's input. `handedPosition`: up to where another process has run the handler on. */
   constructor(given: {
@@ -94,6 +96,27 @@ export class LoadedRun {
       const next = sayings[index + 1];
       return saying === last || (saying.saidAfter <= seen && next !== undefined && next.saidAfter > seen);
     });
+  }
+
+  /** Answers `step.patched` where the handler stands. */
+  isPatched(path: string): boolean {
+    return this.#patches.ask(path, this.execution.decide(path), this.isReplaying);
+  }
+
+  /** The changes of its code that it has met and no finish has taken. */
+  get freshPatches(): readonly Patch[] {
+    return this.#patches.fresh;
+  }
+
+  /** Takes the changes of its code that a finish is to keep. */
+  takePatches(): readonly Patch[] {
+    return this.#patches.take();
+  }
+
+  /** Notes, before a replay, how far other processes have run the handler on, and what changes of its code it met there. */
+  noteReplay({ handedPosition, patches }: Pick<ClaimedRun, "handedPosition" | "patches">): void {
+    this.#handedPosition = handedPosition;
+    this.#patches.note(patches ?? []);
   }
 
   /** Begins a turn of the run, with what its claim told. */

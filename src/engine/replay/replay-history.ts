@@ -28,6 +28,7 @@ export async function replayHistory(loaded: LoadedRun, replay: Replay): Promise<
   const { epoch, position: through } = claimed;
   const { runId, token, path, occurrence } = turn;
   const place = path === undefined || occurrence === undefined ? {} : { path, occurrence };
+  loaded.noteReplay(claimed);
   let records = claimed.records ?? [];
   let after = claimed.have ?? 0;
   for (;;) {

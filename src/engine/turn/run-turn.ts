@@ -247,6 +247,7 @@ export class RunTurn {
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
     const released = this.#loaded.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
     const says = this.#loaded.takeSayings(this.#claimed.position);
+    const patches = this.#loaded.takePatches();
     return {
       position: this.#claimed.position,
       next,
@@ -257,6 +258,7 @@ export class RunTurn {
       ...(released.length > 0 && { released }),
       ...(this.#closes.length > 0 && { closes: this.#closes }),
       ...(says.length > 0 && { says }),
+      ...(patches.length > 0 && { patches }),
       ...(this.#announces !== undefined && { announces: this.#announces }),
       ...more,
     };

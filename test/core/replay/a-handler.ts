@@ -40,6 +40,7 @@ export async function aHandler(handle: (step: Step) => Promise<unknown>): Promis
       return { url: `https://example.com/${path}`, token: path };
     },
     say: () => {},
+    isPatched: () => false,
     parseStatus: (value) => value,
     stepTimeoutMs: 60_000,
     digest: digestOf,

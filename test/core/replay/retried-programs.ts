@@ -180,6 +180,7 @@ async function playOnce(
     encodeInput: async () => "",
     sealCallback: () => ({ url: "", token: "" }),
     say: () => {},
+    isPatched: () => false,
     parseStatus: (value) => value,
     stepTimeoutMs: 1,
     digest: (text) => text,

@@ -28,6 +28,8 @@ export interface StepsOptions {
     readonly url: string;
     readonly token: string;
   };
+  /** Tells whether the run has met this change of its code. */
+  readonly isPatched: (path: string) => boolean;
   /** Takes what the run says of itself, as the codec's text. */
   readonly say: (value: string) => void;
   /** Makes of a status what is stored. Throws if the contract does not allow it. */
@@ -74,10 +76,15 @@ export class StepScope {
     this.#makeStep = makeStep;
   }
 
+  /** Makes the path of this name. */
+  pathOf(name: string, key = ""): string {
+    this.execution.bodies.checkIsOutside(name);
+    return checkPath(this.prefix + checkStepName(name) + key);
+  }
+
   /** Takes the next place of this name. `key`: the part of the path that a key makes. */
   place(name: string, key = ""): DemandPlace {
-    this.execution.bodies.checkIsOutside(name);
-    const path = checkPath(this.prefix + checkStepName(name) + key);
+    const path = this.pathOf(name, key);
     const occurrence = this.execution.nextOccurrence(path);
     if (key !== "" && occurrence > 1) throw duplicateKey(path);
     const { map, isShielded } = this;
@@ -86,8 +93,7 @@ export class StepScope {
 
   /** Takes a path below which names may stand. A second one of the same name is another path. */
   region(name: string): string {
-    this.execution.bodies.checkIsOutside(name);
-    const path = checkPath(this.prefix + checkStepName(name));
+    const path = this.pathOf(name);
     const occurrence = this.execution.nextOccurrence(`${path}/`);
     return occurrence === 1 ? path : `${path}#${occurrence}`;
   }

@@ -97,5 +97,6 @@ begin
     'records', case when branch.demanded_after > coalesce(v_have, 0)
       then layover.read_records(v_run, s.epoch, coalesce(v_have, 0), branch.demanded_after,
         layover.page_budget(s.history_bytes, s.last_position, (p->>'budgetBytes')::bigint)) end,
+    'patches', case when branch.demanded_after > coalesce(v_have, -1) then layover.read_patches(v_run, s.epoch) end,
     'run', case when v_have is null then case when s.epoch = 0 then layover.read_run(v_run) else layover.read_epoch(v_run, s.epoch) end end);
 end $$;

@@ -52,5 +52,6 @@ begin
        'attempts', b.attempts,
        'records', case when b.demanded_after > coalesce(i.have, 0)
          then layover.read_records(v_run, s.epoch, coalesce(i.have, 0), b.demanded_after, s.budget) end,
+       'patches', case when b.demanded_after > coalesce(i.have, -1) then layover.read_patches(v_run, s.epoch) end,
        'run', case when i.have is null then case when s.epoch = 0 then layover.read_run(v_run) else layover.read_epoch(v_run, s.epoch) end end);
 end $$;

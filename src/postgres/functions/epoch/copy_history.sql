@@ -1,4 +1,5 @@
--- Copies these records of a history to another epoch or run, as its positions 1, 2, 3 …, with the failed attempts of their steps.
+-- Copies these records of a history to another epoch or run, as its positions 1, 2, 3 …, with the failed attempts of their steps,
+-- and the changes of its code that the run has met.
 -- `results` has other values for some of them: {"position": "value"}. They are no failures then.
 create or replace function layover.copy_history(run uuid, epoch integer, to_run uuid, to_epoch integer, kept integer[], results jsonb)
 returns void
@@ -15,4 +16,7 @@ begin
      where a.run_id = run and a.epoch = copy_history.epoch and exists (
        select from layover.record h where h.run_id = to_run and h.epoch = to_epoch and h.kind = 'step' and h.path = a.path
          and h.occurrence = a.occurrence);
+  insert into layover.patch (run_id, epoch, path, position)
+    select to_run, to_epoch, x.path, width_bucket(x.position, kept) -- how many of them are kept up to there
+      from layover.patch x where x.run_id = run and x.epoch = copy_history.epoch;
 end $$;

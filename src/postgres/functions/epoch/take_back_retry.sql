@@ -16,6 +16,7 @@ begin
   end if;
   delete from layover.record h where h.run_id = run and h.epoch = v_before.epoch;
   delete from layover.attempt a where a.run_id = run and a.epoch = v_before.epoch;
+  delete from layover.patch x where x.run_id = run and x.epoch = v_before.epoch;
   delete from layover.pending b where b.run_id = run;
   delete from layover.map m where m.run_id = run;
   delete from layover.setback w where w.run_id = run;

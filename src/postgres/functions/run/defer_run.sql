@@ -26,13 +26,16 @@ begin
            then least(t.due_at, layover.pick_due(f->'armed', v_now)) end,
          finished_token = v_token, has_pending = true
    where t.run_id = v_run and t.namespace = defer_run.namespace and t.token = v_token
-   returning t.turn into s;
+   returning t.turn, t.epoch into s;
   if not found then
     return layover.answer_again(namespace, v_run, v_token);
   end if;
   delete from layover.pending b where b.run_id = v_run and b.position <= v_seen;
   perform layover.release_losers(v_run, v_seen, f->'released');
   v_freed := case when f ? 'released' then layover.ready_freed(v_run) end;
+  if f ? 'patches' then
+    perform layover.keep_patches(v_run, s.epoch, f->'patches', v_seen);
+  end if;
   if f ? 'demands' then
     v_branches := layover.record_demands(v_run, v_seen, f->'demands');
   end if;

@@ -85,6 +85,9 @@ begin
         coalesce((v_record->>'isFailure')::boolean, false), v_record->>'value',
         layover.from_ms((v_record->>'at')::bigint), layover.from_ms((v_record->>'beganAt')::bigint));
   end loop;
+  if f ? 'patches' then
+    perform layover.keep_patches(s.run_id, s.epoch, f->'patches', null);
+  end if;
   if s.claimed is not null then
     return layover.claiming_answer(s.turn, s.claimed);
   elsif v_next = 'ready' and not (s.has_pending or s.has_mail or v_is_more) then

@@ -10,6 +10,7 @@ begin
   delete from layover.attempt a where a.run_id = run;
   delete from layover.setback w where w.run_id = run;
   delete from layover.record h where h.run_id = run;
+  delete from layover.patch x where x.run_id = run;
   delete from layover.epoch e where e.run_id = run;
   delete from layover.tag l where l.run_id = run;
   delete from layover.operation x where x.run_id = run;
