@@ -36,7 +36,7 @@ export interface Told {
   readonly history: HistoryView;
 }
 
-export type TellOptions = Pick<WorldOptions, "platform" | "batch" | "invocation" | "warmRuns">;
+export type TellOptions = Pick<WorldOptions, "platform" | "batch" | "invocation" | "warmRuns" | "processes">;
 
 /** Plays the story in a new world; `prepare` lays its traps before anything happens. */
 export type Tell = (database: TestDatabase, options: TellOptions, prepare: (world: World) => void) => Promise<Told>;

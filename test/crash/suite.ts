@@ -15,7 +15,9 @@ const ports: readonly Port[] = ["query", "dispatch", "alarm"];
 const moments = ["before", "after"] as const;
 const pairs = 20;
 
-const hosts: readonly [name: string, options: TellOptions][] = [
+type Host = readonly [name: string, options: TellOptions];
+
+const hosts: readonly Host[] = [
   ["a cloud, one turn an invocation", { platform: "cloud", batch: 1 }],
   ["Node, many turns an invocation", { platform: "node", batch: 100 }],
   [
@@ -25,14 +27,24 @@ const hosts: readonly [name: string, options: TellOptions][] = [
   ["a cloud, several steps an invocation", { platform: "cloud", batch: 1, invocation: { maxSteps: 10 } }],
 ];
 
-/** `ending`: how the story ends when nothing dies. `expectStory`: what must hold whatever died. */
+/** Only the process that makes the call dies. The other one goes on, and another one takes the place of the dead one. */
+export const twoProcesses: Host = [
+  "two processes, which share the turns",
+  { platform: "cloud", batch: 1, processes: 2 },
+];
+
+/**
+ * `ending`: how the story ends when nothing dies. `expectStory`: what must hold whatever died. `besides`: hosts besides
+ * those that every story is told on.
+ */
 export function describeCrashes(
   name: string,
   tell: Tell,
   ending: RunView["status"] = "completed",
   expectStory: typeof expectSameStory = expectSameStory,
+  besides: readonly Host[] = [],
 ): void {
-  describe.each(hosts)(`${name} on %s`, (_, options) => {
+  describe.each([...hosts, ...besides])(`${name} on %s`, (_, options) => {
     const database = testDatabase();
     let undisturbed: Told;
     beforeAll(async () => {
