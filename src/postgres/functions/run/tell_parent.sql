@@ -8,6 +8,8 @@ language plpgsql volatile as $$
 declare
   v_now    constant timestamptz := layover.now();
   v_parent uuid;
+  v_path   text;
+  v_occurrence integer;
   v_is_left boolean;
   v_waits  boolean;
   v_turn   integer;
@@ -18,12 +20,12 @@ begin
    where r.id = child and t.ended_at is not null
      and b.run_id = r.parent_run_id and b.path = r.parent_path and b.occurrence = r.parent_occurrence
      and b.child_run_id = child and b.child_status is null
-   returning b.run_id, b.is_released into v_parent, v_is_left;
+   returning b.run_id, b.path, b.occurrence, b.is_released into v_parent, v_path, v_occurrence, v_is_left;
   if v_parent is null then
     return null;
   end if;
   if v_is_left then -- it waits no more for the result, but its undos may wait for the end
-    delete from layover.pending b where b.run_id = v_parent and b.child_run_id = child;
+    delete from layover.pending b where b.run_id = v_parent and b.path = v_path and b.occurrence = v_occurrence;
   end if;
   select t.status = 'parked' and case when v_is_left then t.is_closing and not layover.is_at_work(v_parent, v_now)
         else (t.ready_at is null or t.ready_at > v_now) and layover.has_answer(v_parent) end,
