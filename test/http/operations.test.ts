@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { encode } from "../../src/core/codec/codec.ts";
 import { scopes } from "../../src/http/api-key.ts";
+import { carryOut } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aKey, anApp, authorized, json, order } from "./an-app.ts";
 
@@ -60,6 +62,26 @@ describe("pause, resume, cancel and terminate over HTTP", () => {
       const refused = await app.request(`/v1/runs/${runId}/retry`, json({ signal }));
       expect([refused.status, await refused.json()]).toMatchObject([400, { code: "invalid_request", field: "signal" }]);
     }
+  });
+
+  it("tell in the history whose results a retry was given", async () => {
+    const { app, client, calls } = anApp(database.query);
+    const { runId } = await client.start(order, { id: "1" });
+    const step = {
+      kind: "step",
+      occurrence: 1,
+      isFailure: true,
+      value: encode(new Error("no")),
+      at: Date.now(),
+    } as const;
+    const records = ["pay", "send"].map((path) => ({ ...step, path }));
+    await carryOut(calls, { runId, workflow: "order" }, { records, next: "failed", value: encode(new Error("no")) });
+    const retried = await app.request(`/v1/runs/${runId}/retry`, json({ by: "ada", results: { pay: { id: "ch_1" } } }));
+    expect(retried.status).toBe(200);
+    const history = await app.request(`/v1/runs/${runId}/history`, { headers: authorized });
+    const [pay, send] = (await history.json()).records;
+    expect(pay).toMatchObject({ path: "pay", isGiven: true, givenBy: "ada", value: { id: "ch_1" } });
+    expect(send).toMatchObject({ path: "send", isGiven: false });
   });
 
   it("reach a run by the user's own id", async () => {

@@ -257,7 +257,8 @@ describe("a cleanup", () => {
     expect(execution.outcome).toEqual({ kind: "returned", value: [1, 2] });
   });
 
-  const hint = "A cleanup takes step.run, transaction, sleep, sleepUntil, scope, setStatus, now, random and uuid.";
+  const hint =
+    "A cleanup takes step.run, transaction, sleep, sleepUntil, scope, setStatus, patched, now, random and uuid.";
   // The type of a cleanup's `step` has none of these verbs. JavaScript code can call them all the same.
   test.each<[string, (step: Step) => unknown]>([
     ['the wait for signal "go"', (step) => step.waitForSignal("go")],

@@ -18,6 +18,6 @@ export function checkIsNoCleanup({ isShielded }: StepScope, what: string): void 
   if (isShielded)
     throw invalid(
       `${what} stands in a cleanup`,
-      "A cleanup takes step.run, transaction, sleep, sleepUntil, scope, setStatus, now, random and uuid.",
+      "A cleanup takes step.run, transaction, sleep, sleepUntil, scope, setStatus, patched, now, random and uuid.",
     );
 }
