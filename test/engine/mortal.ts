@@ -28,8 +28,18 @@ export interface MortalOptions extends SkewedTimersOptions {
   readonly name?: string | undefined;
   readonly deployment?: Deployment | undefined;
   readonly query: Query;
+  /**
+   * Makes one statement of all that a transaction has written and the last one of it. Then the transaction of a step is one
+   * call, as on Neon over HTTP. Left out: it is done as `query` does it.
+   */
+  readonly together?: ((writes: readonly Sent[], last: Sent) => Sent) | undefined;
   /** How long the driver waits for a statement's answer, in milliseconds. Default: for ever. */
   readonly answersWithinMs?: number | undefined;
+}
+
+export interface Sent {
+  readonly text: string;
+  readonly parameters: readonly Parameter[];
 }
 
 /** Who carries out a handler or a body. */
@@ -54,7 +64,7 @@ export abstract class Mortal {
   isBeginning = false;
   waiting: Waiting[] = [];
 
-  constructor({ name = "the process", deployment, query, answersWithinMs, ...clock }: MortalOptions) {
+  constructor({ name = "the process", deployment, query, together, answersWithinMs, ...clock }: MortalOptions) {
     this.name = name;
     this.deployment = deployment;
     const gone = Promise.withResolvers<void>();
@@ -67,7 +77,8 @@ export abstract class Mortal {
       return within(this.timers, answersWithinMs, answer, unanswered);
     };
     const { endpoint, transact } = query;
-    this.query = Object.assign(ported, { endpoint, transact: transact && this.#transacting(transact) });
+    const atOnce = together && transactAtOnce(ported, together);
+    this.query = Object.assign(ported, { endpoint, transact: atOnce ?? (transact && this.#transacting(transact)) });
   }
 
   /** Asks it for something, as somebody outside does. */
@@ -156,6 +167,28 @@ export abstract class Mortal {
       if (!this.isDead) this.waiting.push({ port, what, parameter: sent, act, reject });
     });
   }
+}
+
+/** Carries out the transaction of a step in one call. */
+function transactAtOnce(
+  send: (...statement: Parameters<Query>) => ReturnType<Query>,
+  together: (writes: readonly Sent[], last: Sent) => Sent,
+): Transact {
+  return async (_, work) => {
+    const writes: Sent[] = [];
+    const rowless = () => Promise.reject(new Error("its rows are not there before the end of the transaction"));
+    const client = {
+      write: (text: string, values: readonly unknown[] = []) =>
+        void writes.push({ text, parameters: values.map((value) => String(value)) }),
+      query: rowless,
+    };
+    return await work(client, async (text, parameters) => {
+      const { text: all, parameters: values } = together(writes, { text, parameters });
+      return await send(all, values).catch((error: unknown) => {
+        throw error instanceof QueryError && !error.isRolledBack ? new UnknownCommit(error.message) : error;
+      });
+    });
+  };
 }
 
 function unanswered(): QueryError {

@@ -4,7 +4,7 @@
  */
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
-import type { Mortal } from "../engine/mortal.ts";
+import type { Mortal, Sent } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
@@ -237,6 +237,7 @@ export class Fleet implements Source {
       namespace,
       deployment: { name: stack, id: this.deployment },
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), { endpoint: query.endpoint }),
+      together: inOneStatement,
       answersWithinMs: scenario.platform === "embedded" ? undefined : answersWithinMs,
       time,
       beginning,
@@ -274,6 +275,17 @@ export class Fleet implements Source {
       );
     again();
   }
+}
+
+/** A statement is carried out as a whole or not at all. */
+function inOneStatement(writes: readonly Sent[], last: Sent): Sent {
+  const parameters = [...last.parameters];
+  const parts = writes.map(({ text, parameters: values }, index) => {
+    const before = parameters.length;
+    parameters.push(...values);
+    return `write_${index} as (${text.replaceAll(/\$(\d+)/g, (_, number) => `$${before + Number(number)}`)})`;
+  });
+  return { text: parts.length === 0 ? last.text : `with ${parts.join(", ")} ${last.text}`, parameters };
 }
 
 function deploymentInWords({ without, graceMs }: Deployment): string {

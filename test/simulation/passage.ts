@@ -32,7 +32,15 @@ const longestHoldMs = 30_000;
 const longestLatencyMs = 40;
 const latestMs = 5 * 60_000;
 /** SQL functions after whose answer somebody dispatches what they made ready, or has others look at it. */
-const hinting = new Set(["start_run", "send_signal", "answer_callback", "return_leases", "resume_run", "cancel_run"]);
+const hinting = new Set([
+  "finish_once",
+  "start_run",
+  "send_signal",
+  "answer_callback",
+  "return_leases",
+  "resume_run",
+  "cancel_run",
+]);
 /** SQL functions that give a lease or make one longer. Its holder may be dead by their COMMIT, and its successor has looked already. */
 const leasing = new Set(["claim_turns", "finish_turns", "renew_leases"]);
 /** SQL functions that change nothing. */

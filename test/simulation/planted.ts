@@ -96,6 +96,19 @@ export const planted: readonly [Planted, ...Planted[]] = [
     wrong: /waits for child .* which the code does not ask for|two records have one place/,
   },
   {
+    what: "mail is lost when a run continues as new",
+    definition: `forget_epochs(run uuid, first_kept integer) returns void language sql volatile as $$
+      delete from layover.record h where h.run_id = $1 and h.epoch < $2;
+      delete from layover.signal g where g.run_id = $1 and g.position is null $$`,
+    wrong: /was acknowledged, and is not there/,
+  },
+  {
+    what: "a transaction is committed under a token that is void",
+    definition:
+      "finish_once(p jsonb) returns json language sql volatile as $$ select layover.finish_turn(p, p->'turn') $$",
+    wrong: /the transaction with the key .* (has no record|wrote nothing)|a transaction was committed twice/,
+  },
+  {
     what: "the end of a run's own time overtakes its cancel",
     definition: "ends_in_time(t layover.run_state, records jsonb) returns boolean language sql stable as 'select true'",
     wrong: /cancelled/,

@@ -5,6 +5,8 @@
 import type { StandingAlarm } from "../engine/platform.ts";
 import type { Outlook } from "../engine/watch.ts";
 import { objection, twoMinutes } from "../engine/watch.ts";
+import { keyOf } from "./ledger.ts";
+import { booked } from "./programs/transaction.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
 import { wrongEndings, wrongUndos } from "./undoing.ts";
 
@@ -148,10 +150,25 @@ function* wrongRows(run: RunRows): Generator<string> {
       yield `signals "${name}" were taken out of order`;
   }
   yield* wrongUndos(run);
+  yield* wrongBookings(run);
   if (!isOver(run)) return;
   if (run.due !== null) yield "it is over, and due";
   if (pending.length > 0) yield "it is over, and waits";
 }
+
+/** What a transaction has written is there once, together with its record. A repair drops records, and keeps what was written. */
+function* wrongBookings(run: RunRows): Generator<string> {
+  const { bookings, steps, epoch } = run;
+  if (new Set(bookings).size < bookings.length) yield "a transaction was committed twice";
+  if (epoch > 0) return;
+  const recorded = steps
+    .filter(({ place, isFailure }) => isBooking.test(place) && !isFailure)
+    .map(({ place }) => keyOf(run, place));
+  for (const key of recorded) if (!bookings.includes(key)) yield `the transaction with the key ${key} wrote nothing`;
+  for (const key of bookings) if (!recorded.includes(key)) yield `the transaction with the key ${key} has no record`;
+}
+
+const isBooking = new RegExp(`(^|/)${booked}#`);
 
 /** A retry may be taken back. Then the run is as it was before. */
 function* wrongEpoch(before: RunRows, run: RunRows): Generator<string> {

@@ -207,6 +207,8 @@ class Simulation {
       const isCancelled = this.#people.hasCancelled(runId);
       // A run that awaits something else is over after a second of that.
       const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
+      const hasLaterEpoch = (rows?.epoch ?? 0) > 0;
+      const continuesAsNew = partsOf(program).some(({ kind }) => kind === "laps");
       const isReplayed = isCancelled && isStill && rows?.status === "cancelled";
       const plan = { runId, contract: this.#contractOf(index), program };
       const found = judge({
@@ -225,7 +227,8 @@ class Simulation {
         isCancelled,
         isTerminated: this.#people.hasTerminated(runId),
         mayHaveEnded: this.#people.hasAskedToEnd(runId),
-        isRepaired: this.#people.hasRepaired(runId) || (rows?.epoch ?? 0) > 0,
+        isRepaired: this.#people.hasRepaired(runId) || (hasLaterEpoch && !continuesAsNew),
+        hasLaterEpoch,
         openCleanups: isReplayed ? await openCleanups(this.#site.pool, plan) : [],
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));

@@ -28,10 +28,11 @@ export async function openSite(serverUrl: string, { lag }: { readonly lag?: Lag 
   const query = pg(pool, unhurried);
   const sessions = new Sessions(database.url, lag);
   const clock = await turnableClock(query);
+  await pool.query("create table layover_test.booking (run_id uuid not null, key text not null)");
   const tables = await pool.query<{ table: string }>(rowTables);
   const rows = tables.rows.map(({ table }) => `delete from layover.${table}`);
   const numbers = "select setval(pg_get_serial_sequence('layover.signal', 'number'), 1, false)";
-  const everything = [...rows, numbers].join("; ");
+  const everything = [...rows, "delete from layover_test.booking", numbers].join("; ");
   return {
     pool,
     query,

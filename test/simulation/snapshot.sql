@@ -16,6 +16,7 @@ select json_build_object(
         'status', s.status,
         'epoch', s.epoch,
         'turn', s.turn,
+        'bookings', (select coalesce(json_agg(x.key order by x.key), '[]') from layover_test.booking x where x.run_id = s.run_id),
         'isPaused', s.paused_at is not null,
         'isStopped', s.paused_at is not null or s.blocked is not null,
         'blocked', s.blocked,

@@ -67,6 +67,8 @@ export interface RunRows extends Leased {
   readonly failedUndos: number | null;
   /** The places of which an attempt is kept that failed, or never told how it ended. */
   readonly attempted: readonly string[];
+  /** The keys that its transactions have written down outside. */
+  readonly bookings: readonly string[];
   /** Whether a turn was begun before its end was recorded, and never told how it ended. */
   readonly isInterrupted: boolean;
   /** The places of records that were made in a cleanup, and of undos. */

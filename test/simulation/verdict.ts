@@ -28,6 +28,8 @@ export interface Case extends Omit<Undoing, "rows"> {
   readonly mayHaveEnded: boolean;
   /** Whether somebody has retried or restarted it, so that it has done more than its program. */
   readonly isRepaired: boolean;
+  /** Whether its history is not its first one, so that it may have begun what nothing tells of any more. */
+  readonly hasLaterEpoch: boolean;
   /** The cleanups that its handler had entered and not left at its end. */
   readonly openCleanups: readonly string[];
 }
@@ -45,13 +47,14 @@ export function judge({
   isTerminated,
   mayHaveEnded,
   isRepaired,
+  hasLaterEpoch,
   openCleanups,
   ...undoing
 }: Case): readonly string[] {
   if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
   const { status, blocked, signals, pending, results } = rows;
-  const wrongs: string[] = isRepaired ? [] : [...wrongAccount({ rows, ...undoing })];
+  const wrongs: string[] = isRepaired || hasLaterEpoch ? [] : [...wrongAccount({ rows, ...undoing })];
   const came = signals.map(({ name, payload }) => ({ name, payload: decode(payload) }));
   for (const { name, payload } of sent)
     if (!came.some((each) => each.name === name && each.payload === payload))

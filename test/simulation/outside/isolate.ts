@@ -122,7 +122,7 @@ export class Isolate extends Mortal {
       if (this.#groups > 0 && text.includes("claim_turns")) this.hasGroup ||= claimsGroup(String(parameters?.[0]));
       return this.query(text, parameters);
     };
-    return Object.assign(query, { endpoint: this.query.endpoint });
+    return Object.assign(query, { endpoint: this.query.endpoint, transact: this.query.transact });
   }
 }
 

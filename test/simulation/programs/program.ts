@@ -21,6 +21,7 @@ import { fail } from "./fail.ts";
 import { tryFinally } from "./finally.ts";
 import { foreign } from "./foreign.ts";
 import { invoke } from "./invoke.ts";
+import { laps } from "./laps.ts";
 import { left } from "./left.ts";
 import { loop } from "./loop.ts";
 import { map } from "./map.ts";
@@ -35,6 +36,7 @@ import { isTakenOnce, signal } from "./signal.ts";
 import { sleep } from "./sleep.ts";
 import { step, stepWithUndo } from "./step.ts";
 import { thrownOf } from "./thrown.ts";
+import { transaction } from "./transaction.ts";
 import { lambda } from "./words.ts";
 
 export type { Answered, Facts, Program, ProgramWorld } from "./part.ts";
@@ -113,10 +115,14 @@ function prospectsOf(program: Program, facts: Facts): Prospects {
 /** Programs whose result hangs on nothing but themselves. */
 export const orderly: fc.Arbitrary<Program> = programs(orderlyOf(leaves), orderlyOf(structures), 3);
 
-/** Any but those that kill their process, close a name, or await something that is no step. */
+/** Any but those that kill their process, close a name, write to a table outside, or await something that is no step. */
 export const wild: fc.Arbitrary<Program> = programs(leaves, structures, 4);
 
-export const any: fc.Arbitrary<Program> = programs([...leaves, close, poison], structures, 4, foreign);
+export const any: fc.Arbitrary<Program> = fc.oneof(
+  { withCrossShrink: true },
+  { weight: 9, arbitrary: programs([...leaves, close, poison, transaction], structures, 4, foreign) },
+  { weight: 1, arbitrary: laps(orderly).map((program) => legible([program])) },
+);
 
 /** Programs that do something, and then a step or two that can be undone, and fail. */
 export const doomed: fc.Arbitrary<Program> = fc

@@ -12,6 +12,7 @@ import { choosing } from "./either.ts";
 import { failing } from "./fail.ts";
 import { cleaned } from "./finally.ts";
 import { awaiting } from "./foreign.ts";
+import { inLaps } from "./laps.ts";
 import { leftBehind } from "./left.ts";
 import { looping } from "./loop.ts";
 import { mapping } from "./map.ts";
@@ -24,6 +25,7 @@ import { sequenceOf } from "./sequence.ts";
 import { signalled } from "./signal.ts";
 import { sleeping } from "./sleep.ts";
 import { aStep } from "./step.ts";
+import { booking } from "./transaction.ts";
 
 const a = aStep({ name: "a" });
 const b = aStep({ name: "b" });
@@ -97,6 +99,26 @@ describe("a step", () => {
     expect(throws(twice, crash)).toBe(false);
     expect(throws(twice, crash, { beginnings: 5 })).toBe(true);
   });
+});
+
+test("a transaction returns its own result, also after attempts that throw, unless its first one refuses", () => {
+  expect(returns(booking({ throws: 2 }), "book@")).toBe(true);
+  expect(returns(booking({}), "a@")).toBe(false);
+  expect(returns(booking({ refuses: true }), "book@")).toBe(false);
+  const refused = {
+    name: "StepError",
+    message: 'step "book" failed after 1 attempts',
+    data: { step: "book", attempts: 1 },
+  };
+  const cause = { name: "NonRetryableError", message: "attempt 1 of book@" };
+  expect(throws(booking({ refuses: true }), { ...refused, cause })).toBe(true);
+  expect(throws(booking({}), { ...refused, cause })).toBe(false);
+});
+
+test("laps return what the last one returns", () => {
+  expect(returns(inLaps(a), "a@0")).toBe(true);
+  expect(returns(inLaps(a), "b@0")).toBe(false);
+  expect(throws(inLaps(broken), stepError({ says: "attempt 2 of c@0" }))).toBe(true);
 });
 
 describe("a wait", () => {
@@ -348,6 +370,8 @@ const kinds = [
     "early",
     "loop",
     "left",
+    "transaction",
+    "laps",
   ],
   ...["Promise.all", "Promise.allSettled", "Promise.race", "Promise.any"],
 ];
@@ -356,7 +380,7 @@ test.each(kinds)("programs with a part of kind %s come often, and shrink to litt
   const isWithout = (program: Program) => partsOf(program).every((part) => part.kind !== kind || part === program);
   const { counterexample } = fc.check(fc.property(any, isWithout), { seed: 1, numRuns: 200 });
   expect(partsOf(counterexample?.[0] ?? a).some((part) => part.kind === kind)).toBe(true);
-  expect(partsOf(counterexample?.[0] ?? a).length).toBeLessThanOrEqual(6);
+  expect(partsOf(counterexample?.[0] ?? a).length).toBeLessThanOrEqual(10);
 });
 
 test("a program reads as the code of a workflow", () => {
