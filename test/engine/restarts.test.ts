@@ -367,6 +367,57 @@ test("a fork undoes nothing that it has copied", async () => {
   expect(undone).toEqual(["b of the fork"]);
 });
 
+test("a fork announces a callback again whose answer it has not copied", async () => {
+  const tokens: string[] = [];
+  const state = { calls: 0 };
+  const world = await worldOf(async ({ step }) => {
+    const [approval] = await step.all("both", [
+      ({ step }) => step.waitForCallback("approval", ({ token }) => void tokens.push(token)),
+      ({ step }) => step.run("look", () => (state.calls += 1)),
+    ]);
+    return approval;
+  });
+  const answer = (value: string) =>
+    world.ask((client) => client.resolveCallback(tokens.at(-1) ?? "", value, { contract: order }));
+  const run = await world.start(order, { amount: 1 });
+  await world.pass("1 minute");
+  await answer("yes");
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "yes" });
+  const { runId } = await world.ask((client) => client.fork(run.runId, { from: "both[0]/approval" }));
+  await world.pass("1 minute");
+  expect(tokens.length).toBe(2);
+  expect(await world.get(runId)).toMatchObject({ status: "waiting" });
+  await answer("no");
+  expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "no" });
+  expect(state.calls).toBe(1);
+  expect((await world.history({ runId })).epochs).toMatchObject([{ why: "forked", kept: 1 }]);
+});
+
+test("a fork makes URLs of its own, also where it goes through what it has copied", async () => {
+  const tokens: string[] = [];
+  const world = await worldOf(async ({ step }) => {
+    const approval = step.createCallback("approval");
+    await step.run("a", () => "A");
+    await step.run("send", () => void tokens.push(approval.token));
+    return await approval.wait();
+  });
+  const answer = (token: string | undefined, value: string) =>
+    world.ask((client) => client.resolveCallback(token ?? "", value, { contract: order }));
+  const run = await world.start(order, { amount: 1 });
+  await world.pass("1 minute");
+  await answer(tokens[0], "yes");
+  expect(await world.run(run)).toMatchObject({ status: "completed", result: "yes" });
+  const { runId } = await world.ask((client) => client.fork(run.runId, { from: "send" }));
+  await world.pass("1 minute");
+  await world.ask((client) => client.pause(runId));
+  await world.ask((client) => client.restart(runId, { from: "send" }));
+  await world.pass("1 minute");
+  expect(tokens.length).toBe(3);
+  await answer(tokens[1], "no");
+  expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "no", epoch: 2 });
+  await expect(answer(tokens[0], "no")).rejects.toMatchObject({ code: "callback_conflict" });
+});
+
 test("a release that knows no epochs gets none of a run that was restarted", async () => {
   const { world, run } = await aFailedOrder();
   await world.ask((client) => client.restart(run.runId, { from: "charge" }));

@@ -8,7 +8,7 @@ export interface Segment {
   readonly from: number;
   /** The instant from which waits reckon at the earliest, in epoch milliseconds. */
   readonly at: number;
-  /** The run and the epoch of the seed. The URL of a callback that is made here belongs to this epoch, too. */
+  /** The run and the epoch of the seed. */
   readonly run: string;
   readonly epoch: number;
   /** How many milliseconds longer that waits which was asked for before, and still waits. */
@@ -27,6 +27,15 @@ export class Segments {
     return this.#list.findLast(({ from }) => from <= position) ?? this.#list[0];
   }
 
+  /**
+   * The epoch to which the URL of a callback belongs that this run makes at this position. What a fork has copied, it goes
+   * through itself in its first epoch, which is 1: there it makes URLs of its own.
+   */
+  callbackEpochAt(position: number, runId: string): number {
+    const { run, epoch } = this.at(position);
+    return run === runId ? epoch : firstOfFork;
+  }
+
   /** The segment in which the run goes on. */
   get newest(): Segment {
     return this.#list.at(-1) ?? this.#list[0];
@@ -37,3 +46,5 @@ export class Segments {
     return this.#list.reduce((sum, { from, shift = 0 }) => (from > position ? sum + shift : sum), 0);
   }
 }
+
+const firstOfFork = 1;

@@ -49,13 +49,13 @@ export async function loadRun(
     execution,
     seed: (text) => loaded.seed(text),
     keySeed: (text, recordedAt) => loaded.keySeed(text, recordedAt),
-    callbackEpoch: () => (epoch === 0 ? undefined : segments.at(execution.position).epoch),
+    callbackEpoch: () => (epoch === 0 ? undefined : segments.callbackEpochAt(execution.position, runId)),
     encodeInput: (next) => storedInput(contract, next),
     sealCallback: (callback) =>
       sealCallback(options, {
         ...callback,
         runId,
-        epoch: segments.at(execution.position).epoch,
+        epoch: segments.callbackEpochAt(execution.position, runId),
         madeAt: execution.position,
         workflow: contract.name,
         version: contract.version,

@@ -1,5 +1,6 @@
 -- nothing -> parked and ready: a new run with a copy of the history of a run that is over, up to a step. The old run stays as it is. What was
--- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one.
+-- copied is never undone by the new run. The new run has the tags of the old one, and no mail; the user's own id stays with the old one. A callback
+-- that was answered after the cut is announced again, since the URL that was sent belongs to the old run.
 --
 -- {"runId", "from": {"path", "occurrence"}, "newRunId", "id", "encodedInput", "epoch"}. The same call again (its newRunId) answers the same.
 --
@@ -11,6 +12,7 @@ declare
   v_new      constant uuid := coalesce((p->>'newRunId')::uuid, layover.new_id());
   v_now      timestamptz;
   v_kept     integer;
+  v_again    text[];
   v_positions integer[];
   v_segments jsonb;
   v_given    jsonb;
@@ -41,7 +43,13 @@ begin
     return v_answer || jsonb_build_object('runId', v_run);
   end if;
   perform layover.keep_timeout(v_run);
-  v_positions := array(select generate_series(1, v_kept));
+  v_again := array(
+    select k.path || case when k.occurrence > 1 then '#' || k.occurrence else '' end || '/announce' from layover.record k
+     where k.run_id = v_run and k.epoch = s.epoch and k.position > v_kept and k.kind = 'callback');
+  v_positions := array(
+    select h.position from layover.record h
+     where h.run_id = v_run and h.epoch = s.epoch and h.position <= v_kept and not (h.kind = 'step' and h.path = any (v_again))
+     order by h.position);
   v_given := layover.given_of(v_run, s.epoch, v_positions, null, null);
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));
@@ -55,7 +63,7 @@ begin
     return json_build_object('outcome', 'conflict', 'runId', v_run);
   end if;
   insert into layover.epoch (run_id, epoch, why, is_input_parsed, began_at, kept, segments, before)
-    select v_new, 1, 'forked', r.is_input_parsed, v_now, v_kept, v_segments,
+    select v_new, 1, 'forked', r.is_input_parsed, v_now, cardinality(v_positions), v_segments,
         case when v_given is not null then jsonb_build_object('given', v_given) end
       from layover.run r where r.id = v_new;
   perform layover.copy_history(v_run, s.epoch, v_new, 1, v_positions, null);
@@ -64,7 +72,7 @@ begin
   insert into layover.run_state (run_id, namespace, status, epoch, timeout_at, last_record_at, ready_at, due_at, last_position,
       handed_position, history_bytes, closed)
     select v_new, s.namespace, 'parked', 1, v_now + r.timeout_ms * interval '1 millisecond', v_now, 'epoch',
-        layover.pick_due(p->'armed', v_now), v_kept, v_kept - 1, coalesce(sum(octet_length(h.value)), 0),
+        layover.pick_due(p->'armed', v_now), cardinality(v_positions), cardinality(v_positions) - 1, coalesce(sum(octet_length(h.value)), 0),
         array_agg(distinct regexp_replace(h.path, '^.*/', '')) filter (where h.kind = 'close' and substr(h.value, 2) = 'true')
       from layover.run r left join layover.record h on h.run_id = r.id and h.epoch = 1 where r.id = v_new group by r.id;
   perform layover.check_armed(p);
