@@ -10,6 +10,7 @@
  *   --jobs N        threads (the machine's cores)
  *   --all           does not stop at the first failure
  *   --planted       plants faults into the SQL, one after the other, and says which seed finds each
+ *   --fault WORDS   … only those that are described with these words
  *   --database URL  a server to use, instead of one that is started for it
  */
 import { once } from "node:events";
@@ -36,6 +37,7 @@ const { values: options } = parseArgs({
     jobs: { type: "string", default: String(availableParallelism()) },
     all: { type: "boolean", default: false },
     planted: { type: "boolean", default: false },
+    fault: { type: "string", default: "" },
     database: { type: "string" },
   },
 });
@@ -74,7 +76,7 @@ async function trace(): Promise<void> {
 
 /** Each has to be found within `--seeds` seeds, by what it does. */
 async function findPlanted(): Promise<void> {
-  for (const { what, definition, wrong } of planted) {
+  for (const { what, definition, wrong } of planted.filter((fault) => fault.what.includes(options.fault))) {
     const site = await openSite(serverUrl);
     await site.query(`create or replace function layover.${definition}`);
     let found: string | undefined;

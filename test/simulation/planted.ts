@@ -2,6 +2,8 @@
  * Faults that are planted into the SQL, and what then is wrong of the whole. The simulator has to find each of them:
  * `npm run simulate -- --planted` says by which seed. The first three are played by the tests, too.
  */
+import { readFileSync } from "node:fs";
+
 export interface Planted {
   readonly what: string;
   /** The definition of the function that is wrong, from its name on. */
@@ -9,6 +11,7 @@ export interface Planted {
   readonly wrong: RegExp;
 }
 
+const prefix = "create or replace function layover.";
 const noMail = "has_answer(run uuid) returns boolean language sql volatile as 'select false'";
 
 export const planted: readonly [Planted, ...Planted[]] = [
@@ -93,7 +96,7 @@ export const planted: readonly [Planted, ...Planted[]] = [
       delete from layover.pending b where b.run_id = $1 and (b.position <= $2 or b.position is null and b.kind <> 'child'
         and exists (select from jsonb_array_elements(coalesce($3, '[]')) as h (item)
           where b.path = h.item->>'path' and b.occurrence = (h.item->>'occurrence')::integer)) $$`,
-    wrong: /waits for child .* which the code does not ask for|two records have one place/,
+    wrong: /waits for child .* which the code does not ask for|two records have one place|more than \d+ events/,
   },
   {
     what: "mail is lost when a run continues as new",
@@ -113,4 +116,52 @@ export const planted: readonly [Planted, ...Planted[]] = [
     definition: "ends_in_time(t layover.run_state, records jsonb) returns boolean language sql stable as 'select true'",
     wrong: /cancelled/,
   },
+  {
+    what: "the time of a pause counts to the timeout of the run",
+    definition: changed(
+      "client/entries/resume_run.sql",
+      "timeout_at = t.timeout_at + greatest(v_now - t.paused_at, interval '0')",
+      "timeout_at = t.timeout_at",
+    ),
+    wrong: /its timeout was not put off by its pause/,
+  },
+  {
+    what: "the URL of a callback dies with its epoch, though its wait goes on",
+    definition: `is_epoch_alive(run uuid, epoch integer, p jsonb) returns boolean language sql stable as $$
+      select (p->>'epoch')::integer = epoch $$`,
+    wrong: /it waits at the end, for a callback|is not over|more than \d+ events/,
+  },
+  {
+    what: "a deleted run leaves its signals behind",
+    definition: changed("scheduler/delete_rows.sql", "delete from layover.signal g where g.run_id = run;", ""),
+    wrong: /rows belong to no run/,
+  },
+  {
+    what: "a start that comes late brings a deleted run back",
+    definition: changed("client/entries/delete_run.sql", /insert into layover.deletion[^;]*;/, ""),
+    wrong: /was deleted, and is there/,
+  },
+  {
+    what: "what a fork has copied is undone by the fork",
+    definition: changed(
+      "epoch/entries/fork_run.sql",
+      "layover.segments_of(v_run, s.epoch), v_positions",
+      "replace(layover.segments_of(v_run, s.epoch)::text, v_run::text, v_new::text)::jsonb, v_positions",
+    ),
+    wrong: /which it has copied/,
+  },
+  {
+    what: "a step that may be carried out at most once is so again, since its beginning is not written down",
+    definition: changed("run/move_leases.sql", /coalesce\(i\.turn->>'begins', (.)\.begun\)/g, "$1.begun"),
+    wrong: /carried out twice/,
+  },
 ];
+
+/** The definition of a function with one place changed, by its file under src/postgres/functions. */
+function changed(file: string, from: string | RegExp, to: string): string {
+  const text = readFileSync(new URL(`../../src/postgres/functions/${file}`, import.meta.url), "utf8");
+  const definition = text.slice(text.indexOf(prefix) + prefix.length);
+  const edited = definition.replace(from, to);
+  if (edited === definition) throw new Error(`${file} does not hold ${from}`);
+  return edited;
+}

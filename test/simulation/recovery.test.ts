@@ -10,7 +10,7 @@ const start = Date.UTC(2026, 0, 1, 12);
 function aRun(changes: Partial<RunRows>): RunRows {
   return {
     ...{ runId: "run 1", workflow: "program", version: 1, status: "parked", epoch: 0, blocked: null },
-    ...{ isPaused: false, isStopped: false },
+    ...{ isPaused: false, pausedAt: null, timeoutAt: null, copied: 0, isStopped: false },
     ...{
       turn: 1,
       token: null,
@@ -30,6 +30,7 @@ function aRun(changes: Partial<RunRows>): RunRows {
       hasMail: false,
       closed: [],
       end: null,
+      customStatus: null,
       records: [],
     },
     ...{ isCancelling: false, closings: 0, tidied: [], untidy: [], isDistinct: true },
@@ -54,6 +55,7 @@ function wrongsAfter(
         ...{
           carries: () => true,
           mostDispatches: () => 100,
+          mayBeDeleted: () => false,
           isTakenOver: false,
           latest: 0,
           isBeginning: true,

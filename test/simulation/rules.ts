@@ -15,6 +15,8 @@ export interface Prospect extends Pick<Outlook, "alarms" | "isExact" | "since" |
   readonly carries: (run: RunRows) => boolean;
   /** How many dispatches of a run may be counted that nobody has claimed. */
   readonly mostDispatches: (runId: string) => number;
+  /** Whether somebody has asked that the run be deleted. */
+  readonly mayBeDeleted: (runId: string) => boolean;
   /** Whether the leases were voided: a process that has the database for itself took over. */
   readonly isTakenOver: boolean;
   /** The latest time that the database's clock has shown. A call that was decided then may commit after the clock was set back. */
@@ -46,6 +48,9 @@ export class Rules {
   /** When each run's last turn began or ended, or when it became ready, which its row does not tell. */
   readonly #movedAt = new Map<string, number>();
 
+  /** The runs that were deleted. */
+  readonly #deleted = new Set<string>();
+
   /** Answers everything that is wrong. */
   check({ orphans, bare, runs }: Snapshot, prospect: Prospect): readonly string[] {
     const found: string[] = [];
@@ -67,8 +72,14 @@ export class Rules {
       found.push(...wrong.map((sentence) => `of ${run.runId}: ${sentence}`));
       this.#before.set(run.runId, run);
     }
-    const gone = [...this.#before.keys()].filter((runId) => !runs.some((run) => run.runId === runId));
-    found.push(...gone.map((runId) => `${runId} is gone`));
+    for (const run of [...this.#before.values()].filter(({ runId }) => !runs.some((each) => each.runId === runId))) {
+      if (!prospect.mayBeDeleted(run.runId)) found.push(`${run.runId} is gone`);
+      else if (!isOver(run)) found.push(`${run.runId} was ${run.status}, and is gone`);
+      this.#before.delete(run.runId);
+      this.#deleted.add(run.runId);
+    }
+    const back = runs.filter(({ runId }) => this.#deleted.has(runId));
+    found.push(...back.map(({ runId }) => `${runId} was deleted, and is there again`));
     return found;
   }
 
@@ -185,6 +196,7 @@ function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver 
   if (isOver(before) && (before.status !== run.status || before.end !== run.end)) yield "its end changed";
   if (isOver(before) && run.lastPosition > before.lastPosition) yield "it was over, and something was recorded";
   if (before.isPaused && run.isPaused && hasBegun(before, run)) yield "it is paused, and something began";
+  if (isTimeoutKept(before, run, now)) yield "its timeout was not put off by its pause";
   yield* wrongClosing(before, run, now);
   yield* wrongEndings(before, run, { now: latest, areLeasesCut: isTakenOver });
   if (isTakenOver) return;
@@ -194,6 +206,15 @@ function* wrongChange(before: RunRows, run: RunRows, { now, latest, isTakenOver 
     if (old !== undefined && isSeized(old, row, latest))
       yield `the lease of ${row.place} was live, and another one began`;
   }
+}
+
+/** A call that resumes the run may be decided some time before it takes effect, but not so long. */
+const longPauseMs = 1_200_000;
+
+/** Tells whether a run was resumed after a long pause, and its time went on meanwhile. */
+function isTimeoutKept(before: RunRows, run: RunRows, now: number): boolean {
+  if (before.pausedAt === null || run.isPaused || run.isCancelling || isOver(run)) return false;
+  return run.timeoutAt !== null && run.timeoutAt === before.timeoutAt && now - before.pausedAt > longPauseMs;
 }
 
 function* wrongClosing(before: RunRows, run: RunRows, now: number): Generator<string> {

@@ -3,6 +3,7 @@
  * how much goes wrong. All of it shrinks: towards fewer runs, smaller programs, and less that goes wrong.
  */
 import fc from "fast-check";
+import { type Act, acts, minutes } from "./acts.ts";
 import { type Chances, fates, focuses } from "./faults.ts";
 import { type PlatformName, platforms } from "./outside/platforms.ts";
 import { type SignalName, signalNames } from "./programs/contract.ts";
@@ -37,10 +38,10 @@ export interface PlannedRun {
   readonly program: Program;
   readonly startAtMs: number;
   /**
-   * Who starts it: the client, until it is answered or once; two at once, with one id; or somebody in a transaction of
-   * their own, which then is committed or rolled back.
+   * Who starts it: the client, until it is answered or once; a signal that starts it; two at once, with one id; or somebody
+   * in a transaction of their own, which then is committed or rolled back.
    */
-  readonly by: "client" | "somebody in a hurry" | "two" | "commit" | "rollback";
+  readonly by: "client" | "signal" | "somebody in a hurry" | "two" | "commit" | "rollback";
   readonly letters: readonly Letter[];
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
@@ -49,14 +50,6 @@ export interface PlannedRun {
   /** What somebody does to it. */
   readonly acts: readonly Act[];
 }
-
-/** Times count from the start of the world. */
-export type Act =
-  | { readonly verb: "pause"; readonly atMs: number; readonly forMs: number }
-  | { readonly verb: "cancel" | "terminate"; readonly atMs: number }
-  | { readonly verb: "retry"; readonly atMs: number }
-  /** `kept`: how many records stand before the place from which it goes on. */
-  | { readonly verb: "restart"; readonly atMs: number; readonly kept: number };
 
 export interface Letter {
   readonly name: SignalName;
@@ -101,8 +94,6 @@ function deploymentsOf(
   return all;
 }
 
-const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
-
 const letter = fc.record({
   name: fc.constantFrom(...signalNames),
   atMs: minutes(40),
@@ -110,55 +101,12 @@ const letter = fc.record({
   insists: fc.boolean(),
 });
 
-const pause: fc.Arbitrary<Act> = fc.record({
-  verb: fc.constant("pause" as const),
-  atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
-  forMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(600)),
-});
-
-function ending<Verb extends "cancel" | "terminate">(verb: Verb) {
-  return fc.record({
-    verb: fc.constant(verb),
-    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(8), minutes(40)),
-  });
-}
-
-const terminate = ending("terminate");
-
-const nobody: fc.Arbitrary<Act[]> = fc.constant([]);
-
-/** One or two cancels of a run that may be paused, and may be terminated. */
-const cancel: fc.Arbitrary<Act[]> = fc
-  .tuple(
-    fc.array(ending("cancel"), { minLength: 1, maxLength: 2 }),
-    fc.oneof(nobody, fc.tuple(pause)),
-    fc.oneof({ weight: 5, arbitrary: nobody }, { weight: 1, arbitrary: fc.tuple(terminate) }),
-  )
-  .map(([cancels, paused, terminated]) => [...cancels, ...paused, ...terminated]);
-
-/** Somebody repairs the run, once or twice, when it is over or stopped. */
-const repair: fc.Arbitrary<Act> = fc.oneof(
-  fc.record({ verb: fc.constant("retry" as const), atMs: minutes(8) }),
-  fc.record({ verb: fc.constant("restart" as const), atMs: minutes(8), kept: fc.integer({ min: 0, max: 5 }) }),
-);
-
-const acts = fc.oneof(
-  { weight: 6, arbitrary: fc.constant([]) },
-  { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
-  { weight: 1, arbitrary: terminate.map((act) => [act]) },
-  { weight: 4, arbitrary: cancel },
-  { weight: 3, arbitrary: fc.array(repair, { minLength: 1, maxLength: 2 }) },
-  {
-    weight: 1,
-    arbitrary: fc.tuple(fc.array(repair, { minLength: 1, maxLength: 2 }), cancel).map((parts) => parts.flat()),
-  },
-);
-
 const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
   program: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: doomed }),
   startAtMs: minutes(12),
   by: fc.constantFrom<PlannedRun["by"][]>(
     "client",
+    "signal",
     "somebody in a hurry",
     "somebody in a hurry",
     "two",
@@ -173,10 +121,15 @@ const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
     .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),
 });
 
-/** Cancels come after the start, so that most of them find the run. */
+/** These come after the start, so that most of them find the run. */
+const following = new Set<Act["verb"]>(["cancel", "cancel version", "fork", "delete"]);
+
 const run = anyRun.map((drawn): PlannedRun => {
   const { acts, startAtMs } = drawn;
-  return { ...drawn, acts: acts.map((act) => (act.verb === "cancel" ? { ...act, atMs: startAtMs + act.atMs } : act)) };
+  return {
+    ...drawn,
+    acts: acts.map((act) => (following.has(act.verb) ? { ...act, atMs: startAtMs + act.atMs } : act)),
+  };
 });
 
 const skewMs = fc.integer({ min: -600_000, max: 600_000 });

@@ -1,8 +1,9 @@
 /** Plays seeds: one seed is one scenario and all that happens in it, always the same. A failing one is shrunk. */
 import fc from "fast-check";
+import type { Act } from "./acts.ts";
 import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
-import { type Act, type Scenario, scenario } from "./scenario.ts";
+import { type Scenario, scenario } from "./scenario.ts";
 import { type Report, simulate } from "./simulation.ts";
 import type { Site } from "./site.ts";
 
@@ -113,8 +114,9 @@ function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
 }
 
 function inWords(act: Act): string {
-  const length = act.verb === "pause" ? ` for ${seconds(act.forMs)}` : "";
-  return `, ${act.verb} at ${seconds(act.atMs)}${length}`;
+  const length = "forMs" in act ? ` for ${seconds(act.forMs)}` : "";
+  const cancel = act.verb === "fork" && act.cancelAfterMs !== undefined ? " and cancel it" : "";
+  return `, ${act.verb} at ${seconds(act.atMs)}${length}${cancel}`;
 }
 
 function seconds(ms: number): string {

@@ -16,20 +16,22 @@ import { describeAnswer, describeCall, describeRun } from "./describe.ts";
 import { type Fate, Faults, noneMet } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
 import { Ledger } from "./ledger.ts";
+import { Operators } from "./operators.ts";
 import type { Outside } from "./outside/outside.ts";
 import { outsideOf } from "./outside/platforms.ts";
 import { Passage } from "./passage.ts";
+import { Patience } from "./patience.ts";
 import { People } from "./people.ts";
 import { programOf } from "./programs/contract.ts";
 import type { ProgramWorld } from "./programs/part.ts";
 import { partsOf } from "./programs/program.ts";
 import { type Drain, drainObjection, isSteady, longestWaitMs } from "./recovery.ts";
 import { Rules } from "./rules.ts";
-import type { Scenario } from "./scenario.ts";
+import type { PlannedRun, Scenario } from "./scenario.ts";
 import type { Site } from "./site.ts";
-import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+import { type RunRows, type Snapshot, takeSnapshot } from "./snapshot.ts";
 import { isUndone } from "./undoing.ts";
-import { judge } from "./verdict.ts";
+import { type Case, judge } from "./verdict.ts";
 
 export interface Report {
   /** What is wrong; the world was left at the first of it. */
@@ -79,11 +81,17 @@ class Simulation {
   readonly #faults: Faults;
   readonly #outside: Outside;
   readonly #passage: Passage;
+  readonly #patience: Patience;
   readonly #people: People;
+  readonly #operators: Operators;
   readonly #rules = new Rules();
   readonly #contracts;
   /** The idempotency keys of the bodies that were carried out, by run. */
   readonly #bodies = new Map<string, Set<string>>();
+  /** The steps that may be carried out at most once, and were: by run, epoch and key. */
+  readonly #once = new Set<string>();
+  /** What each run has said of itself. */
+  readonly #said = new Map<string, Set<string>>();
   readonly #ledger = new Ledger((runId, key) => this.#noteUndo(runId, key));
   /** How often bodies or handlers asked for something. */
   readonly #tries = new Map<string, number>();
@@ -152,16 +160,15 @@ class Simulation {
       describe: describeCall,
       describeAnswer,
     });
-    this.#people = new People({
-      time,
-      chance,
-      processes: () => this.#fleet.takers,
-      passage: this.#passage,
-      sessions: site.sessions,
-      note,
+    this.#patience = new Patience({ time, chance, processes: () => this.#fleet.takers, note });
+    const patience = this.#patience;
+    this.#people = new People({ patience, passage: this.#passage, sessions: site.sessions, note });
+    this.#operators = new Operators({
+      patience,
+      onSignal: (runId, letter) => this.#people.noteSignal(runId, letter),
     });
     this.#course = new Course({
-      sources: [this.#fleet, this.#passage, this.#outside, this.#people, this.#clockSteps()],
+      sources: [this.#fleet, this.#passage, this.#outside, this.#patience, this.#clockSteps()],
       isAtRest: () => this.#fleet.isAtRest,
       turnTo: () => this.#turnClock(),
       look: async () => this.#check(),
@@ -175,7 +182,11 @@ class Simulation {
   async play(): Promise<Report> {
     const { runs } = this.#scenario;
     try {
-      for (const [index, plan] of runs.entries()) this.#people.start(this.#contractOf(index), runIdOf(index), plan);
+      for (const [index, plan] of runs.entries()) {
+        const [contract, runId] = [this.#contractOf(index), runIdOf(index)];
+        this.#people.start(contract, runId, plan);
+        for (const act of plan.acts) this.#operators.act(contract, runId, act);
+      }
       while (this.#wrongs.length === 0 && (await this.#course.event(longestMs)));
       if (this.#wrongs.length === 0) await this.#judge();
     } catch (error) {
@@ -196,43 +207,74 @@ class Simulation {
   async #judge(): Promise<void> {
     const wrongs = this.#wrongs;
     if (this.#course.next() !== undefined) wrongs.push(`after ${longestMs / 86_400_000} days it is not quiet`);
-    if (this.#people.busy > 0) wrongs.push("somebody outside waits for an answer for ever");
+    if (this.#patience.busy > 0) wrongs.push("somebody outside waits for an answer for ever");
     if (this.#site.sessions.isAnyLent) wrongs.push("a transaction stands open");
-    wrongs.push(...this.#people.wrongs);
+    wrongs.push(...this.#patience.wrongs);
     await this.#look();
-    for (const [index, { program, timeoutMs, by, acts }] of this.#scenario.runs.entries()) {
+    for (const [index, plan] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
-      const rows = this.#snapshot.runs.find((run) => run.runId === runId);
-      const beginnings = this.#beginnings.get(runId)?.size ?? 0;
-      const isCancelled = this.#people.hasCancelled(runId);
-      // A run that awaits something else is over after a second of that.
-      const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
-      const hasLaterEpoch = (rows?.epoch ?? 0) > 0;
-      const continuesAsNew = partsOf(program).some(({ kind }) => kind === "laps");
-      const isReplayed = isCancelled && isStill && rows?.status === "cancelled";
-      const plan = { runId, contract: this.#contractOf(index), program };
+      const mayHaveStarted = plan.by === "somebody in a hurry" || plan.by === "signal";
       const found = judge({
-        program,
-        timeoutMs,
-        rows,
-        mayHaveStarted: by === "somebody in a hurry",
+        ...this.#caseOf(runId, plan),
+        mayHaveStarted,
         hasStarted: this.#people.hasStarted(runId),
-        sent: this.#people.sentTo(runId),
-        answers: { answered: this.#people.answersTo(runId), beginnings },
-        bodies: this.#bodies.get(runId)?.size ?? 0,
-        account: this.#ledger.of(runId),
-        mayBeTerminated: acts.some(({ verb }) => verb === "terminate"),
-        areLeasesCut: this.#areLeasesCut,
-        isCalm: this.#isCalm,
-        isCancelled,
-        isTerminated: this.#people.hasTerminated(runId),
-        mayHaveEnded: this.#people.hasAskedToEnd(runId),
-        isRepaired: this.#people.hasRepaired(runId) || (hasLaterEpoch && !continuesAsNew),
-        hasLaterEpoch,
-        openCleanups: isReplayed ? await openCleanups(this.#site.pool, plan) : [],
+        openCleanups: await this.#openCleanups(runId, plan),
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
     }
+    this.#judgeForks();
+  }
+
+  /** What a fork does is not that of its program alone: it goes on from where the run before it had come. */
+  #judgeForks(): void {
+    for (const { runId, of, isTold } of this.#operators.forks) {
+      const plan = this.#scenario.runs[indexOf(of)];
+      if (plan === undefined) throw new Error(`there is no run ${of}`);
+      const own = this.#caseOf(runId, plan);
+      const mayHaveEnded = own.mayHaveEnded || plan.acts.some(({ verb }) => verb === "cancel version");
+      const before = this.#caseOf(of, plan);
+      const [bodies, given] = [own.bodies + before.bodies, before.given];
+      const found = judge({
+        ...{ ...own, mayHaveEnded, bodies, given, isRepaired: true },
+        ...{ mayHaveStarted: true, hasStarted: isTold, openCleanups: [] },
+      });
+      this.#wrongs.push(...found.map((wrong) => `of ${runId}, a fork of ${of}: ${wrong}`));
+    }
+  }
+
+  #caseOf(
+    runId: string,
+    { program, timeoutMs, acts }: PlannedRun,
+  ): Omit<Case, "mayHaveStarted" | "hasStarted" | "openCleanups"> {
+    const rows = this.#rowsOf(runId);
+    const handled = this.#operators.of(runId);
+    const hasLaterEpoch = (rows?.epoch ?? 0) > 0;
+    const continuesAsNew = partsOf(program).some(({ kind }) => kind === "laps");
+    return {
+      ...{ program, timeoutMs, rows, ...handled, hasLaterEpoch },
+      sent: this.#people.sentTo(runId),
+      answers: { answered: this.#people.answersTo(runId), beginnings: this.#beginnings.get(runId)?.size ?? 0 },
+      bodies: this.#bodies.get(runId)?.size ?? 0,
+      said: this.#said.get(runId) ?? new Set(),
+      account: this.#ledger.of(runId),
+      mayBeTerminated: acts.some(({ verb }) => verb === "terminate"),
+      areLeasesCut: this.#areLeasesCut,
+      isCalm: this.#isCalm,
+      isRepaired: handled.isRepaired || (hasLaterEpoch && !continuesAsNew),
+    };
+  }
+
+  /** The cleanups that the handler of a cancelled run had entered and not left. */
+  async #openCleanups(runId: string, { program }: PlannedRun): Promise<readonly string[]> {
+    // A run that awaits something else is over after a second of that.
+    const isStill = partsOf(program).every(({ kind }) => kind !== "foreign");
+    const isReplayed = this.#operators.of(runId).isCancelled && isStill && this.#rowsOf(runId)?.status === "cancelled";
+    if (!isReplayed) return [];
+    return await openCleanups(this.#site.pool, { runId, contract: this.#contractOf(indexOf(runId)), program });
+  }
+
+  #rowsOf(runId: string): RunRows | undefined {
+    return this.#snapshot.runs.find((run) => run.runId === runId);
   }
 
   /**
@@ -306,6 +348,8 @@ class Simulation {
         if (!isCleanup && this.#isTold(runId)) this.#wrongs.push(`${runId} closes, and a step in no cleanup began`);
         this.#noteBody(runId, key);
       },
+      onBodyOfOnce: (runId, key) => this.#noteOnce(runId, key),
+      onStatus: (runId, status) => this.#said.set(runId, (this.#said.get(runId) ?? new Set()).add(status)),
       ledger: this.#ledger,
       nextTry: (what) => {
         const tries = (this.#tries.get(what) ?? 0) + 1;
@@ -330,9 +374,17 @@ class Simulation {
     this.#bodies.set(runId, (this.#bodies.get(runId) ?? new Set()).add(key));
   }
 
+  /** A retry may ask for it once more. It begins the next epoch. */
+  #noteOnce(runId: string, key: string): void {
+    const once = `${runId} ${this.#rowsOf(runId)?.epoch} ${key}`;
+    if (this.#once.has(once))
+      this.#wrongs.push(`of ${runId}: a step was carried out twice that may be so at most once`);
+    this.#once.add(once);
+  }
+
   #noteUndo(runId: string, key: string): void {
     this.#noteBody(runId, key);
-    const run = this.#snapshot.runs.find((run) => run.runId === runId);
+    const run = this.#rowsOf(runId);
     if (run !== undefined && !this.#areLeasesCut && isUndone(run, key))
       this.#wrongs.push(`an undo of ${runId} was recorded, and was carried out again`);
   }
@@ -389,6 +441,7 @@ class Simulation {
         now,
         carries: ({ version }) => this.#fleet.carries(version),
         mostDispatches: (runId) => (this.#outside.taken?.(runId) ?? Number.POSITIVE_INFINITY) + this.#uncounted,
+        mayBeDeleted: (runId) => this.#operators.of(runId).mayBeDeleted,
         isTakenOver: platform === "embedded",
         latest: this.#latest,
         isBeginning,
@@ -416,7 +469,9 @@ function positionsIn({ runs }: Snapshot): string {
 
 /** Runs by their numbers. */
 function named(line: string): string {
-  return line.replace(/0{7}(\d)-0000-7000-8000-0{12}/g, "run $1");
+  return line
+    .replace(/0{7}(\d)-0000-7000-8000-0{12}/g, "run $1")
+    .replace(/0{7}(\d)-0000-7000-8000-0{11}(\d)/g, "fork $2 of run $1");
 }
 
 function runIdOf(index: number): string {

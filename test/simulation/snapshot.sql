@@ -5,7 +5,8 @@ select json_build_object(
       select run_id from layover.run_state union all select run_id from layover.record
       union all select run_id from layover.pending union all select run_id from layover.map
       union all select run_id from layover.attempt union all select run_id from layover.signal
-      union all select run_id from layover.callback union all select run_id from layover.tag union all select run_id from layover.epoch) as row
+      union all select run_id from layover.callback union all select run_id from layover.tag union all select run_id from layover.epoch
+      union all select run_id from layover.patch union all select run_id from layover.setback union all select run_id from layover.operation) as row
      where not exists (select from layover.run r where r.id = row.run_id)),
   'bare', (select count(*)::integer from layover.run r where not exists (select from layover.run_state s where s.run_id = r.id)),
   'runs', coalesce((
@@ -17,6 +18,9 @@ select json_build_object(
         'epoch', s.epoch,
         'turn', s.turn,
         'bookings', (select coalesce(json_agg(x.key order by x.key), '[]') from layover_test.booking x where x.run_id = s.run_id),
+        'copied', coalesce((select e.kept from layover.epoch e where e.run_id = s.run_id and e.epoch = s.epoch and e.why = 'forked'), 0),
+        'timeoutAt', layover.to_ms(s.timeout_at)::float8,
+        'pausedAt', layover.to_ms(s.paused_at)::float8,
         'isPaused', s.paused_at is not null,
         'isStopped', s.paused_at is not null or s.blocked is not null,
         'blocked', s.blocked,
@@ -45,6 +49,7 @@ select json_build_object(
         'hasMail', s.has_mail,
         'closed', coalesce(s.closed, '{}'),
         'end', coalesce(s.result, s.error),
+        'customStatus', s.custom_status,
         'records', h.records,
         'results', h.results,
         'steps', h.steps,
@@ -74,7 +79,7 @@ select json_build_object(
                  and d.position > s.cancelled_position and s.cancel_requested_at is not null), '[]') as untidy,
                count(distinct (d.path, d.occurrence)) filter (where d.path <> '')
                  = count(*) filter (where d.path <> '') as is_distinct,
-               count(*) filter (where d.kind = 'step' and d.value not like '%step_crashed%')::integer as results,
+               count(*) filter (where d.kind = 'step' and d.value !~ 'step_crashed|"interrupted"')::integer as results,
                coalesce(json_agg(json_build_object('place', d.path || '#' || d.occurrence, 'position', d.position,
                  'isFailure', d.is_failure, 'isCrash', coalesce(d.is_failure and d.value like '%step_crashed%', false)) order by d.position)
                  filter (where d.kind = 'step'), '[]') as steps,

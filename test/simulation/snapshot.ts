@@ -24,6 +24,10 @@ export interface RunRows extends Leased {
   readonly version: number;
   readonly status: "parked" | "running" | "completed" | "failed" | "cancelled";
   readonly epoch: number;
+  /** How many of its records were copied from the run that it is a fork of. */
+  readonly copied: number;
+  readonly timeoutAt: number | null;
+  readonly pausedAt: number | null;
   readonly isPaused: boolean;
   /** Whether it is paused or blocked. */
   readonly isStopped: boolean;
@@ -51,6 +55,8 @@ export interface RunRows extends Leased {
   readonly closed: readonly string[];
   /** The codec's text of the result or error. */
   readonly end: string | null;
+  /** The codec's text of what it says of itself. */
+  readonly customStatus: string | null;
   /** A hash of each record, by position. */
   readonly records: readonly number[];
   /** How many steps have results that a body returned or threw. */

@@ -48,6 +48,9 @@ export function* wrongUndos(run: RunRows): Generator<string> {
   // A retry puts the undos first that are done.
   if (run.epoch === 0 && positions.some((position, index) => index > 0 && position >= (positions[index - 1] ?? 0)))
     yield `it does not owe first what came last: ${owed.join(", ")}`;
+  for (const place of owed)
+    if (steps.some((step) => step.place === place && step.position <= run.copied))
+      yield `it owes ${place}, which it has copied`;
   if (owed.length !== run.undos) yield `it owes ${owed.length} undos, and counts ${run.undos}`;
 }
 

@@ -1,12 +1,13 @@
 /** What must hold of each run when nothing is left to happen. */
 import { decode } from "../../src/core/codec/codec.ts";
+import type { Handled } from "./operators.ts";
 import { mostBeginnings } from "./programs/crashed.ts";
 import { allows, type Facts, mayWait, type Program } from "./programs/program.ts";
 import { thrownOf } from "./programs/thrown.ts";
 import { isOver, type RunRows } from "./snapshot.ts";
 import { type Undoing, wrongAccount } from "./undoing.ts";
 
-export interface Case extends Omit<Undoing, "rows"> {
+export interface Case extends Omit<Undoing, "rows">, Handled {
   readonly program: Program;
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
@@ -20,14 +21,8 @@ export interface Case extends Omit<Undoing, "rows"> {
   readonly answers: Omit<Facts, "signals">;
   /** How many steps had their bodies carried out. */
   readonly bodies: number;
-  /** Whether somebody was told that it is being cancelled, or is cancelled. */
-  readonly isCancelled: boolean;
-  /** Whether somebody was told that it is terminated. */
-  readonly isTerminated: boolean;
-  /** Whether somebody has asked for either, whatever they were told. */
-  readonly mayHaveEnded: boolean;
-  /** Whether somebody has retried or restarted it, so that it has done more than its program. */
-  readonly isRepaired: boolean;
+  /** What it has said of itself. */
+  readonly said: ReadonlySet<string>;
   /** Whether its history is not its first one, so that it may have begun what nothing tells of any more. */
   readonly hasLaterEpoch: boolean;
   /** The cleanups that its handler had entered and not left at its end. */
@@ -43,6 +38,10 @@ export function judge({
   sent,
   answers,
   bodies,
+  said,
+  given,
+  isDeleted,
+  mayBeDeleted,
   isCancelled,
   isTerminated,
   mayHaveEnded,
@@ -51,7 +50,8 @@ export function judge({
   openCleanups,
   ...undoing
 }: Case): readonly string[] {
-  if (rows === undefined) return hasStarted ? ["it was started, and is not there"] : [];
+  if (rows === undefined) return hasStarted && !mayBeDeleted ? ["it was started, and is not there"] : [];
+  if (isDeleted) return ["it was deleted, and is there"];
   if (!hasStarted && !mayHaveStarted) return ["nobody was told that it started, and it is there"];
   const { status, blocked, signals, pending, results } = rows;
   const wrongs: string[] = isRepaired || hasLaterEpoch ? [] : [...wrongAccount({ rows, ...undoing })];
@@ -60,7 +60,10 @@ export function judge({
     if (!came.some((each) => each.name === name && each.payload === payload))
       wrongs.push(`signal "${name}" ${String(payload)} was acknowledged, and is not there`);
   const facts = { ...answers, signals: came };
-  if (results > bodies) wrongs.push(`${results} steps have results, and only ${bodies} had their bodies carried out`);
+  if (results > bodies + given)
+    wrongs.push(`${results} steps have results, ${given} were given, and only ${bodies} had their bodies carried out`);
+  if (rows.customStatus !== null && !said.has(String(decode(rows.customStatus))))
+    wrongs.push(`it says "${rows.customStatus}" of itself, which it never said`);
   if (isOver(rows)) {
     const value = decode(rows.end ?? "");
     const isEnded = isCancelled || isTerminated;

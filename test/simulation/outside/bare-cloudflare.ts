@@ -90,9 +90,10 @@ export class BareCloudflare implements Outside {
     const { below, now } = this.#ground;
     const { turns }: TurnsMessage = JSON.parse(String(init.body));
     const { promise, resolve } = Promise.withResolvers<Response>();
+    // A request that came twice is answered twice. Nobody waits for the second answer.
     const answer = (response: Promise<Response>) => {
-      if (asking.isDead) response.catch(() => {});
-      else resolve(response);
+      response.catch(() => {});
+      if (!asking.isDead) resolve(response);
     };
     promise.catch(() => {});
     await asking.ask("dispatch", describe({ turns }), async () => {

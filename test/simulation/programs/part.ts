@@ -62,6 +62,10 @@ export interface UndoAtWork {
 export interface ProgramWorld {
   /** Notes that the body of a step is carried out. `isCleanup`: of a step in a cleanup. */
   onBody(runId: string, idempotencyKey: string, isCleanup?: boolean): void;
+  /** Notes that the body of a step is carried out that may be so at most once. */
+  onBodyOfOnce?(runId: string, idempotencyKey: string): void;
+  /** Notes what a run says of itself. */
+  onStatus?(runId: string, status: string): void;
   /** Left out where nobody looks at the undos. */
   readonly ledger?: ProgramLedger;
   /** Answers how often somebody was asked for this, by whatever process, counted from 1. */
@@ -113,6 +117,8 @@ export interface Judging {
   readonly takers: (name: SignalName) => number;
   /** Whether some part of the program closes this name. */
   readonly isClosed: (name: SignalName) => boolean;
+  /** Whether some part of the program awaits something that is no step, so that a turn may end before the handler is at rest. */
+  readonly mayDrift: boolean;
 }
 
 /** How a verb makes its parts at random. */

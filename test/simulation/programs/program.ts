@@ -25,11 +25,14 @@ import { laps } from "./laps.ts";
 import { left } from "./left.ts";
 import { loop } from "./loop.ts";
 import { map } from "./map.ts";
+import { once } from "./once.ts";
 import type { Facts, Program, ProgramWorld, Verb } from "./part.ts";
+import { patched } from "./patched.ts";
 import { plain } from "./plain.ts";
 import { poison } from "./poison.ts";
 import type { Prospects } from "./prospects.ts";
 import { race } from "./race.ts";
+import { say } from "./say.ts";
 import { scope } from "./scope.ts";
 import { sequence, sequenceOf } from "./sequence.ts";
 import { isTakenOnce, signal } from "./signal.ts";
@@ -109,18 +112,22 @@ function prospectsOf(program: Program, facts: Facts): Prospects {
   const parts = partsOf(program);
   const takers = (name: string) => parts.filter(({ takes }) => takes === name).length;
   const isClosed = (name: string) => parts.some(({ closes }) => closes === name);
-  return program.prospects({ at: "", facts, takers, isClosed });
+  const mayDrift = parts.some(({ kind }) => kind === "foreign");
+  return program.prospects({ at: "", facts, takers, isClosed, mayDrift });
 }
 
 /** Programs whose result hangs on nothing but themselves. */
 export const orderly: fc.Arbitrary<Program> = programs(orderlyOf(leaves), orderlyOf(structures), 3);
 
-/** Any but those that kill their process, close a name, write to a table outside, or await something that is no step. */
+/** Any but those that kill their process, close a name, write to a table outside, ask for code that has changed, or await something that is no step. */
 export const wild: fc.Arbitrary<Program> = programs(leaves, structures, 4);
 
 export const any: fc.Arbitrary<Program> = fc.oneof(
   { withCrossShrink: true },
-  { weight: 9, arbitrary: programs([...leaves, close, poison, transaction], structures, 4, foreign) },
+  {
+    weight: 9,
+    arbitrary: programs([...leaves, close, poison, transaction, once, patched, say], structures, 4, foreign),
+  },
   { weight: 1, arbitrary: laps(orderly).map((program) => legible([program])) },
 );
 

@@ -1,0 +1,100 @@
+/** What operators do to a run, and when: drawn at random. */
+import fc from "fast-check";
+import { type SignalName, signalNames } from "./programs/contract.ts";
+
+/** Times count from the start of the world. */
+export type Act = Pausing | Ending | Retry | Restart | Fork;
+
+/** What is paused is resumed later. */
+export interface Pausing {
+  readonly verb: "pause" | "pause version" | "pause workflow";
+  readonly atMs: number;
+  readonly forMs: number;
+}
+
+export interface Ending {
+  readonly verb: "cancel" | "cancel version" | "terminate" | "delete";
+  readonly atMs: number;
+}
+
+export interface Retry {
+  readonly verb: "retry";
+  readonly atMs: number;
+  readonly signal?: { readonly name: SignalName; readonly payload: number };
+}
+
+export interface Restart {
+  readonly verb: "restart";
+  readonly atMs: number;
+  /** How many records stand before the place from which it goes on. */
+  readonly kept: number;
+}
+
+export interface Fork extends Omit<Restart, "verb"> {
+  readonly verb: "fork";
+  /** How long after that the new run is cancelled. Undefined: it is not. */
+  readonly cancelAfterMs: number | undefined;
+}
+
+export const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
+
+const pause = fc.record({
+  verb: fc.constantFrom("pause" as const, "pause" as const, "pause version" as const, "pause workflow" as const),
+  atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(40)),
+  forMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(600)),
+});
+
+function ending<Verb extends "cancel" | "cancel version" | "terminate">(...verbs: Verb[]) {
+  return fc.record({
+    verb: fc.constantFrom(...verbs),
+    atMs: fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(8), minutes(40)),
+  });
+}
+
+const terminate = ending("terminate");
+
+const nobody: fc.Arbitrary<Act[]> = fc.constant([]);
+
+/** One or two cancels of a run that may be paused, and may be terminated. */
+const cancel: fc.Arbitrary<Act[]> = fc
+  .tuple(
+    fc.array(ending("cancel", "cancel", "cancel", "cancel version"), { minLength: 1, maxLength: 2 }),
+    fc.oneof(nobody, fc.tuple(pause)),
+    fc.oneof({ weight: 5, arbitrary: nobody }, { weight: 1, arbitrary: fc.tuple(terminate) }),
+  )
+  .map(([cancels, paused, terminated]) => [...cancels, ...paused, ...terminated]);
+
+const signal = fc.record({ name: fc.constantFrom(...signalNames), payload: fc.integer({ min: 2_001, max: 2_999 }) });
+const kept = fc.integer({ min: 0, max: 5 });
+
+const retry = fc
+  .tuple(minutes(8), fc.option(signal, { nil: undefined, freq: 2 }))
+  .map(([atMs, signal]): Act => ({ verb: "retry", atMs, ...(signal && { signal }) }));
+
+/** Somebody repairs the run, once or twice, when it is over or stopped. */
+const repair: fc.Arbitrary<Act> = fc.oneof(
+  retry,
+  fc.record({ verb: fc.constant("restart" as const), atMs: minutes(8), kept }),
+);
+
+const repairs = fc.array(repair, { minLength: 1, maxLength: 2 });
+const soon = fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(20));
+const fork = fc.record({
+  verb: fc.constant("fork" as const),
+  atMs: soon,
+  kept,
+  cancelAfterMs: fc.option(fc.integer({ min: 0, max: 5_000 }), { nil: undefined, freq: 2 }),
+});
+const removal = fc.record({ verb: fc.constant("delete" as const), atMs: soon });
+
+export const acts: fc.Arbitrary<Act[]> = fc.oneof(
+  { weight: 6, arbitrary: nobody },
+  { weight: 2, arbitrary: fc.array(pause, { minLength: 1, maxLength: 2 }) },
+  { weight: 1, arbitrary: terminate.map((act) => [act]) },
+  { weight: 4, arbitrary: cancel },
+  { weight: 3, arbitrary: repairs },
+  { weight: 1, arbitrary: fc.tuple(repairs, cancel).map((parts) => parts.flat()) },
+  { weight: 2, arbitrary: fc.array(fork, { minLength: 1, maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, repairs), fork, removal).map((parts) => parts.flat()) },
+  { weight: 1, arbitrary: fc.tuple(fc.oneof(nobody, cancel, repairs), removal).map((parts) => parts.flat()) },
+);

@@ -1,0 +1,224 @@
+/** The people who look after runs: they pause and resume, cancel and terminate, retry, restart, fork and delete. */
+
+import { placeName } from "../../src/core/replay/demand.ts";
+import type { Act, Ending, Fork, Pausing, Restart, Retry } from "./acts.ts";
+import type { Answered, Patience } from "./patience.ts";
+import type { ProgramContract } from "./programs/contract.ts";
+import type { Facts } from "./programs/part.ts";
+
+/** What somebody did to a run, was told of it, or has only asked for. */
+export interface Handled {
+  /** They were told that it is being cancelled, or is cancelled. */
+  readonly isCancelled: boolean;
+  readonly isTerminated: boolean;
+  /**
+   * They have asked for either. A call that was cut off may be carried out late, though the same call, sent again, was told
+   * in between that there is no such run.
+   */
+  readonly mayHaveEnded: boolean;
+  /** They were told that it was retried or restarted. */
+  readonly isRepaired: boolean;
+  /** How many results of steps they gave to its retries. */
+  readonly given: number;
+  /** They were told that it is deleted. */
+  readonly isDeleted: boolean;
+  readonly mayBeDeleted: boolean;
+}
+
+export interface Copy {
+  readonly runId: string;
+  readonly of: string;
+  /** Somebody was told that it is there. */
+  isTold: boolean;
+}
+
+export interface OperatorsOptions {
+  readonly patience: Patience;
+  /** Notes a signal that was acknowledged. */
+  readonly onSignal: (runId: string, letter: Facts["signals"][number]) => void;
+}
+
+/** A call that was cut off is carried out within this time, or never. */
+const lateMs = 600_000;
+/** How often somebody tries what a run that is not over refuses, and after how long. */
+const mostTries = 5;
+const laterMs = 600_000;
+
+export class Operators {
+  readonly #patience: Patience;
+  readonly #onSignal: OperatorsOptions["onSignal"];
+  readonly #handled = new Map<string, Handled>();
+  readonly #forks: Copy[] = [];
+
+  constructor({ patience, onSignal }: OperatorsOptions) {
+    this.#patience = patience;
+    this.#onSignal = onSignal;
+  }
+
+  of(runId: string): Handled {
+    return this.#handled.get(runId) ?? untouched;
+  }
+
+  get forks(): readonly Copy[] {
+    return this.#forks;
+  }
+
+  /** Does it at its time. */
+  act(contract: ProgramContract, runId: string, act: Act): void {
+    this.#patience.act(() => {
+      switch (act.verb) {
+        case "pause":
+          return this.#pause(runId, act);
+        case "pause workflow":
+        case "pause version":
+          return this.#pauseMany(contract, act);
+        case "cancel":
+        case "terminate":
+          return this.#end(runId, act.verb, act.atMs);
+        case "cancel version":
+          return this.#cancelVersion(contract, runId, act);
+        case "retry":
+          return this.#retry(contract, runId, act);
+        case "restart":
+          return this.#restart(runId, act);
+        case "fork":
+          return this.#fork(runId, act);
+        case "delete":
+          return this.#delete(runId, act);
+      }
+    });
+  }
+
+  async #pause(runId: string, { atMs, forMs }: Pausing): Promise<void> {
+    await this.#patience.pause(atMs, `is to pause ${runId}`);
+    const terms = this.#terms();
+    const done = await this.#patience.insist((client) => client.pause(runId, terms));
+    // A try that was cut off may be carried out late, though a later one was told that there is no such run.
+    await this.#patience.pause("answer" in done ? forMs : Math.max(forMs, lateMs), `is to resume ${runId}`);
+    const again = this.#terms();
+    await this.#patience.insist((client) => client.resume(runId, again));
+  }
+
+  /** All runs of the workflow, those that come meanwhile too; or all of a version that are there. */
+  async #pauseMany({ name, version }: ProgramContract, { verb, atMs, forMs }: Pausing): Promise<void> {
+    const of = verb === "pause workflow" ? { workflow: name } : { workflow: name, version };
+    const [pausing, resuming] = [this.#actId(), this.#actId()];
+    await this.#patience.pause(atMs, `is to ${verb} ${version}`);
+    await this.#patience.insist((client) =>
+      verb === "pause workflow" ? client.pauseWorkflow(name, pausing) : client.pauseRuns(of, pausing),
+    );
+    await this.#patience.pause(Math.max(forMs, lateMs), `is to resume what they paused of version ${version}`);
+    await this.#patience.insist((client) =>
+      verb === "pause workflow" ? client.resumeWorkflow(name, resuming) : client.resumeRuns(of, resuming),
+    );
+  }
+
+  /** The same call is sent until it is answered. */
+  async #end(runId: string, verb: "cancel" | "terminate", afterMs: number): Promise<void> {
+    await this.#patience.pause(afterMs, `is to ${verb} ${runId}`);
+    const terms = this.#terms();
+    this.#note(runId, { mayHaveEnded: true });
+    const done = await this.#patience.insist((client) => client[verb](runId, terms));
+    if ("answer" in done) this.#note(runId, verb === "cancel" ? { isCancelled: true } : { isTerminated: true });
+  }
+
+  async #cancelVersion({ name, version }: ProgramContract, runId: string, { atMs }: Ending): Promise<void> {
+    await this.#patience.pause(atMs, `is to cancel the runs of version ${version}`);
+    const terms = this.#actId();
+    this.#note(runId, { mayHaveEnded: true });
+    await this.#patience.insist((client) => client.cancelRuns({ workflow: name, version }, terms));
+  }
+
+  /** With another signal, or with results where some are asked for. */
+  async #retry(contract: ProgramContract, runId: string, { atMs, signal }: Retry): Promise<void> {
+    let results: Readonly<Record<string, string>> | undefined;
+    await this.#try(runId, { verb: "retry", atMs }, async () => {
+      const terms = { ...this.#terms(), ...(signal && { signal, contract }), ...(results && { results }) };
+      const done = await this.#patience.insist((client) => client.retry(runId, terms));
+      const places =
+        "refused" in done && done.refused === "result_needed" ? String(done.details?.["places"]).split(", ") : [];
+      results = places.length > 0 ? Object.fromEntries(places.map((place) => [place, "given"])) : results;
+      if ("answer" in done)
+        this.#note(runId, { given: this.of(runId).given + Object.keys(terms.results ?? {}).length });
+      if ("answer" in done && signal !== undefined) this.#onSignal(runId, signal);
+      return this.#noteRepair(runId, done);
+    });
+  }
+
+  async #restart(runId: string, { atMs, kept }: Restart): Promise<void> {
+    await this.#try(runId, { verb: "restart", atMs }, async () => {
+      const terms = this.#terms();
+      const from = await this.#placeAfter(runId, kept);
+      return this.#noteRepair(
+        runId,
+        await this.#patience.insist((client) => client.restart(runId, { ...terms, from })),
+      );
+    });
+  }
+
+  async #fork(runId: string, { atMs, kept, cancelAfterMs }: Fork): Promise<void> {
+    const fork: Copy = { runId: `${runId.slice(0, -1)}${this.#forks.length + 1}`, of: runId, isTold: false };
+    this.#forks.push(fork);
+    await this.#try(runId, { verb: "fork", atMs }, async () => {
+      const from = await this.#placeAfter(runId, kept);
+      const done = await this.#patience.insist((client) => client.fork(runId, { newRunId: fork.runId, from }));
+      fork.isTold ||= "answer" in done;
+      return fork.isTold;
+    });
+    if (!fork.isTold || cancelAfterMs === undefined) return;
+    await this.#end(fork.runId, "cancel", cancelAfterMs);
+  }
+
+  async #delete(runId: string, { atMs }: Ending): Promise<void> {
+    this.#note(runId, { mayBeDeleted: true });
+    await this.#try(runId, { verb: "delete", atMs }, async () => {
+      const terms = this.#terms();
+      const done = await this.#patience.insist((client) => client.delete(runId, terms));
+      if ("answer" in done) this.#note(runId, { isDeleted: true });
+      return "answer" in done;
+    });
+  }
+
+  /** Tries several times: until then the run may be over, or stopped. */
+  async #try(runId: string, { verb, atMs }: Pick<Act, "verb" | "atMs">, once: () => Promise<boolean>): Promise<void> {
+    await this.#patience.pause(atMs, `is to ${verb} ${runId}`);
+    for (let tries = 1; tries <= mostTries && !(await once()); tries += 1)
+      await this.#patience.pause(laterMs, `is to ${verb} ${runId} again`);
+  }
+
+  #noteRepair(runId: string, done: Answered<unknown>): boolean {
+    if ("answer" in done) this.#note(runId, { isRepaired: true, isCancelled: false, isTerminated: false });
+    return "answer" in done;
+  }
+
+  /** Answers the place of the record that follows so many. Undefined: there are none, or it is no step. */
+  async #placeAfter(runId: string, kept: number): Promise<string | undefined> {
+    const looked = await this.#patience.insist((client) => client.history(runId, { after: kept, limit: 1 }));
+    const [record] = "answer" in looked ? looked.answer.records : [];
+    return kept === 0 || record === undefined || record.path === "" ? undefined : placeName(record);
+  }
+
+  #terms() {
+    return { callId: this.#patience.chance.uuid(), by: "somebody" };
+  }
+
+  /** The id of an act on many runs is of version 7. All runs of a world are older than it. */
+  #actId() {
+    const id = this.#patience.chance.uuid();
+    return { callId: `7${id.slice(1, 14)}7${id.slice(15)}`, by: "somebody" };
+  }
+
+  #note(runId: string, more: Partial<Handled>): void {
+    this.#handled.set(runId, { ...this.of(runId), ...more });
+  }
+}
+
+const untouched: Handled = {
+  isCancelled: false,
+  isTerminated: false,
+  mayHaveEnded: false,
+  isRepaired: false,
+  given: 0,
+  isDeleted: false,
+  mayBeDeleted: false,
+};
