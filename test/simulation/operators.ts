@@ -129,7 +129,7 @@ export class Operators {
     await this.#patience.insist((client) => client.cancelRuns({ workflow: name, version }, terms));
   }
 
-  /** With another signal, or with results where some are asked for. */
+  /** Retries it, with another signal, or with results where some are asked for. */
   async #retry(contract: ProgramContract, runId: string, { atMs, signal }: Retry): Promise<void> {
     let results: Readonly<Record<string, string>> | undefined;
     await this.#try(runId, { verb: "retry", atMs }, async () => {

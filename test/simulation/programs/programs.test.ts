@@ -16,10 +16,13 @@ import { inLaps } from "./laps.ts";
 import { leftBehind } from "./left.ts";
 import { looping } from "./loop.ts";
 import { mapping } from "./map.ts";
+import { onceOnly } from "./once.ts";
+import { changed } from "./patched.ts";
 import { plainly } from "./plain.ts";
 import { poisonous } from "./poison.ts";
 import { allows, any, type Facts, inWords, mayWait, type Program, partsOf } from "./program.ts";
 import { raceOf } from "./race.ts";
+import { saying } from "./say.ts";
 import { inRoom } from "./scope.ts";
 import { sequenceOf } from "./sequence.ts";
 import { signalled } from "./signal.ts";
@@ -410,4 +413,37 @@ test("a program reads as the code of a workflow", () => {
       ], (item, { step }) => item({ step }), { maxConcurrency: 2 }),
     ]"
   `);
+});
+
+describe("a step that is carried out at most once", () => {
+  const interrupted = { name: "StepError", cause: { name: "LayoverError", code: "interrupted" } };
+
+  test("returns, or is interrupted", () => {
+    expect(returns(onceOnly({ ends: "returns" }), "once@")).toBe(true);
+    expect(throws(onceOnly({ ends: "returns" }), interrupted)).toBe(true);
+    expect(throws(onceOnly({ ends: "returns" }), stepError({ attempts: 1, says: "once@" }))).toBe(false);
+  });
+
+  test("throws after one attempt, or is interrupted", () => {
+    expect(throws(onceOnly({ ends: "throws" }), stepError({ attempts: 1, says: "once@" }))).toBe(true);
+    expect(throws(onceOnly({ ends: "throws" }), stepError({ attempts: 2, says: "once@" }))).toBe(false);
+    expect(throws(onceOnly({ ends: "throws" }), interrupted)).toBe(true);
+    expect(returns(onceOnly({ ends: "throws" }), "once@")).toBe(false);
+  });
+
+  test("never returns where its body kills the process", () => {
+    expect(returns(onceOnly({ ends: "dies" }), "once@")).toBe(false);
+    expect(throws(onceOnly({ ends: "dies" }), interrupted)).toBe(true);
+  });
+});
+
+test("changed code takes the new path, and either one beside what is no step", () => {
+  expect(returns(changed("a"), "new@")).toBe(true);
+  expect(returns(changed("a"), "old@")).toBe(false);
+  expect(returns(sequenceOf([awaiting(0), changed("a")]), ["came at last", "old@1"])).toBe(true);
+});
+
+test("what a run says of itself is the place where it says so", () => {
+  expect(returns(sequenceOf([saying]), ["0"])).toBe(true);
+  expect(returns(sequenceOf([saying]), ["1"])).toBe(false);
 });
