@@ -1,5 +1,6 @@
 /** Makes the call of SQL from what `start` is given. Everything is checked here, before a row is written. */
 import type { Contract } from "../core/contract/contract.ts";
+import { signatureOf } from "../core/contract/signature.ts";
 import { storedInput } from "../core/contract/stored-input.ts";
 import { checkTags } from "../core/contract/tags.ts";
 import { type Duration, toMilliseconds } from "../core/duration.ts";
@@ -59,6 +60,7 @@ export async function startCall(
     runId: runId === undefined ? newRunId(await now()) : checkRunId(runId),
     workflow: contract.name,
     version: contract.version,
+    signature: signatureOf(contract),
     encodedInput,
     ...(sent !== undefined && { sent }),
     ...(id !== undefined && { id: checkName(id, "id") }),

@@ -61,6 +61,11 @@ export type LayoverEvent =
   | ({ readonly kind: "run_failed"; readonly error: ErrorValue; readonly code: string | undefined } & OfRun)
   /** The run stands still: the code does not fit its history, or the run ended its process again and again. */
   | ({ readonly kind: "run_blocked"; readonly reason: string } & OfRun)
+  /**
+   * Its first turn begins, and the deployed contract of its version is not the one with which it was started: a schema was changed,
+   * and the version was not. The run goes on all the same.
+   */
+  | ({ readonly kind: "contract_differs" } & OfRun)
   /** A turn did not get on. It is tried again; after four tries the run is blocked. */
   | ({ readonly kind: "run_held_up"; readonly reason: string } & OfRun)
   | ({ readonly kind: "step_completed" } & OfAttempt)

@@ -3,6 +3,8 @@
  * of a run and a turn of a branch have in common.
  */
 
+import type { Contract } from "../core/contract/contract.ts";
+import { signatureOf } from "../core/contract/signature.ts";
 import { CancelledError } from "../core/contract/user-errors.ts";
 import { LayoverError } from "../core/errors.ts";
 import type { HostClock, TransactionClient } from "../core/ports.ts";
@@ -81,6 +83,14 @@ export class Invocation {
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
     lease.noteContract(workflow.contract);
+    const { signature } = run;
+    if (
+      claimed.turn === 1 &&
+      turn.path === undefined &&
+      signature != null &&
+      signature !== signatureOf(workflow.contract)
+    )
+      this.context.tell({ kind: "contract_differs", ...this.#about(turn.runId, workflow.contract) });
     try {
       return await loadRun(this.context.options, workflow, {
         runId: turn.runId,
@@ -195,7 +205,7 @@ export class Invocation {
     if (answer.outcome === "superseded" && !lease.isGivenBack) this.tellLoss(lease);
     const { contract } = lease;
     if (answer.outcome !== "finished" || contract === undefined) return;
-    const about = { runId: taken.runId, workflow: contract.name, version: contract.version, at: this.#at() };
+    const about = this.#about(taken.runId, contract);
     const isForOthers = answer.isReady === true; // for another deployment, not blocked
     for (const event of finishEvents(taken, about, answer.isBlocked))
       if (event.kind !== "run_blocked" || !isForOthers) this.context.tell(event);
@@ -206,6 +216,10 @@ export class Invocation {
     if (lease.isLossTold) return;
     lease.noteLossTold();
     this.context.tell(lossEvent(lease, this.#at()));
+  }
+
+  #about(runId: string, { name: workflow, version }: Pick<Contract, "name" | "version">) {
+    return { runId, workflow, version, at: this.#at() };
   }
 
   #at(): Date {

@@ -3,6 +3,7 @@
  * version. (The routes of HTTP need contracts only: http/contracts.ts.)
  */
 import type { Workflow } from "../core/contract/contract.ts";
+import { signatureOf } from "../core/contract/signature.ts";
 import { LayoverError } from "../core/errors.ts";
 
 export class Registry {
@@ -24,6 +25,14 @@ export class Registry {
       versions[name] = [...(versions[name] ?? []), version];
     }
     this.versions = versions;
+  }
+
+  /** The signatures of their contracts, by workflow and version. */
+  get signatures(): Readonly<Record<string, Readonly<Record<string, string>>>> {
+    const signatures: Record<string, Record<string, string>> = {};
+    for (const { contract } of this.#workflows.values())
+      signatures[contract.name] = { ...signatures[contract.name], [contract.version]: signatureOf(contract) };
+    return signatures;
   }
 
   find(name: string, version: number): Workflow | undefined {

@@ -1,7 +1,7 @@
 /** The fields of the form by which a person answers a callback. They are made from the callback's schema. */
 import { isRecord } from "../core/codec/tag-checks.ts";
 import type { Schema } from "../core/contract/schema.ts";
-import { type Shape, shapeOf } from "./schema-shape.ts";
+import { type Shape, shapeOf } from "../core/contract/schema-shape.ts";
 
 export type FieldKind = "boolean" | "choice" | "text" | "number" | "date" | "date-time" | "json";
 

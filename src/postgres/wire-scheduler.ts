@@ -97,6 +97,8 @@ export interface NoteCall {
   readonly note: "deployed" | "looked" | "seen" | "left";
   /** The versions that it carries, with `deployed`. */
   readonly versions?: ClaimCall["versions"];
+  /** The signatures of their contracts, by workflow and version, with `deployed`. */
+  readonly signatures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
   readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */

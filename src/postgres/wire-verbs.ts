@@ -5,6 +5,8 @@ export interface StartCall {
   readonly runId: string;
   readonly workflow: string;
   readonly version: number;
+  /** That of the contract. */
+  readonly signature?: string;
   readonly encodedInput: string;
   /** A digest of the input as it was sent, if the schema made something else of it (`encodedInput`). */
   readonly sent?: string;
@@ -494,6 +496,17 @@ export interface Diagnosis {
   }[];
   /** Runs that ended within the last week, and of which an undo failed for good. Undefined: the schema is older. */
   readonly halfUndone?: readonly HalfUndone[];
+  /** Runs that were started with another contract than those that are deployed. Undefined: the schema is older. */
+  readonly otherContracts?: readonly OtherContract[];
+}
+
+/** Runs of one workflow and version that are not over. */
+export interface OtherContract {
+  readonly workflow: string;
+  readonly version: number;
+  readonly runs: number;
+  /** Id of one of them. */
+  readonly example: string;
 }
 
 /** Runs of one workflow and version. */

@@ -110,6 +110,8 @@ export interface WireRun {
   readonly createdAt: number;
   readonly traceparent: string | null;
   readonly parentRunId: string | null;
+  /** That of the contract with which it was started. Functions of an earlier release leave it out. */
+  readonly signature?: string | null;
   readonly tags: Readonly<Record<string, string>> | null;
   /** What the history is made of. Left out: it is of one piece, since the run is in its first epoch. */
   readonly segments?: readonly [Segment, ...Segment[]];
@@ -226,6 +228,8 @@ export interface NewChild extends Place {
   readonly runId: string;
   readonly workflow: string;
   readonly version: number;
+  /** That of the contract. */
+  readonly signature?: string;
   /** The codec's text. */
   readonly input: string;
   readonly id?: string;

@@ -270,6 +270,20 @@ describe("layover doctor", () => {
       );
     });
 
+    test("warns of runs that were started with another contract than the one that is deployed", async () => {
+      const run = await start("order", 1);
+      await database.query("update layover.run set signature = '1111' where id = $1::uuid", [run]);
+      await start("order", 1);
+      await database.query(
+        `insert into layover.deployment (namespace, name, id, versions, signatures, deployed_at, seen_at)
+           values ('default', 'node', 'b1', '{"order": [1]}', '{"order": {"1": "2222"}}', now(), now())`,
+      );
+      const { contracts } = await report({ DATABASE_URL: database.url });
+      expect(contracts).toBe(
+        `warning: 1 run of order@1 was started with another contract than the one that is deployed as version 1. → Where a schema changes, raise the version: else what it takes may not fit the code. See layover show ${run}`,
+      );
+    });
+
     test("tells a copied database from its original, and lets it go on once it is adopted", {
       timeout: 60_000,
     }, async () => {

@@ -239,6 +239,39 @@ describeEachPostgres(
       });
     });
 
+    describe("of runs that were started with another contract than those that are deployed", () => {
+      const sign = (run: Run, signature: string) =>
+        stage.onlooker.query("update layover.run set signature = $2 where id = $1", [run.id, signature]);
+      const deploy = (deployment: string, signatures: object | undefined) =>
+        stage.onlooker.call("note_deployment", {
+          ...{ namespace: "default", environment: "default", endpoint: database.query.endpoint, note: "deployed" },
+          ...{ deploymentName: "node", deployment, versions: { mail: [1, 2], film: [1] }, signatures },
+        });
+
+      test("names how many are not over, by workflow and version, and the newest of them", async () => {
+        await deploy("b1", { mail: { 1: "new", 2: "same" }, film: { 1: "same" } });
+        const [one, two] = [await aRunOf("mail"), await aRunOf("mail")];
+        const [other, same, over] = [await aRunOf("mail", 2), await aRunOf("film"), await aRunOf("mail")];
+        for (const run of [one, two, over]) await sign(run, "old");
+        await sign(other, "old");
+        await sign(same, "same");
+        await aRunOf("mail"); // of a release that kept none
+        await set(over, "status = 'completed', result = '0', ready_at = null, due_at = null, ended_at = layover.now()");
+        expect((await diagnose()).otherContracts).toEqual([
+          { workflow: "mail", version: 1, runs: 2, example: [one.id, two.id].toSorted()[1] },
+          { workflow: "mail", version: 2, runs: 1, example: other.id },
+        ]);
+      });
+
+      test("says nothing where one of the live deployments has that contract, or none has told", async () => {
+        await deploy("b1", { mail: { 1: "old" } });
+        await deploy("b2", { mail: { 1: "new" } });
+        await sign(await aRunOf("mail"), "old");
+        await sign(await aRunOf("film"), "old");
+        expect((await diagnose()).otherContracts).toEqual([]);
+      });
+    });
+
     test("tells when a turn ended last, of the runs that had one", async () => {
       expect((await diagnose()).lastTurnAt).toBeNull();
       const at = (run: Run, minutes: number, more = "handed_position = 0") =>

@@ -96,7 +96,8 @@ export const planted: readonly [Planted, ...Planted[]] = [
       delete from layover.pending b where b.run_id = $1 and (b.position <= $2 or b.position is null and b.kind <> 'child'
         and exists (select from jsonb_array_elements(coalesce($3, '[]')) as h (item)
           where b.path = h.item->>'path' and b.occurrence = (h.item->>'occurrence')::integer)) $$`,
-    wrong: /waits for child .* which the code does not ask for|two records have one place|more than \d+ events/,
+    wrong:
+      /waits for child .* which the code does not ask for|two records have one place|the wake rule does not hold|more than \d+ events/,
   },
   {
     what: "mail is lost when a run continues as new",

@@ -41,13 +41,14 @@ that tick happens at once.`,
   .action(async (module: string, { id: given, name, endpoint, json }: Options) => {
     const { workflows } = await loadWorkflows(module);
     const id = given ?? setting("LAYOVER_DEPLOYMENT") ?? codeDigest(workflows);
-    const { versions } = new Registry(workflows);
+    const { versions, signatures } = new Registry(workflows);
     const call = {
       environment: environment(),
       deploymentName: name,
       deployment: id,
       note: "deployed",
       versions,
+      signatures,
     } as const;
     const { outcome } = await withDatabase(({ calls }) => calls.noteDeployment(call), { endpoint });
     if (outcome === "wrong_environment") {

@@ -1,9 +1,9 @@
 /**
- * Makes an example of what a schema takes, where the schema describes itself (see http/schema-shape.ts). It is the
+ * Makes an example of what a schema takes, where the schema describes itself (see core/contract/schema-shape.ts). It is the
  * first of the schema's `examples`. Without any, it is made from the types, and each text is the name of its field.
  */
 import type { Schema } from "../../core/contract/schema.ts";
-import { type Shape, shapeOf } from "../../http/schema-shape.ts";
+import { type Shape, shapeOf } from "../../core/contract/schema-shape.ts";
 
 /** Undefined: nothing is known of the schema, or it takes a Date, which JSON does not have. */
 export function exampleOf(schema: Schema | undefined): unknown {

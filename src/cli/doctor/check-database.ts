@@ -13,7 +13,15 @@ import { type Database, databaseUrl, shownAddress, withDatabase } from "../datab
 import { environment, hasDevServer, namespace, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Check } from "./check.ts";
-import { checkClock, checkDeployments, checkEnvironment, checkPauses, checkRuns, checkUndos } from "./check-runs.ts";
+import {
+  checkClock,
+  checkContracts,
+  checkDeployments,
+  checkEnvironment,
+  checkPauses,
+  checkRuns,
+  checkUndos,
+} from "./check-runs.ts";
 
 const oldest = 15;
 const newest = 18;
@@ -73,6 +81,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   yield* checkRuns(diagnosis);
   yield* checkPauses(diagnosis);
   yield* checkUndos(diagnosis);
+  yield* checkContracts(diagnosis);
   const { keys } = await calls.listKeys();
   for (const { keyId, revokedAt } of keys) if (revokedAt !== null) revokedKeys.add(keyId);
 }

@@ -4,7 +4,7 @@
  */
 import { defaultEnvironment } from "../../core/names.ts";
 import { latestRingMs } from "../../core/waking.ts";
-import type { Diagnosis, HalfUndone, Trouble } from "../../postgres/wire-verbs.ts";
+import type { Diagnosis, Trouble } from "../../postgres/wire-verbs.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
 import type { Check } from "./check.ts";
 
@@ -159,6 +159,21 @@ export function checkUndos({ halfUndone = [] }: Diagnosis): readonly Check[] {
   });
 }
 
+/** Says which runs were started with another contract than those that are deployed. */
+export function checkContracts({ otherContracts = [] }: Diagnosis): readonly Check[] {
+  return otherContracts.slice(0, shownOfAKind).map((some): Check => {
+    const { version, runs, example } = some;
+    const [was, they] = runs === 1 ? ["was", "it takes"] : ["were", "they take"];
+    return {
+      about: "contracts",
+      level: "warning",
+      says: `${countOf(runs)} of ${nameOf(some)} ${was} started with another contract than the one that is deployed as version ${version}.`,
+      todo: `Where a schema changes, raise the version: else what ${they} may not fit the code. ${runs === 1 ? "See" : "One of them:"} layover show ${example}`,
+      facts: { ...some },
+    };
+  });
+}
+
 function more(rest: readonly Trouble[]): Check {
   const runs = rest.reduce((sum, trouble) => sum + trouble.runs, 0);
   const says = `… and ${countOf(runs)} of other workflows or for other reasons.`;
@@ -228,7 +243,7 @@ function subject(trouble: Trouble): string {
   return `${countOf(trouble.runs)} of ${nameOf(trouble)} ${trouble.runs === 1 ? "is" : "are"}`;
 }
 
-function nameOf({ workflow, version }: Trouble | HalfUndone): string {
+function nameOf({ workflow, version }: Pick<Trouble, "workflow" | "version">): string {
   return `${workflow}@${version}`;
 }
 

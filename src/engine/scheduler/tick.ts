@@ -134,8 +134,9 @@ class Tick {
   async #note(note: "deployed" | "seen"): Promise<void> {
     const { calls, environment = defaults.environment } = this.#context.options;
     if (this.#named === undefined) return;
-    const { versions } = this.#context.registry;
-    const call = { environment, ...this.#named, note, versions, isExclusive: this.#isExclusive };
+    const { versions, signatures } = this.#context.registry;
+    const carried = note === "deployed" && { versions, signatures, isExclusive: this.#isExclusive };
+    const call = { environment, ...this.#named, note, ...carried };
     await this.#limit.wait(() => calls.noteDeployment(call));
   }
 

@@ -1,4 +1,5 @@
 /** The runs that a turn starts. */
+import { signatureOf } from "../../core/contract/signature.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { type Demand, type NewRun, placeName } from "../../core/replay/demand.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
@@ -87,6 +88,7 @@ function toNewChild({ path, occurrence, demandedAfter, ordinal }: Demand, { want
     runId,
     workflow,
     version,
+    signature: signatureOf(contract),
     input,
     ...(id !== undefined && { id }),
     ...(tags !== undefined && { tags }),

@@ -17,6 +17,7 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
     case "run_unclaimed":
     case "sweep_found":
     case "binding_missing":
+    case "contract_differs":
       return "warn";
     case "dispatch_given_up":
       return event.blocked === undefined ? "warn" : "error";
@@ -32,6 +33,8 @@ export function messageOf(event: LayoverEvent): string {
       return `the run failed: ${sentence(event.error)}`;
     case "run_blocked":
       return `the run is blocked: ${event.reason}`;
+    case "contract_differs":
+      return `the contract of version ${event.version} was changed after the run was started with it. Raise the version where a schema changes`;
     case "run_held_up":
       return `the run is held up, and is tried again: ${event.reason}`;
     case "step_exhausted":

@@ -1,8 +1,8 @@
 -- Answers what `layover doctor` shows of a namespace: whose database it is, and which runs make no progress, by what keeps them. It
 -- writes nothing.
 --
--- It looks at the first 10,000 runs by due_at, at 1,000 blocked runs, and at the 1,000 newest runs that failed. The first are those that
--- are overdue or at work. So it takes no longer when there are millions of runs.
+-- It looks at the first 10,000 runs by due_at, at 1,000 blocked runs, at the 1,000 newest runs that failed, and at the 1,000
+-- newest that are not over. The first are those that are overdue or at work. So it takes no longer when there are millions of runs.
 create or replace function layover.diagnose(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -57,6 +57,10 @@ begin
           (select string_agg(e.key, ', ' order by e.key) from jsonb_object_keys(t.refused_by) as e (key)), null, null
         from layover.run_state t where t.namespace = v_namespace and t.blocked is not null
        order by t.run_id limit 1000)
+    ), live as materialized (
+      select d.* from layover.deployment d
+       where d.namespace = v_namespace and (d.name, d.id) in (
+         select l.name, l.id from layover.live_deployments(v_namespace) as l)
     ), groups as (
       select k.kept_by, r.workflow, r.version, k.reason, k.refused_by, count(*) as runs, min(k.due_at) as since,
           max(k.dispatches) as dispatches, max(k.claims) as claims,
@@ -78,9 +82,7 @@ begin
         select coalesce(json_agg(json_build_object('name', d.name, 'id', d.id, 'versions', d.versions,
             'deployedAt', layover.to_ms(d.deployed_at), 'seenAt', layover.to_ms(d.seen_at))
             order by d.name, d.deployed_at desc), '[]')
-          from layover.deployment d
-         where d.namespace = v_namespace and (d.name, d.id) in (
-           select l.name, l.id from layover.live_deployments(v_namespace) as l)),
+          from live d),
       'isCut', (select count(*) = 10000 from due),
       'lastTurnAt', layover.to_ms(greatest(
         (select max(d.last_record_at) from due d where d.handed_position >= 0),
@@ -112,5 +114,19 @@ begin
               join layover.run r on r.id = t.run_id
              where t.failed_undos > 0 and t.ended_at > v_now - interval '7 days'
              group by r.workflow, r.version
-          ) as u)));
+          ) as u),
+      'otherContracts', ( -- of the 1,000 newest runs that are not over
+        select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'example', o.example)
+            order by o.runs desc, o.workflow, o.version), '[]')
+          from (
+            select r.workflow, r.version, count(*) as runs, (array_agg(r.id order by r.id desc))[1] as example
+              from (
+                select t.run_id from layover.run_state t
+                 where t.namespace = v_namespace and t.ended_at is null order by t.run_id desc limit 1000
+              ) as t
+              cross join lateral (select r.* from layover.run r where r.id = t.run_id offset 0) as r
+             where r.signature is not null and (
+               select bool_and(l.signatures->r.workflow->>r.version::text <> r.signature) from live l)
+             group by r.workflow, r.version
+          ) as o)));
 end $$;

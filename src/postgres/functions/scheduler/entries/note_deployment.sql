@@ -1,6 +1,6 @@
 -- Notes what a deployment tells of itself, by `note`:
---   deployed  it is new here, or deployed again, with these versions. It may claim again what it has refused before, and its next tick
---             looks at all runs that are ready or blocked.
+--   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures. It may claim again what it has
+--             refused before, and its next tick looks at all runs that are ready or blocked.
 --   looked    that tick has done its work. With `triedThrough` it had no room for all blocked runs, and the next tick goes on behind
 --             that one.
 --   seen      it still ticks.
@@ -18,10 +18,10 @@ begin
     update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
      where e.namespace = p->>'namespace';
   elsif v_note = 'deployed' then
-    insert into layover.deployment as d (namespace, name, id, versions, wake_address, deployed_at, seen_at)
-      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->>'wakeAddress', v_now, v_now)
+    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at)
+      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now)
       on conflict (namespace, name, id) do update
-        set versions = excluded.versions, wake_address = excluded.wake_address, deployed_at = v_now, seen_at = v_now,
+        set versions = excluded.versions, signatures = excluded.signatures, wake_address = excluded.wake_address, deployed_at = v_now, seen_at = v_now,
           looked_at = null, tried_through = null;
     delete from layover.deployment d
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (

@@ -3,8 +3,8 @@
  * (https://standardschema.dev/json-schema). Otherwise it is read from zod's own definition, since zod/mini leaves the
  * conversion out of a bundle.
  */
-import { isRecord } from "../core/codec/tag-checks.ts";
-import type { Schema } from "../core/contract/schema.ts";
+import { isRecord } from "../codec/tag-checks.ts";
+import type { Schema } from "./schema.ts";
 
 /** A JSON Schema as some schema library writes it. Each part is checked where it is used. */
 export type Shape = Readonly<Record<string, unknown>>;
