@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { type SignalName, signalNames } from "./programs/contract.ts";
 
 /** Times count from the start of the world. */
-export type Act = Pausing | Ending | Retry | Restart | Fork;
+export type Act = Pausing | Ending | Removal | Retry | Restart | Fork;
 
 /** What is paused is resumed later. */
 export interface Pausing {
@@ -13,8 +13,15 @@ export interface Pausing {
 }
 
 export interface Ending {
-  readonly verb: "cancel" | "cancel version" | "terminate" | "delete";
+  readonly verb: "cancel" | "cancel version" | "terminate";
   readonly atMs: number;
+}
+
+export interface Removal {
+  readonly verb: "delete";
+  readonly atMs: number;
+  /** Whether the call that started the run is sent again afterwards. */
+  readonly isStartedAgain: boolean;
 }
 
 export interface Retry {
@@ -85,7 +92,7 @@ const fork = fc.record({
   kept,
   cancelAfterMs: fc.option(fc.integer({ min: 0, max: 5_000 }), { nil: undefined, freq: 2 }),
 });
-const removal = fc.record({ verb: fc.constant("delete" as const), atMs: soon });
+const removal = fc.record({ verb: fc.constant("delete" as const), atMs: soon, isStartedAgain: fc.boolean() });
 
 export const acts: fc.Arbitrary<Act[]> = fc.oneof(
   { weight: 6, arbitrary: nobody },

@@ -1,7 +1,7 @@
 /** The people who look after runs: they pause and resume, cancel and terminate, retry, restart, fork and delete. */
 
 import { placeName } from "../../src/core/replay/demand.ts";
-import type { Act, Ending, Fork, Pausing, Restart, Retry } from "./acts.ts";
+import type { Act, Ending, Fork, Pausing, Removal, Restart, Retry } from "./acts.ts";
 import type { Answered, Patience } from "./patience.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { Facts } from "./programs/part.ts";
@@ -84,7 +84,7 @@ export class Operators {
         case "fork":
           return this.#fork(runId, act);
         case "delete":
-          return this.#delete(runId, act);
+          return this.#delete(contract, runId, act);
       }
     });
   }
@@ -169,7 +169,7 @@ export class Operators {
     await this.#end(fork.runId, "cancel", cancelAfterMs);
   }
 
-  async #delete(runId: string, { atMs }: Ending): Promise<void> {
+  async #delete(contract: ProgramContract, runId: string, { atMs, isStartedAgain }: Removal): Promise<void> {
     this.#note(runId, { mayBeDeleted: true });
     await this.#try(runId, { verb: "delete", atMs }, async () => {
       const terms = this.#terms();
@@ -177,6 +177,8 @@ export class Operators {
       if ("answer" in done) this.#note(runId, { isDeleted: true });
       return "answer" in done;
     });
+    if (!isStartedAgain || !this.of(runId).isDeleted) return;
+    await this.#patience.insist((client) => client.start(contract, undefined, { runId }));
   }
 
   /** Tries several times: until then the run may be over, or stopped. */
