@@ -351,6 +351,37 @@ describe("step.invoke", () => {
     expect(await world.run(await world.start(tested))).toMatchObject({ result: "20 chain_too_long" });
   });
 
+  test("works where two workflows invoke each other", async () => {
+    const other = workflow({ name: "other", version: 1, input: z.object({ nr: z.number() }), output: z.string() });
+    const world = await World.begin(database, {
+      workflows: [
+        tested.handler(async ({ step }) => step.invoke("ask", child, { nr: 4 })),
+        child.handler(async ({ input, step }) =>
+          input.nr === 0 ? "." : `c${await step.invoke("down", other, { nr: input.nr - 1 })}`,
+        ),
+        other.handler(async ({ input, step }) =>
+          input.nr === 0 ? "." : `o${await step.invoke("down", child, { nr: input.nr - 1 })}`,
+        ),
+      ],
+    });
+    expect(await world.run(await world.start(tested))).toMatchObject({ status: "completed", result: "coco." });
+  });
+
+  test("waits for a run whose version nobody carries, and goes on when somebody does", async () => {
+    const asking = tested.handler(async ({ step }) => step.invoke("twice", child, { nr: 21 }));
+    const world = await World.begin(database, { workflows: [asking] });
+    const run = await world.start(tested);
+    await world.pass("1 hour");
+    expect(await world.get(run.runId)).toMatchObject({ status: "waiting" });
+    expect(await childrenOf(world)).toMatchObject([{ status: "queued" }]);
+    const { rows } = await database.pool.query("select layover.diagnose($1) as answer", [
+      JSON.stringify({ namespace: world.namespace }),
+    ]);
+    expect(rows[0]?.answer.troubles).toMatchObject([{ workflow: "child", version: 1, runs: 1 }]);
+    await world.deploy({ workflows: [asking, doubling] });
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "42" });
+  });
+
   test("takes the ends of many runs, of several MiB together", async () => {
     const large = child.handler(async ({ input }) => `${input.nr}`.padEnd(400_000, "x"));
     const world = await family(async ({ step }) => {

@@ -310,6 +310,51 @@ test("the URL of a callback that was made before the cut lives, and one that was
   expect(await world.run(run)).toMatchObject({ status: "completed", result: ["early", "late"] });
 });
 
+test("a name that was closed is open again after a restart from before that, and stays closed after one from behind it", async () => {
+  const world = await worldOf(async ({ step }) => {
+    await step.run("a", () => 1);
+    await step.close("go");
+    await step.run("b", () => 1);
+  });
+  const run = await world.start(order, { amount: 1 });
+  await world.run(run);
+  const send = (payload: string) => world.ask((client) => client.signal(run.runId, "go", payload, { contract: order }));
+  const restart = async (from: string) => {
+    await world.ask((client) => client.restart(run.runId, { from }));
+    await world.ask((client) => client.pause(run.runId));
+  };
+  await restart("b");
+  await expect(send("late")).rejects.toMatchObject({ code: "signal_closed" });
+  await restart("a");
+  expect(await send("in time")).toMatchObject({ outcome: "sent" });
+});
+
+test.each(["restart", "fork"] as const)(
+  "a record of a %s is never older than those that were kept, though the clock was set back",
+  async (verb) => {
+    const times: Date[] = [];
+    const world = await worldOf(async ({ step }) => {
+      await step.run("a", () => 1);
+      times.push(step.now());
+      await step.all("both", [({ step }) => step.run("b", () => 1), ({ step }) => step.run("c", () => 1)]);
+      times.push(step.now());
+    });
+    const run = await world.start(order, { amount: 1 });
+    await world.run(run);
+    await world.setClock(-300_000);
+    times.length = 0;
+    const from = "both[0]/b";
+    const { runId } = await world.ask<{ runId: string }>((client) =>
+      verb === "fork" ? client.fork(run.runId, { from }) : client.restart(run.runId, { from }),
+    );
+    await world.run({ runId });
+    const { records } = await world.history({ runId });
+    const recorded = records.map(({ recordedAt }) => recordedAt.getTime());
+    expect(recorded).toEqual(recorded.toSorted());
+    expect(times).toEqual(times.toSorted((one, other) => one.getTime() - other.getTime()));
+  },
+);
+
 test("a step that was undone is not kept", async () => {
   const undone: string[] = [];
   const world = await worldOf(async ({ step }) => {

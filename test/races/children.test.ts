@@ -68,6 +68,21 @@ describeEachPostgres("a run that another one waits for", (database) => {
     expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toHaveLength(2);
   });
 
+  test("is the last one where its parent has started 10,000, and the next one is recorded as refused", async () => {
+    const parent = await aRunAtWork(stage, { runId: ids.parent });
+    await stage.onlooker.query("update layover.run_state set children = 9999 where run_id = $1", [ids.parent]);
+    const children = [aChild(ids.one, "a"), aChild(ids.two, "b", { ordinal: 2 })];
+    await parent.finish(stage.onlooker, { token: "first", children });
+    expect(await stage.look("select id from layover.run where parent_run_id = $1", [ids.parent])).toEqual([
+      { id: ids.one },
+    ]);
+    const records = await stage.look("select path, is_failure, value from layover.record where run_id = $1", [
+      ids.parent,
+    ]);
+    expect(records).toEqual([{ path: "b", is_failure: true, value: expect.stringContaining("too_many_children") }]);
+    expect(await parent.state()).toMatchObject({ isReady: true });
+  });
+
   test("is not started by a turn that is deferred", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     await parent.signal(stage.onlooker, "go");

@@ -17,6 +17,7 @@ declare
   v_turn     integer;
   v_others   json;
   v_bytes    bigint;
+  v_newest   timestamptz;
   v_mail     boolean;
   v_closed   text[];
   v_ending   record;
@@ -49,9 +50,9 @@ begin
   else
     perform layover.untake_mail(run, s.epoch, kept, layover.segments_of(run, s.epoch + 1));
   end if;
-  select coalesce(sum(octet_length(h.value)), 0),
+  select coalesce(sum(octet_length(h.value)), 0), max(h.recorded_at),
       array_agg(distinct regexp_replace(h.path, '^.*/', '')) filter (where h.kind = 'close' and substr(h.value, 2) = 'true')
-    into v_bytes, v_closed
+    into v_bytes, v_newest, v_closed
     from layover.record h where h.run_id = run and h.epoch = s.epoch + 1;
   select h.position, jsonb_array_length(h.value::jsonb->'owed') as undos into v_ending
     from layover.record h where h.run_id = run and h.epoch = s.epoch + 1 and h.kind = 'ending';
@@ -64,7 +65,7 @@ begin
   update layover.run_state t
      set epoch = s.epoch + 1, status = 'parked', turn = t.turn + (v_why <> 'continued')::integer, token = null, leased_until = null,
          claims = 0, beginnings = 0, lost = 0, spared = 0, lost_token = null, dispatches = 0, is_interrupted = false, begun = null,
-         last_position = v_count, handed_position = v_count - 1, history_bytes = v_bytes, last_record_at = v_ready,
+         last_position = v_count, handed_position = v_count - 1, history_bytes = v_bytes, last_record_at = greatest(v_ready, v_newest),
          has_pending = false, has_mail = v_mail, closed = v_closed,
          ready_at = case when v_ready > v_now then v_ready else 'epoch' end,
          blocked = null, refused_by = null, paused_at = case when v_why = 'continued' then t.paused_at end,

@@ -71,7 +71,7 @@ begin
     select v_new, l.namespace, l.name, l.value from layover.tag l where l.run_id = v_run;
   insert into layover.run_state (run_id, namespace, status, epoch, timeout_at, last_record_at, ready_at, due_at, last_position,
       handed_position, history_bytes, closed)
-    select v_new, s.namespace, 'parked', 1, v_now + r.timeout_ms * interval '1 millisecond', v_now, 'epoch',
+    select v_new, s.namespace, 'parked', 1, v_now + r.timeout_ms * interval '1 millisecond', greatest(v_now, max(h.recorded_at)), 'epoch',
         layover.pick_due(p->'armed', v_now), cardinality(v_positions), cardinality(v_positions) - 1, coalesce(sum(octet_length(h.value)), 0),
         array_agg(distinct regexp_replace(h.path, '^.*/', '')) filter (where h.kind = 'close' and substr(h.value, 2) = 'true')
       from layover.run r left join layover.record h on h.run_id = r.id and h.epoch = 1 where r.id = v_new group by r.id;
