@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { describeEachPostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
   aParkedRun,
+  aRecord,
   aRun,
   aRunAtWork,
   aStart,
@@ -78,8 +80,40 @@ const calls: Readonly<Record<string, Call>> = {
     arrange: aRun,
     make: (run, session, notAfter) => run.operate(session, "terminate", late(notAfter)),
   },
+  "a cancel": {
+    arrange: aRun,
+    make: (run, session, notAfter) => run.operate(session, "cancel", late(notAfter)),
+  },
+  "a deletion": {
+    arrange: aFailedRun,
+    make: (run, session, notAfter) => run.operate(session, "delete", late(notAfter)),
+  },
+  "a retry": {
+    arrange: aFailedRun,
+    make: (run, session, notAfter) => session.call("retry_run", { ...repair(run), ...late(notAfter) }),
+  },
+  "a restart": {
+    arrange: aFailedRun,
+    make: (run, session, notAfter) => session.call("restart_run", { ...repair(run), ...late(notAfter) }),
+  },
+  "a fork": {
+    arrange: aFailedRun,
+    make: (run, session, notAfter) => session.call("fork_run", { ...repair(run), ...late(notAfter) }),
+  },
 };
 const kinds = Object.entries(calls);
+
+function repair({ id: runId }: Run) {
+  return { runId, callId: randomUUID(), armed: [soon] };
+}
+
+async function aFailedRun(stage: Stage): Promise<Run> {
+  const run = await aRunAtWork(stage);
+  const failure = { at: 1, timeouts: [], lost: [], repeats: [] };
+  const records = [aRecord("step", "a", { isFailure: true })];
+  await run.finish(stage.onlooker, { token: "first", records, next: "failed", value: "0{}", failure });
+  return run;
+}
 
 const advice = /alter role postgres set default_transaction_isolation = 'read committed'/;
 

@@ -26,6 +26,13 @@ interface StartOptions {
   readonly runId?: string;
   readonly timeoutMs?: number;
   readonly delayMs?: number;
+  /** The user's own. */
+  readonly id?: string;
+  readonly encodedInput?: string;
+  readonly sent?: string;
+  readonly signature?: string;
+  readonly traceparent?: string;
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 interface ClaimOptions {
