@@ -461,6 +461,8 @@ test("a fork makes URLs of its own, also where it goes through what it has copie
   await answer(tokens[1], "no");
   expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "no", epoch: 2 });
   await expect(answer(tokens[0], "no")).rejects.toMatchObject({ code: "callback_conflict" });
+  await world.ask((client) => client.restart(runId, { from: "approval" }));
+  expect(await world.run({ runId })).toMatchObject({ status: "completed", result: "no", epoch: 3 });
 });
 
 test("a release that knows no epochs gets none of a run that was restarted", async () => {

@@ -1,7 +1,6 @@
 -- Whether a callback's URL may still be answered: what the run asks for now, at the position where the URL was made (`madeAt`), belongs to the
--- epoch of the URL. What a fork has copied, it goes through itself in its first epoch, so a URL that it makes there belongs to epoch 1. Of a
--- URL that does not tell its position it is enough that the run's history goes back to that epoch, and that what waits at that place, if
--- anything does, was asked for in it.
+-- epoch of the URL. Of a URL that does not tell its position it is enough that the run's history goes back to that epoch, and that what waits
+-- at that place, if anything does, was asked for in it.
 create or replace function layover.is_epoch_alive(run uuid, epoch integer, p jsonb) returns boolean
 language plpgsql stable as $$
 begin
@@ -9,14 +8,14 @@ begin
     return (p->>'epoch')::integer = 0;
   elsif p ? 'madeAt' then
     return (
-      select case when (g.segment->>'run')::uuid = run then (g.segment->>'epoch')::integer else 1 end = (p->>'epoch')::integer
+      select layover.url_epoch(run, g.segment) = (p->>'epoch')::integer
         from jsonb_array_elements(layover.segments_of(run, epoch)) with ordinality as g (segment, place)
        where (g.segment->>'from')::integer <= (p->>'madeAt')::integer
        order by g.place desc limit 1);
   end if;
   return exists (
       select from jsonb_array_elements(layover.segments_of(run, epoch)) as g (segment)
-       where case when (g.segment->>'run')::uuid = run then (g.segment->>'epoch')::integer else 1 end = (p->>'epoch')::integer)
+       where layover.url_epoch(run, g.segment) = (p->>'epoch')::integer)
     and not exists (
       select from layover.pending b
        where b.run_id = run and b.path = p->>'path' and b.occurrence = (p->>'occurrence')::integer and b.kind = 'callback'

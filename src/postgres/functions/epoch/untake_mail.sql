@@ -11,10 +11,10 @@ begin
     using layover.record h
    where k.run_id = run and k.outcome = 'expired' and h.run_id = run and h.epoch = untake_mail.epoch and h.kind = 'callback'
      and h.path = k.path and h.occurrence = k.occurrence and not h.position = any (kept)
-     and exists (select from jsonb_array_elements(segments) as g (segment) where (g.segment->>'epoch')::integer = k.epoch);
+     and exists (select from jsonb_array_elements(segments) as g (segment) where layover.url_epoch(run, g.segment) = k.epoch);
   update layover.callback k set position = null
     from layover.record h
    where k.run_id = run and k.position is not null and h.run_id = run and h.epoch = untake_mail.epoch and h.kind = 'callback'
      and h.path = k.path and h.occurrence = k.occurrence and not h.position = any (kept)
-     and exists (select from jsonb_array_elements(segments) as g (segment) where (g.segment->>'epoch')::integer = k.epoch);
+     and exists (select from jsonb_array_elements(segments) as g (segment) where layover.url_epoch(run, g.segment) = k.epoch);
 end $$;

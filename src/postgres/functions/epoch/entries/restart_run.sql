@@ -24,7 +24,7 @@ begin
   perform layover.check_environment(p);
   perform layover.lock_steady_families(array[v_run]);
   select t.epoch, t.ended_at, t.paused_at, t.blocked, t.leased_until into s
-    from layover.run_state t where t.run_id = v_run for update;
+    from layover.run_state t where t.run_id = v_run;
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;

@@ -1,0 +1,160 @@
+/** When a run may be restarted, and what of it goes on: whoever is at work, and whatever other runs are there. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aFanOut, aRecord, aRunAtWork, type Run, second, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres("a restart", (database) => {
+  const stage = stageOn(database);
+  const restart = ({ id: runId }: Run, { from, ...more }: { from?: string; [key: string]: unknown } = {}) =>
+    stage.onlooker.call("restart_run", {
+      ...{ runId, callId: randomUUID(), armed: [soon], ...more },
+      ...(from !== undefined && { from: { path: from, occurrence: 1 } }),
+    });
+  const set = (run: Run, assignments: string, path?: string) =>
+    stage.look(
+      path === undefined
+        ? `update layover.run_state set ${assignments} where run_id = $1`
+        : `update layover.pending set ${assignments} where run_id = $1 and path = $2`,
+      path === undefined ? [run.id] : [run.id, path],
+    );
+
+  async function aCompletedRun(): Promise<Run> {
+    const run = await aRunAtWork(stage, { encodedInput: '0"first"' });
+    const records = [aRecord("step", "a"), aRecord("step", "b"), aRecord("step", "c")];
+    await run.finish(stage.onlooker, { token: "first", records, next: "completed", value: "0null" });
+    return run;
+  }
+
+  const inputOf = async ({ id }: Run) => {
+    const [row] = await stage.look("select input, is_input_parsed from layover.epoch where run_id = $1", [id]);
+    return row;
+  };
+
+  test.each([
+    ["over", "status = status"],
+    ["blocked", "status = 'parked', blocked = 'by other code', ended_at = null, result = null, ready_at = 'epoch'"],
+    ["paused", "status = 'parked', paused_at = layover.now(), ended_at = null, result = null, ready_at = 'epoch'"],
+  ])("is done to a run that is %s", async (_, assignments) => {
+    const run = await aCompletedRun();
+    await set(run, assignments);
+    expect(await restart(run, { from: "b", epoch: 0 })).toMatchObject({
+      outcome: "restarted",
+      epoch: 1,
+      kept: 1,
+      dropped: 2,
+    });
+  });
+
+  test("is refused for a run that goes on, that is in another epoch, or that has not come to the place", async () => {
+    const working = await aRunAtWork(stage);
+    expect(await restart(working)).toEqual({ outcome: "not_applicable", status: "running", runId: working.id });
+    const run = await aCompletedRun();
+    expect(await restart(run, { epoch: 1 })).toEqual({ outcome: "epoch_changed", epoch: 0, runId: run.id });
+    expect(await restart(run, { from: "d" })).toEqual({ outcome: "unknown_place", runId: run.id });
+  });
+
+  describe("of a paused run whose branches are at work", () => {
+    /** Two branches are at work, the second one ten seconds longer. */
+    async function aPausedFanOut(): Promise<{ readonly run: Run; readonly until: number }> {
+      await aFanOut(stage, ["a", "b"]); // another run's leases keep nobody away
+      const run = await aFanOut(stage, ["a", "b"]);
+      await set(run, "leased_until = leased_until + interval '10 seconds'", "b");
+      await run.operate(stage.onlooker, "pause");
+      const [row] = await stage.look(
+        "select layover.to_ms(max(leased_until))::float8 as until from layover.pending where run_id = $1",
+        [run.id],
+      );
+      return { run, until: Number(row?.["until"]) };
+    }
+
+    test("waits for the last one's lease", async () => {
+      const { run, until } = await aPausedFanOut();
+      expect(await restart(run)).toEqual({ outcome: "at_work", until, runId: run.id });
+      await stage.clock.set(until - 1);
+      expect(await restart(run)).toMatchObject({ outcome: "at_work", until });
+      await stage.clock.set(until);
+      expect(await restart(run)).toMatchObject({ outcome: "restarted" });
+      expect(await run.pending()).toEqual({});
+    });
+
+    test("waits for the run's own lease, where that ends later", async () => {
+      const { run, until } = await aPausedFanOut();
+      await set(
+        run,
+        `status = 'running', token = gen_random_uuid(), leased_until = layover.from_ms(${until + 5 * second})`,
+      );
+      expect(await restart(run)).toMatchObject({ outcome: "at_work", until: until + 5 * second });
+      await set(run, "leased_until = layover.now()");
+      expect(await restart(run)).toMatchObject({ outcome: "at_work", until });
+    });
+
+    test("waits for a branch that is just being claimed", async () => {
+      const run = await aFanOut(stage, ["a", "b"]);
+      await stage.look("update layover.pending set token = null, leased_until = null where run_id = $1", [run.id]);
+      await run.operate(stage.onlooker, "pause");
+      const holder = await stage.hold(
+        "update layover.pending set token = gen_random_uuid(), leased_until = layover.now() + interval '1 minute' where run_id = $1",
+        [run.id],
+      );
+      const later = await stage.session("later");
+      const call = { runId: run.id, callId: randomUUID(), armed: [soon] };
+      const told = later.call("restart_run", call);
+      await later.untilBlocked(holder);
+      await holder.end("commit");
+      expect(await told).toMatchObject({ outcome: "at_work" });
+    });
+  });
+
+  test("tells in a dry run what it would do, or why not, and does nothing", async () => {
+    const run = await aCompletedRun();
+    const told = await restart(run, { from: "b", dryRun: true });
+    expect(told).toMatchObject({ outcome: "would_restart", runId: run.id, kept: 1, dropped: 2 });
+    expect(Object(told).records).toMatchObject([{ path: "b" }, { path: "c" }]);
+    expect(await restart(run, { from: "d", dryRun: true })).toEqual({ outcome: "unknown_place", runId: run.id });
+    expect(await stage.look("select from layover.operation where run_id = $1", [run.id])).toEqual([]);
+    expect(await stage.look("select from layover.epoch where run_id = $1", [run.id])).toEqual([]);
+  });
+
+  test("says what it did, and is kept with that", async () => {
+    const run = await aCompletedRun();
+    const told = await restart(run, { from: "c", by: "ada" });
+    expect(told).toEqual({
+      outcome: "restarted",
+      epoch: 1,
+      kept: 2,
+      dropped: 1,
+      runId: run.id,
+      turn: 3,
+      readyAt: null,
+      others: null,
+    });
+    expect(
+      await stage.look("select verb, asked_by, verdict::json from layover.operation where run_id = $1", [run.id]),
+    ).toEqual([
+      {
+        verb: "restart",
+        asked_by: "ada",
+        verdict: { outcome: "restarted", epoch: 1, kept: 2, dropped: 1, runId: run.id },
+      },
+    ]);
+    expect(await restart(run, { from: "d" })).toMatchObject({ outcome: "not_applicable" });
+  });
+
+  test("keeps the input, or has the new one, which is parsed", async () => {
+    const [same, other] = [await aCompletedRun(), await aCompletedRun()];
+    await restart(same);
+    expect(await inputOf(same)).toEqual({ input: null, is_input_parsed: true });
+    await restart(other, { encodedInput: '0"second"' });
+    expect(await inputOf(other)).toEqual({ input: '0"second"', is_input_parsed: true });
+  });
+
+  test("is refused where it is armed in a process that is not listed", async () => {
+    const run = await aCompletedRun();
+    for (const verb of ["restart_run", "fork_run"] as const) {
+      const call = { runId: run.id, callId: randomUUID(), armed: [soon], rings: [randomUUID()] };
+      await expect(stage.onlooker.call(verb, call)).rejects.toMatchObject({ code: "LO011" });
+    }
+  });
+});
