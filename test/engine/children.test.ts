@@ -532,6 +532,30 @@ describe("onParentEnd", () => {
     expect(await childrenOf(world)).toHaveLength(1);
   });
 
+  test("a parent that is cancelled after its retry cancels the run that it had started before", async () => {
+    let isDown = true;
+    const failing = child.handler(async ({ step }) => {
+      await step.run("try", () => {
+        if (isDown) throw new NonRetryableError("down");
+      });
+      await step.sleep("nap", "1 day");
+      return "up";
+    });
+    const world = await family(async ({ step }) => step.invoke("it", child, { nr: 1 }), failing);
+    const run = await world.start(tested);
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    isDown = false;
+    const [started] = await childrenOf(world);
+    await world.ask((client) => client.retry(started?.runId ?? ""));
+    await world.pass("1 minute");
+    await world.ask((client) => client.retry(run.runId));
+    await world.pass("1 minute");
+    expect(await world.get(run.runId)).toMatchObject({ status: "waiting" });
+    await world.ask((client) => client.cancel(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "cancelled" });
+    expect(await childrenOf(world)).toMatchObject([{ status: "cancelled" }]);
+  });
+
   test.each([
     ["has cleaned up", "5 minutes", 300_000],
     ["has a day at most", "3 days", 86_400_000],

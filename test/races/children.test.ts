@@ -83,6 +83,20 @@ describeEachPostgres("a run that another one waits for", (database) => {
     expect(await parent.state()).toMatchObject({ isReady: true });
   });
 
+  test("counts anew in each history of its parent", async () => {
+    const parent = await aRunAtWork(stage, { runId: ids.parent });
+    await parent.finish(stage.onlooker, { token: "first", children: [aChild(ids.one, "a"), aChild(ids.two, "b")] });
+    expect(await stage.look("select children from layover.run_state where run_id = $1", [ids.parent])).toEqual([
+      { children: 2 },
+    ]);
+    await stage.onlooker.query("update layover.run_state set ready_at = 'epoch' where run_id = $1", [ids.parent]);
+    await parent.claim(stage.onlooker, { turn: 2, token: "second" });
+    await parent.finish(stage.onlooker, { token: "second", next: "ready", continues: "0{}" });
+    expect(await stage.look("select children, epoch from layover.run_state where run_id = $1", [ids.parent])).toEqual([
+      { children: 0, epoch: 1 },
+    ]);
+  });
+
   test("is not started by a turn that is deferred", async () => {
     const parent = await aRunAtWork(stage, { runId: ids.parent });
     await parent.signal(stage.onlooker, "go");

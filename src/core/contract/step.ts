@@ -293,7 +293,7 @@ export interface Step<
   ): Promise<InferOutput<Callbacks[Name]>>;
   /**
    * Starts a run of another workflow, or of this one, exactly once, and does not wait for it. The new run's end and this
-   * one's do not concern each other. A run may start 10,000 others; a chain of runs, each started by the one before, may
+   * one's do not concern each other. A run may start 10,000 others in a history; a chain of runs, each started by the one before, may
    * be 1,000 long.
    *
    * @throws StepError whose `cause.code` is `conflict` if the `id` is taken, or `invalid_input`, `too_many_children`, `chain_too_long`

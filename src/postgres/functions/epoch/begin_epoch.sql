@@ -66,7 +66,7 @@ begin
      set epoch = s.epoch + 1, status = 'parked', turn = t.turn + (v_why <> 'continued')::integer, token = null, leased_until = null,
          claims = 0, beginnings = 0, lost = 0, spared = 0, lost_token = null, dispatches = 0, is_interrupted = false, begun = null,
          last_position = v_count, handed_position = v_count - 1, history_bytes = v_bytes, last_record_at = greatest(v_ready, v_newest),
-         has_pending = false, has_mail = v_mail, closed = v_closed,
+         has_pending = false, has_mail = v_mail, closed = v_closed, children = 0,
          ready_at = case when v_ready > v_now then v_ready else 'epoch' end,
          blocked = null, refused_by = null, paused_at = case when v_why = 'continued' then t.paused_at end,
          cancel_requested_at = null, cancel_reason = null, cancelled_position = null, is_closing = false,

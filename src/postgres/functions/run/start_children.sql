@@ -16,9 +16,12 @@ declare
   v_count   integer;
   s         record;
 begin
-  select t.namespace, t.epoch, t.last_position, t.last_record_at, t.children, r.depth, r.chain, 
+  select t.namespace, t.epoch, t.last_position, t.last_record_at, t.children, r.depth, r.chain,
+      coalesce(e.why = 'retried', false) as is_retried,
       t.paused_at is null and not t.is_closing and coalesce(layover.stops_at(t) > v_now, true) as may_start into s
-    from layover.run_state t join layover.run r on r.id = t.run_id where t.run_id = run;
+    from layover.run_state t join layover.run r on r.id = t.run_id
+      left join layover.epoch e on e.run_id = t.run_id and e.epoch = t.epoch
+   where t.run_id = run;
   if not s.may_start then
     return null;
   end if;
@@ -36,7 +39,7 @@ begin
             d->>'workflow' as workflow, (d->>'version')::integer as version, d->>'signature' as signature, d->>'id' as user_id, d->>'input' as input,
             (d->>'timeoutMs')::bigint as timeout_ms, coalesce(d->'tags', '{}') as tags,
             row_number() over (order by (d->>'ordinal')::integer) as place,
-            case when s.epoch > 0 and not d ? 'isDetached' then ( -- a retry asks for it again, maybe later: the rest of its id is the same
+            case when s.is_retried and not d ? 'isDetached' then ( -- a retry asks for it again, maybe later: the rest of its id is the same
               select o.id from layover.run o where o.parent_run_id = run and o.parent_path = d->>'path'
                 and o.parent_occurrence = (d->>'occurrence')::integer and right(o.id::text, 21) = right(d->>'runId', 21)) end as known_id
           from jsonb_array_elements(f->'children') as d
@@ -74,7 +77,8 @@ begin
     update layover.run_state t
        set last_position = t.last_position + o.count, history_bytes = t.history_bytes + o.bytes,
            last_record_at = case when o.count > 0 then greatest(v_now, t.last_record_at) else t.last_record_at end,
-           children = t.children + (select count(*) from made)::integer
+           children = t.children + (
+             select count(*) from item i left join made m on m.id = i.id where m.id is not null or i.known_id is not null)::integer
       from (select count(*)::integer as count, coalesce(sum(h.bytes), 0)::integer as bytes from recorded h) as o
      where t.run_id = run
     returning o.count
@@ -85,7 +89,7 @@ begin
   update layover.run_state t set paused_at = v_now, is_held = true, due_at = null
     from layover.run r join layover.workflow_pause q on q.workflow = r.workflow and q.resumed_at is null
    where t.run_id = any (v_started) and r.id = t.run_id and q.namespace = t.namespace;
-  if s.epoch > 0 then -- who has ended already tells its end now
+  if s.is_retried then -- who has ended already tells its end now
     update layover.pending b
        set child_status = t.status, child_value = coalesce(t.result, t.error), child_ended_at = v_now
       from layover.run_state t

@@ -1,0 +1,75 @@
+/** When the next history of a run begins that continues as new: at once, or later the more often it did so without waiting. */
+import { expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aRecord, aRunAtWork, noon, type Run, second, soon, terms } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres("a run that continues as new", (database) => {
+  const stage = stageOn(database);
+
+  /** Ends the lap, and answers after how many seconds the next one begins. Then it is at work. */
+  async function continues(
+    run: Run,
+    lap: number,
+    { records = [aRecord("step", "a")], afterMs = 0 } = {},
+  ): Promise<number> {
+    if (afterMs > 0) await stage.clock.advance(afterMs);
+    const token = lap === 0 ? "first" : `lap ${lap}`;
+    const told = await run.finish(stage.onlooker, { token, records, next: "ready", continues: "0{}" });
+    const [row] = await stage.look(
+      `select layover.to_ms(greatest(ready_at, layover.now()))::float8 as at, layover.to_ms(layover.now())::float8 as now, turn
+         from layover.run_state where run_id = $1`,
+      [run.id],
+    );
+    const [at, now] = [Number(row?.["at"]), Number(row?.["now"])];
+    expect(told).toMatchObject({ outcome: "finished", isReady: at === now, readyAt: at === now ? null : at });
+    await stage.clock.set(at);
+    const turns = [run.toClaim({ turn: Number(row?.["turn"]), token: `lap ${lap + 1}` })];
+    expect(await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns })).toMatchObject({
+      turns: [{ outcome: "claimed", epoch: lap + 1 }],
+    });
+    return (at - now) / second;
+  }
+
+  test("begins the later the more laps in a row have waited for nothing, up to a minute", async () => {
+    const run = await aRunAtWork(stage);
+    const waits: number[] = [];
+    for (let lap = 0; lap < 9; lap += 1) waits.push(await continues(run, lap));
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+  });
+
+  test("begins at once after a lap that took a second, and is counted from there", async () => {
+    const run = await aRunAtWork(stage);
+    const waits = [await continues(run, 0), await continues(run, 1)];
+    waits.push(await continues(run, 2, { afterMs: second }), await continues(run, 3));
+    expect(waits).toEqual([1, 2, 0, 1]);
+  });
+
+  test("begins a second after the lap before it began, whatever that took of it", async () => {
+    const run = await aRunAtWork(stage);
+    expect(await continues(run, 0, { afterMs: 400 })).toBe(0.6);
+  });
+
+  test.each(["sleep", "signal", "callback"] as const)(
+    "begins at once after a lap that has waited: %s",
+    async (kind) => {
+      const run = await aRunAtWork(stage);
+      expect(await continues(run, 0, { records: [aRecord(kind, "a", { value: "0true" })] })).toBe(0);
+      expect(await continues(run, 1)).toBe(1);
+    },
+  );
+
+  test("counts no lap of another run, nor of its own before", async () => {
+    const [other, run] = [await aRunAtWork(stage), await aRunAtWork(stage)];
+    await other.finish(stage.onlooker, { token: "first", records: [aRecord("sleep", "a")], armed: [soon] });
+    const waits = [
+      await continues(run, 0, { records: [aRecord("sleep", "a")] }),
+      await continues(run, 1),
+      await continues(run, 2),
+    ];
+    expect(waits).toEqual([0, 1, 2]);
+    expect(await stage.look("select layover.to_ms(layover.now())::float8 as now")).toEqual([
+      { now: noon + 3 * second },
+    ]);
+  });
+});

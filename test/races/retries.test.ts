@@ -1,0 +1,166 @@
+/** What a retry keeps of a history, whatever other runs and epochs are there, and what keeps it away. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { describeEachPostgres } from "../postgres/database.ts";
+import { aRecord, aRunAtWork, type Run, soon, terms } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+describeEachPostgres("a retry", (database) => {
+  const stage = stageOn(database);
+
+  const retry = ({ id: runId }: Run, more: object = {}) =>
+    stage.onlooker.call("retry_run", { runId, callId: randomUUID(), armed: [soon], ...more });
+
+  const failing = { at: 2, timeouts: [4], lost: [], repeats: [] };
+  const records = [
+    aRecord("step", "a", { value: '0"A"' }),
+    aRecord("step", "b", { isFailure: true }),
+    aRecord("step", "c", { value: '0"C"' }),
+    aRecord("signal", "go"),
+    aRecord("step", "d", { isFailure: true }),
+    aRecord("close", "go", { value: "0true" }),
+    aRecord("close", "stop", { value: "0false" }),
+  ];
+
+  async function fail(run: Run, list = records, failure: object | undefined = failing, token = "first"): Promise<void> {
+    const finish = { token, records: list, next: "failed" as const, value: "0{}", ...(failure && { failure }) };
+    // The wire takes a failure as it is drawn here.
+    expect(await run.finish(stage.onlooker, finish as Parameters<Run["finish"]>[1])).toMatchObject({
+      outcome: "finished",
+    });
+  }
+
+  /** A run that has failed, in its second epoch. Its first one had succeeded, and so has another run. */
+  async function aFailedRun(list = records, failure: object | undefined = failing): Promise<Run> {
+    const succeeded = Array.from({ length: 9 }, (_, at) => aRecord("step", `old ${at}`, { value: '0"old"' }));
+    const other = await aRunAtWork(stage);
+    await other.finish(stage.onlooker, { token: "first", records: succeeded, next: "completed", value: "0null" });
+    const run = await aRunAtWork(stage);
+    await run.finish(stage.onlooker, { token: "first", records: succeeded, next: "completed", value: "0null" });
+    await goOn(run, await stage.onlooker.call("restart_run", { runId: run.id, callId: randomUUID(), armed: [soon] }));
+    await fail(run, list, failure, "again");
+    return run;
+  }
+
+  async function goOn(run: Run, told: unknown): Promise<void> {
+    const turns = [run.toClaim({ turn: Number(Object(told).turn), token: "again" })];
+    await stage.onlooker.call("claim_turns", { ...terms, knowsEpochs: true, turns });
+  }
+
+  const kept = async (run: Run, epoch = 2) => {
+    const rows = await stage.look(
+      "select path, is_failure, value from layover.record where run_id = $1 and epoch = $2 order by position",
+      [run.id, epoch],
+    );
+    return rows.map(({ path, is_failure: isFailure, value }) => `${path} ${isFailure ? "failed" : value}`);
+  };
+
+  test("keeps all before the record that failed the run, and after it what succeeded and did not time out by throwing", async () => {
+    const run = await aFailedRun();
+    expect(await retry(run, { epoch: 1 })).toMatchObject({ outcome: "retried", epoch: 2, kept: 4, dropped: 3 });
+    expect(await kept(run)).toEqual(['a 0"A"', 'c 0"C"', "go 0true", "stop 0false"]);
+  });
+
+  test("keeps all where no record failed the run", async () => {
+    const run = await aFailedRun(records.slice(0, 3), { timeouts: [], lost: [], repeats: [] });
+    expect(await retry(run)).toMatchObject({ outcome: "retried", kept: 3, dropped: 0 });
+    expect(await kept(run)).toEqual(['a 0"A"', "b failed", 'c 0"C"']);
+  });
+
+  test("keeps a failed step whose result is given, as one that succeeded", async () => {
+    const run = await aFailedRun();
+    const results = [
+      { path: "b", occurrence: 1, value: '0"by hand"' },
+      { path: "a", occurrence: 1, value: '0"not failed"' },
+      { path: "d", occurrence: 2, value: '0"another place"' },
+    ];
+    expect(await retry(run, { results, by: "ada" })).toMatchObject({ outcome: "retried", kept: 5, dropped: 2 });
+    expect(await kept(run)).toEqual(['a 0"A"', 'b 0"by hand"', 'c 0"C"', "go 0true", "stop 0false"]);
+    expect(
+      await stage.look("select before->'given' as given from layover.epoch where run_id = $1 and epoch = 2", [run.id]),
+    ).toEqual([{ given: { 2: "ada" } }]);
+  });
+
+  test("asks for the results that are lost, but for those that are given", async () => {
+    const run = await aFailedRun(records, { ...failing, lost: [2, 5] });
+    const needed = (...paths: string[]) => ({
+      ...{ outcome: "result_needed", runId: run.id },
+      places: paths.map((path) => ({ path, occurrence: 1 })),
+    });
+    expect(await retry(run)).toEqual(needed("b", "d"));
+    const given = (path: string) => ({ path, occurrence: 1, value: "01" });
+    expect(await retry(run, { results: [given("b")] })).toEqual(needed("d"));
+    expect(await retry(run, { results: [given("b"), given("d")] })).toMatchObject({ outcome: "retried", kept: 6 });
+  });
+
+  describe("is refused", () => {
+    test("for a run that is not failed, and for one in another epoch", async () => {
+      const run = await aRunAtWork(stage);
+      expect(await retry(run)).toEqual({ outcome: "not_applicable", status: "running", runId: run.id });
+      const failed = await aFailedRun();
+      expect(await retry(failed, { epoch: 0 })).toEqual({ outcome: "epoch_changed", epoch: 1, runId: failed.id });
+    });
+
+    test("where what succeeded afterwards would be done again, or the run was closing", async () => {
+      const repeats = [{ path: "c", occurrence: 1 }];
+      const run = await aFailedRun(records, { ...failing, repeats });
+      expect(await retry(run)).toEqual({ outcome: "would_repeat", places: repeats, runId: run.id });
+      const closed = await aFailedRun([...records, aRecord("closing", "", { isFailure: true })]);
+      expect(await retry(closed)).toEqual({ outcome: "closing", runId: closed.id });
+    });
+
+    test("where another epoch was closing it is not", async () => {
+      const run = await aFailedRun();
+      await stage.look("update layover.record set kind = 'closing' where run_id = $1 and epoch = 0 and position = 1", [
+        run.id,
+      ]);
+      expect(await retry(run)).toMatchObject({ outcome: "retried" });
+    });
+
+    test("where the signal that it is to send is taken no more by what it keeps", async () => {
+      const run = await aFailedRun();
+      const signal = (name: string) => ({ signal: { signalId: randomUUID(), name, encodedPayload: "01" } });
+      expect(await retry(run, signal("go"))).toEqual({ outcome: "signal_closed", name: "go", runId: run.id });
+      expect(await retry(run, signal("stop"))).toMatchObject({ outcome: "retried" });
+      const mail = await stage.look("select name, position from layover.signal where run_id = $1", [run.id]);
+      expect(mail).toEqual([{ name: "stop", position: null }]);
+    });
+
+    test("where a process is not listed in which it is armed, and the signal is not sent", async () => {
+      const run = await aFailedRun();
+      await expect(retry(run, { rings: [randomUUID()] })).rejects.toMatchObject({ code: "LO011" });
+    });
+  });
+
+  describe("of a run that was undone", () => {
+    const owed = ["a", "b", "c"].map((path) => ({ path, occurrence: 1 }));
+    const undo = (path: string, isFailure = false) => aRecord("step", `[undo]/${path}`, { isFailure });
+    const ending = aRecord("ending", "", { value: JSON.stringify({ next: "failed", error: "0{}", owed }) });
+    const undone = [aRecord("step", "x", { isFailure: true }), ending, undo("a", true), undo("b"), undo("c", true)];
+
+    async function anUndoneRun(failedUndos: number | null): Promise<Run> {
+      const run = await aFailedRun(undone, undefined);
+      await stage.look(
+        "update layover.run_state set ending_position = 2, undos = 3, failed_undos = $2 where run_id = $1",
+        [run.id, failedUndos],
+      );
+      return run;
+    }
+
+    test("keeps what was undone, and owes first what is done", async () => {
+      const run = await anUndoneRun(2);
+      expect(await retry(run)).toMatchObject({ outcome: "retried", kept: 3, dropped: 2 });
+      expect(await kept(run)).toMatchObject(["x failed", expect.stringContaining("owed"), "[undo]/b 0null"]);
+      const [row] = await stage.look(
+        "select value::json->'owed' as owed from layover.record where run_id = $1 and epoch = 2 and kind = 'ending'",
+        [run.id],
+      );
+      expect(row?.["owed"]).toEqual([owed[1], owed[0], owed[2]]);
+    });
+
+    test.each([0, null])("is refused where no undo failed: %s", async (failedUndos) => {
+      const run = await anUndoneRun(failedUndos);
+      expect(await retry(run)).toEqual({ outcome: "compensated", runId: run.id });
+    });
+  });
+});
