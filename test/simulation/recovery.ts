@@ -5,6 +5,9 @@
 import { type Program, partsOf } from "./programs/program.ts";
 import type { Scenario } from "./scenario.ts";
 
+/** How long a transaction may stay open that starts a run: its motion minute counts from there. */
+const commitMs = 30_000;
+
 interface Terms extends Pick<Scenario, "platform" | "chances" | "clockSteps"> {
   /** Somebody outside did not learn what became of their call, or a dead process' call gave a lease late. */
   readonly isHintLost: boolean;
@@ -23,7 +26,7 @@ export function longestWaitMs({ platform, chances, clockSteps, isHintLost }: Ter
   // A dispatch for an instant comes too early once the clock was set back. Then the motion minute finds the run.
   const isSetBack = clockSteps.some(({ byMs }) => byMs < 0);
   const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
-  if (livesOn && isKnown) return isSetBack ? 121_000 : 61_000;
+  if (livesOn && isKnown) return isSetBack ? 121_000 + commitMs : 61_000;
   return 6 * 60_000 + 60_000 * 2 ** dispatches;
 }
 

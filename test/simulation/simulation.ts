@@ -218,6 +218,7 @@ class Simulation {
         ...this.#caseOf(runId, plan),
         mayHaveStarted,
         hasStarted: this.#people.hasStarted(runId),
+        mayLackUrl: false,
         openCleanups: await this.#openCleanups(runId, plan),
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
@@ -237,6 +238,7 @@ class Simulation {
       const found = judge({
         ...{ ...own, mayHaveEnded, bodies, given, isRepaired: true },
         ...{ mayHaveStarted: true, hasStarted: isTold, openCleanups: [] },
+        mayLackUrl: partsOf(plan.program).some(({ kind }) => kind === "own callback"),
       });
       this.#wrongs.push(...found.map((wrong) => `of ${runId}, a fork of ${of}: ${wrong}`));
     }
@@ -245,7 +247,7 @@ class Simulation {
   #caseOf(
     runId: string,
     { program, timeoutMs, acts }: PlannedRun,
-  ): Omit<Case, "mayHaveStarted" | "hasStarted" | "openCleanups"> {
+  ): Omit<Case, "mayHaveStarted" | "hasStarted" | "mayLackUrl" | "openCleanups"> {
     const rows = this.#rowsOf(runId);
     const handled = this.#operators.of(runId);
     const hasLaterEpoch = (rows?.epoch ?? 0) > 0;

@@ -31,7 +31,7 @@ export function answered({ answer, afterMs, twice, isOwn, timeout, onTimeout = "
     return onTimeout === "throw" ? callback.wait(limit) : callback.wait({ ...limit, onTimeout: "null" });
   };
   return {
-    kind: "callback",
+    kind: isOwn ? "own callback" : "callback",
     parts: [],
     play: async (playing) => {
       const answer = await wait(playing);
