@@ -39,8 +39,8 @@ export interface Restart {
 
 export interface Fork extends Omit<Restart, "verb"> {
   readonly verb: "fork";
-  /** How long after that the new run is cancelled. Undefined: it is not. */
-  readonly cancelAfterMs: number | undefined;
+  /** What is done to the new run, times counted from when it is there. */
+  readonly follows: Ending | Restart | Retry | undefined;
 }
 
 export const minutes = (most: number) => fc.integer({ min: 0, max: most }).map((quarters) => quarters * 15_000);
@@ -76,21 +76,22 @@ const kept = fc.integer({ min: 0, max: 5 });
 
 const retry = fc
   .tuple(minutes(8), fc.option(signal, { nil: undefined, freq: 2 }))
-  .map(([atMs, signal]): Act => ({ verb: "retry", atMs, ...(signal && { signal }) }));
+  .map(([atMs, signal]): Retry => ({ verb: "retry", atMs, ...(signal && { signal }) }));
 
 /** Somebody repairs the run, once or twice, when it is over or stopped. */
-const repair: fc.Arbitrary<Act> = fc.oneof(
-  retry,
-  fc.record({ verb: fc.constant("restart" as const), atMs: minutes(8), kept }),
-);
+const repair = fc.oneof(retry, fc.record({ verb: fc.constant("restart" as const), atMs: minutes(8), kept }));
 
 const repairs = fc.array(repair, { minLength: 1, maxLength: 2 });
+const soonCancelled = fc.record({
+  verb: fc.constant("cancel" as const),
+  atMs: fc.integer({ min: 0, max: 5_000 }),
+});
 const soon = fc.oneof(fc.integer({ min: 0, max: 5_000 }), minutes(20));
 const fork = fc.record({
   verb: fc.constant("fork" as const),
   atMs: soon,
   kept,
-  cancelAfterMs: fc.option(fc.integer({ min: 0, max: 5_000 }), { nil: undefined, freq: 2 }),
+  follows: fc.option(fc.oneof(soonCancelled, repair), { nil: undefined, freq: 2 }),
 });
 const removal = fc.record({ verb: fc.constant("delete" as const), atMs: soon, isStartedAgain: fc.boolean() });
 

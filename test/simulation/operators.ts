@@ -65,28 +65,30 @@ export class Operators {
 
   /** Does it at its time. */
   act(contract: ProgramContract, runId: string, act: Act): void {
-    this.#patience.act(() => {
-      switch (act.verb) {
-        case "pause":
-          return this.#pause(runId, act);
-        case "pause workflow":
-        case "pause version":
-          return this.#pauseMany(contract, act);
-        case "cancel":
-        case "terminate":
-          return this.#end(runId, act.verb, act.atMs);
-        case "cancel version":
-          return this.#cancelVersion(contract, runId, act);
-        case "retry":
-          return this.#retry(contract, runId, act);
-        case "restart":
-          return this.#restart(runId, act);
-        case "fork":
-          return this.#fork(runId, act);
-        case "delete":
-          return this.#delete(contract, runId, act);
-      }
-    });
+    this.#patience.act(() => this.#do(contract, runId, act));
+  }
+
+  #do(contract: ProgramContract, runId: string, act: Act): Promise<void> {
+    switch (act.verb) {
+      case "pause":
+        return this.#pause(runId, act);
+      case "pause workflow":
+      case "pause version":
+        return this.#pauseMany(contract, act);
+      case "cancel":
+      case "terminate":
+        return this.#end(runId, act.verb, act.atMs);
+      case "cancel version":
+        return this.#cancelVersion(contract, runId, act);
+      case "retry":
+        return this.#retry(contract, runId, act);
+      case "restart":
+        return this.#restart(runId, act);
+      case "fork":
+        return this.#fork(contract, runId, act);
+      case "delete":
+        return this.#delete(contract, runId, act);
+    }
   }
 
   async #pause(runId: string, { atMs, forMs }: Pausing): Promise<void> {
@@ -156,7 +158,7 @@ export class Operators {
     });
   }
 
-  async #fork(runId: string, { atMs, kept, cancelAfterMs }: Fork): Promise<void> {
+  async #fork(contract: ProgramContract, runId: string, { atMs, kept, follows }: Fork): Promise<void> {
     const fork: Copy = { runId: `${runId.slice(0, -1)}${this.#forks.length + 1}`, of: runId, isTold: false };
     this.#forks.push(fork);
     await this.#try(runId, { verb: "fork", atMs }, async () => {
@@ -165,8 +167,7 @@ export class Operators {
       fork.isTold ||= "answer" in done;
       return fork.isTold;
     });
-    if (!fork.isTold || cancelAfterMs === undefined) return;
-    await this.#end(fork.runId, "cancel", cancelAfterMs);
+    if (fork.isTold && follows !== undefined) await this.#do(contract, fork.runId, follows);
   }
 
   async #delete(contract: ProgramContract, runId: string, { atMs, isStartedAgain }: Removal): Promise<void> {

@@ -115,8 +115,8 @@ function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
 
 function inWords(act: Act): string {
   const length = "forMs" in act ? ` for ${seconds(act.forMs)}` : "";
-  const cancel = act.verb === "fork" && act.cancelAfterMs !== undefined ? " and cancel it" : "";
-  return `, ${act.verb} at ${seconds(act.atMs)}${length}${cancel}`;
+  const next = act.verb === "fork" && act.follows !== undefined ? ` and ${act.follows.verb} that` : "";
+  return `, ${act.verb} at ${seconds(act.atMs)}${length}${next}`;
 }
 
 function seconds(ms: number): string {
