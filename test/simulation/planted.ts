@@ -133,15 +133,6 @@ export const planted: readonly [Planted, ...Planted[]] = [
     wrong: /it waits at the end, for a callback|is not over|more than \d+ events/,
   },
   {
-    what: "an answer that a fork has taken is lost when the fork is restarted",
-    definition: changed(
-      "epoch/untake_mail.sql",
-      /layover\.url_epoch\(run, g\.segment\)/g,
-      "(g.segment->>'epoch')::integer",
-    ),
-    wrong: /it waits at the end, for a callback|is not over|more than \d+ events/,
-  },
-  {
     what: "a deleted run leaves its signals behind",
     definition: changed("scheduler/delete_rows.sql", "delete from layover.signal g where g.run_id = run;", ""),
     wrong: /rows belong to no run/,
