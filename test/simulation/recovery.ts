@@ -23,10 +23,11 @@ interface Terms extends Pick<Scenario, "platform" | "chances" | "clockSteps"> {
  */
 export function longestWaitMs({ platform, chances, clockSteps, isHintLost }: Terms, dispatches: number): number {
   const livesOn = platform === "node" || platform === "embedded";
-  // A dispatch for an instant comes too early once the clock was set back. Then the motion minute finds the run.
-  const isSetBack = clockSteps.some(({ byMs }) => byMs < 0);
+  // A dispatch for an instant comes too early once the clock was set back, and so does the tick that follows a step of the
+  // clock, where a transaction commits after it. Then the motion minute finds the run, as much later as the clock was set back.
+  const setBackMs = Math.max(0, ...clockSteps.map(({ byMs }) => -byMs));
   const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
-  if (livesOn && isKnown) return isSetBack ? 121_000 + commitMs : 61_000;
+  if (livesOn && isKnown) return setBackMs > 0 ? 121_000 + Math.max(commitMs, setBackMs) : 61_000;
   return 6 * 60_000 + 60_000 * 2 ** dispatches;
 }
 
