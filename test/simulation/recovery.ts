@@ -25,7 +25,7 @@ export function longestWaitMs({ platform, chances, clockSteps, isHintLost }: Ter
   const livesOn = platform === "node" || platform === "embedded";
   // A dispatch for an instant comes too early once the clock was set back, and so does the tick that follows a step of the
   // clock, where a transaction commits after it. Then the motion minute finds the run, as much later as the clock was set back.
-  const setBackMs = Math.max(0, ...clockSteps.map(({ byMs }) => -byMs));
+  const setBackMs = clockSteps.reduce((sum, { byMs }) => sum + Math.max(0, -byMs), 0);
   const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
   if (livesOn && isKnown) return setBackMs > 0 ? 121_000 + Math.max(commitMs, setBackMs) : 61_000;
   return 6 * 60_000 + 60_000 * 2 ** dispatches;
