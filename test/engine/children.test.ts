@@ -238,6 +238,34 @@ describe("step.invoke", () => {
       },
     );
 
+    test("starts each run once, whichever process holds the parent in memory", async () => {
+      const world = await family(
+        async ({ step }) => {
+          const calls = async () => {
+            for (let call = 0; call < 6; call += 1) await step.waitForSignal("go");
+          };
+          const each = step.map("each", [1, 2, 3], (nr, { step }) => step.invoke("it", child, { nr }), {
+            maxConcurrency: 1,
+          });
+          return (await Promise.all([each, calls()]))[0];
+        },
+        waiting,
+        { processes: 2, warmRuns: 10 },
+      );
+      const run = await world.start(tested);
+      for (let ended = 0; ended < 3; ended += 1) {
+        await world.pass("1 minute");
+        for (let call = 0; call < 2; call += 1) {
+          await world.signal(run, tested, "go", null); // another process has the next turn
+          await world.pass("1 minute");
+        }
+        const last = (await childrenOf(world)).find(({ status }) => status === "waiting");
+        await world.ask((client) => client.signal(last?.runId ?? "", "go", null, { contract: child }));
+      }
+      expect(await world.run(run)).toMatchObject({ status: "completed", result: ["went", "went", "went"] });
+      expect(await childrenOf(world)).toHaveLength(3);
+    });
+
     test("has the timeout of a run count from its start, and gives its slot to the next one", async () => {
       const world = await family(
         async ({ step }) =>

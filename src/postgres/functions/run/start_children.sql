@@ -4,6 +4,9 @@
 -- A run that its parent waits for gets a pending row. One that is detached gets a record at once, with its id. So does each that cannot be
 -- started, with an error: its id is taken, or the parent has started too many, or too many are above it.
 --
+-- A run may be started long after it was demanded: when a slot of its map is free, or when 500 others were. Its row says after which record
+-- it was started, so that a process that knows the demand and not the row learns of it (see refresh_pending).
+--
 -- A parent that is retried takes a run that it had started as that stands now.
 --
 -- Answers the new runs. Null: the parent may start none now, since it closes or is paused; the next turn asks again. Its caller has
@@ -62,7 +65,7 @@ begin
         from item i join made m on m.id = i.id cross join lateral jsonb_each_text(i.tags) as l (name, value)
   ), waits as (
     insert into layover.pending (run_id, path, occurrence, kind, demanded_after, ordinal, until, child_run_id, child_bond)
-      select run, i.path, i.occurrence, 'child', i.demanded_after, i.ordinal, i.until, coalesce(i.known_id, i.id), case when i.is_bound then 'cancel' end
+      select run, i.path, i.occurrence, 'child', greatest(i.demanded_after, s.last_position), i.ordinal, i.until, coalesce(i.known_id, i.id), case when i.is_bound then 'cancel' end
         from item i left join made m on m.id = i.id
        where (m.id is not null or i.known_id is not null) and not i.is_detached
   ), recorded as (
