@@ -41,6 +41,7 @@ const hinting = new Set([
   "resume_run",
   "cancel_run",
   "operate_runs",
+  "fork_run",
 ]);
 /** SQL functions that give a lease or make one longer. Its holder may be dead by their COMMIT, and its successor has looked already. */
 const leasing = new Set(["claim_turns", "finish_turns", "renew_leases"]);

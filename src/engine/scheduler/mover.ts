@@ -50,12 +50,13 @@ export class Mover {
     await limit.wait(() => calls.alarms.arm(dueInstants));
     const { left: notMoved, locked } = await limit.wait(() => calls.moveDue({ moves, ...how }));
     const isLocked = new Set(locked);
-    const free = looks.filter(({ move }) => !isLocked.has(move.runId));
     if (notMoved > 0) {
-      const again = free.map(({ move }) => move);
+      const again = moves.filter(({ runId }) => !isLocked.has(runId));
       await limit.wait(() => calls.alarms.arm([soonAt]));
-      await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
+      const { locked } = await limit.wait(() => calls.moveDue({ moves: again, ...how, soonAt }));
+      for (const runId of locked ?? []) isLocked.add(runId);
     }
+    const free = looks.filter(({ move }) => !isLocked.has(move.runId));
     await this.dispatch(free.flatMap(({ turns }) => turns));
     return looks.filter(({ move }) => isLocked.has(move.runId));
   }
