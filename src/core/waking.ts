@@ -9,8 +9,33 @@
 
 export const minuteMs = 60_000;
 
-/** How much later than its instant an alarm may ring. From then on a run counts as overdue. */
-export const latestRingMs = 2 * minuteMs;
+/** How exact the alarms and the delayed dispatches of a host are. */
+export interface Pace {
+  /** How much later than its instant an alarm may ring. */
+  readonly latestRingMs: number;
+  /**
+   * The longest wait that is a delayed dispatch at once, beside the alarm. For a longer one an alarm rings early, and its
+   * tick makes the dispatch.
+   */
+  readonly shortWaitMs: number;
+  /** How long before a far wake instant its alarm is set at least, since it may ring late. */
+  readonly earlyMs: number;
+}
+
+/**
+ * The pace of hosts whose alarms ring at the beginning of their minute, or within seconds of it: timers, Durable Objects.
+ * They ring at most two minutes late, and that only after a fault.
+ */
+export const punctual: Pace = { latestRingMs: 2 * minuteMs, shortWaitMs: 2 * minuteMs, earlyMs: 0 };
+
+/**
+ * The pace of Amazon EventBridge Scheduler: a schedule fires within the minute that begins at its instant, and then its
+ * function may start cold. So a far wait is looked at 65 s early, and Amazon SQS delivers its turn in time.
+ */
+export const withinTheMinute: Pace = { latestRingMs: 3 * minuteMs, shortWaitMs: 3 * minuteMs, earlyMs: 65_000 };
+
+/** How much later than its instant an alarm may ring, whatever the host. From then on a run counts as overdue. */
+export const latestRingMs = Math.max(punctual.latestRingMs, withinTheMinute.latestRingMs);
 
 // ---- Calls: what is armed before a call is sent ----
 
@@ -44,11 +69,18 @@ export function latestCommit(notAfter: number): number {
  */
 export function instantsToArm(
   wakeInstants: readonly number[],
-  { now, notAfter, isBeat }: { readonly now: number; readonly notAfter: number; readonly isBeat: boolean },
+  { now, notAfter, isBeat, pace }: InstantsTerms,
 ): readonly number[] {
   const after = isBeat ? now : latestCommit(notAfter);
-  const due = wakeInstants.filter((at) => at > after).map((at) => (isBeat ? at : dueFor(at, now)));
+  const due = wakeInstants.filter((at) => at > after).map((at) => (isBeat ? at : dueFor(at, now, pace)));
   return [motionMinute(now), ...due];
+}
+
+interface InstantsTerms {
+  readonly now: number;
+  readonly notAfter: number;
+  readonly isBeat: boolean;
+  readonly pace: Pace;
 }
 
 // ---- Due instants ----
@@ -66,17 +98,12 @@ export function motionMinute(now: number): number {
 export const longestMotionMs = 2 * minuteMs;
 
 /**
- * The distance from which a due instant need not be exact. A look that comes a little early dispatches what it finds for
- * the wake instant itself.
+ * The due instant that serves a wake instant. It is early, never late. For a far wake instant it is a whole minute before
+ * it, so that many runs share one look. That look comes a little early, and dispatches what it finds for the wake
+ * instant itself.
  */
-const farMs = 2 * minuteMs;
-
-/**
- * The due instant that serves a wake instant. It is early, never late. For a far wake instant it is the whole minute
- * below, so that many runs share one look.
- */
-export function dueFor(wakeAt: number, now: number): number {
-  return wakeAt - now > farMs ? Math.floor(wakeAt / minuteMs) * minuteMs : wakeAt;
+export function dueFor(wakeAt: number, now: number, { shortWaitMs, earlyMs }: Pace): number {
+  return wakeAt - now > shortWaitMs ? Math.floor((wakeAt - earlyMs) / minuteMs) * minuteMs : wakeAt;
 }
 
 /**
@@ -84,17 +111,14 @@ export function dueFor(wakeAt: number, now: number): number {
  * looks come closer and closer to the timeout (some five looks for 30 days). Each look is at a whole multiple of about
  * an eighth of the distance, so that runs with different timeouts share looks.
  */
-export function dueForTimeout(timeoutAt: number, now: number): number {
+export function dueForTimeout(timeoutAt: number, now: number, { shortWaitMs, earlyMs }: Pace): number {
   const distanceMs = timeoutAt - now;
-  if (distanceMs <= farMs) return timeoutAt;
+  if (distanceMs <= shortWaitMs) return timeoutAt;
   const gridMs = minuteMs * 2 ** Math.max(0, Math.floor(Math.log2(distanceMs / 8 / minuteMs)));
-  return Math.floor(timeoutAt / gridMs) * gridMs;
+  return Math.floor((timeoutAt - earlyMs) / gridMs) * gridMs;
 }
 
 // ---- Short waits: dispatches for later ----
-
-/** The longest wait that is a delayed dispatch too, beside the alarm. */
-export const shortWaitMs = 2 * minuteMs;
 
 /**
  * How far ahead a tick looks for the short waits of a process that may be dead. A run in motion is due within this: the

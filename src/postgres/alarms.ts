@@ -5,7 +5,7 @@
 import { LayoverError } from "../core/errors.ts";
 import type { Alarm, HostClock } from "../core/ports.ts";
 import { within } from "../core/waits.ts";
-import { armMs, instantsToArm } from "../core/waking.ts";
+import { armMs, instantsToArm, type Pace, punctual } from "../core/waking.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 
 interface Standing {
@@ -20,18 +20,23 @@ export interface AlarmsOptions {
   readonly host: HostClock;
   /** Whether the alarm rings at a pace of its own for ever, as a cron does, whatever is armed. Default: no. */
   readonly isBeat?: boolean | undefined;
+  /** How exact the alarm is. Default: it rings at the beginning of its minute, or sooner. */
+  readonly pace?: Pace | undefined;
 }
 
 export class Alarms {
   /** Whether the alarm rings at a pace of its own for ever, as a cron does, whatever is armed. */
   readonly isBeat: boolean;
+  /** How exact the alarm and the delayed dispatches of this host are. */
+  readonly pace: Pace;
   readonly #alarm: Alarm;
   readonly #clock: DatabaseClock;
   readonly #host: HostClock;
   readonly #standing = new Map<number, Standing>();
 
-  constructor({ alarm, clock, host, isBeat = false }: AlarmsOptions) {
+  constructor({ alarm, clock, host, isBeat = false, pace = punctual }: AlarmsOptions) {
     this.isBeat = isBeat;
+    this.pace = pace;
     this.#alarm = alarm;
     this.#clock = clock;
     this.#host = host;
@@ -39,7 +44,8 @@ export class Alarms {
 
   /** Arms what a call that takes effect by `notAfter` may rely on, and answers those instants. */
   armFor(notAfter: number, wakeInstants: readonly number[]): Promise<readonly number[]> {
-    return this.arm(instantsToArm(wakeInstants, { now: this.#clock.now(), notAfter, isBeat: this.isBeat }));
+    const { isBeat, pace } = this;
+    return this.arm(instantsToArm(wakeInstants, { now: this.#clock.now(), notAfter, isBeat, pace }));
   }
 
   /**

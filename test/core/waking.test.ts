@@ -24,9 +24,10 @@ import {
   nextRingMs,
   nextTickMs,
   overdueMs,
-  shortWaitMs,
+  punctual,
   timerMs,
   unclaimedDispatches,
+  withinTheMinute,
 } from "../../src/core/waking.ts";
 
 const minute = 60_000;
@@ -38,7 +39,7 @@ const instant = fc.integer({ min: 0, max: Date.UTC(2_200, 0, 1) });
 const distance = fc.integer({ min: 1, max: tenYears });
 
 describe("a call that moves a run", () => {
-  const aCall = (now: number) => ({ now, notAfter: now + callMs, isBeat: false });
+  const aCall = (now: number) => ({ now, notAfter: now + callMs, isBeat: false, pace: punctual });
 
   it("arms the motion minute, even if the run waits for nothing", () => {
     expect(instantsToArm([], aCall(noon))).toEqual([noon + minute]);
@@ -63,14 +64,14 @@ describe("a call that moves a run", () => {
   it("has an instant armed at or before the end of each wait that is too long for a dispatch", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
-        fc.pre(ms > shortWaitMs);
+        fc.pre(ms > punctual.shortWaitMs);
         expect(Math.min(...instantsToArm([now + ms], aCall(now)))).toBeLessThanOrEqual(now + ms);
       }),
     );
   });
 
   it("has the motion minute behind a shorter wait: if its dispatch is lost, the run is looked at soon", () => {
-    expect(motionMinute(noon + 1) - (noon + 1)).toBeLessThan(latestRingMs);
+    expect(motionMinute(noon + 1) - (noon + 1)).toBeLessThan(punctual.latestRingMs);
   });
 
   it("arms for each wait that is to come, where a cron ticks anyway", () => {
@@ -122,7 +123,7 @@ describe("the due instant of a wait", () => {
   it("is the end of the wait, if that is within two minutes", () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: 0, max: 2 * minute }), (now, ms) => {
-        expect([dueFor(now + ms, now), dueForTimeout(now + ms, now)]).toEqual([now + ms, now + ms]);
+        expect([dueFor(now + ms, now, punctual), dueForTimeout(now + ms, now, punctual)]).toEqual([now + ms, now + ms]);
       }),
     );
   });
@@ -131,7 +132,7 @@ describe("the due instant of a wait", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
-        const at = dueFor(now + ms, now);
+        const at = dueFor(now + ms, now, punctual);
         expect(at % minute).toBe(0);
         expect(now + ms - at).toBeGreaterThanOrEqual(0);
         expect(now + ms - at).toBeLessThan(minute);
@@ -143,7 +144,7 @@ describe("the due instant of a wait", () => {
     fc.assert(
       fc.property(instant, distance, (now, ms) => {
         fc.pre(ms > 2 * minute);
-        const at = dueForTimeout(now + ms, now);
+        const at = dueForTimeout(now + ms, now, punctual);
         expect(at % minute).toBe(0);
         expect(now + ms - at).toBeGreaterThanOrEqual(0);
         expect(now + ms - at).toBeLessThan(Math.max(minute, ms / 8));
@@ -155,21 +156,49 @@ describe("the due instant of a wait", () => {
     const began = Date.UTC(2_026, 0, 1, 12, 34, 56, 789);
     const timeout = began + 30 * 24 * 60 * minute;
     const looks: number[] = [];
-    for (let now = began; now < timeout; now = looks.at(-1) ?? timeout) looks.push(dueForTimeout(timeout, now));
+    for (let now = began; now < timeout; now = looks.at(-1) ?? timeout)
+      looks.push(dueForTimeout(timeout, now, punctual));
     expect(looks.length).toBeLessThanOrEqual(6);
   });
 
   it("is shared by timeouts that differ: those of a whole day come to ten instants", () => {
     const began = Date.UTC(2_026, 0, 1);
     const starts = Array.from({ length: 24 * 60 }, (_, number) => began + number * minute);
-    const looks = new Set(starts.map((now) => dueForTimeout(now + 30 * 24 * 60 * minute, now)));
+    const looks = new Set(starts.map((now) => dueForTimeout(now + 30 * 24 * 60 * minute, now, punctual)));
     expect(looks.size).toBeLessThanOrEqual(10);
+  });
+});
+
+describe("a wait where an alarm rings at any instant of its minute", () => {
+  it("that is longer than three minutes is looked at before it ends, and is short then", () => {
+    fc.assert(
+      fc.property(instant, distance, (now, ms) => {
+        fc.pre(ms > 3 * minute);
+        const at = dueFor(now + ms, now, withinTheMinute);
+        expect(at).toBeGreaterThanOrEqual(latestCommit(now + callMs));
+        expect(at + minute).toBeLessThan(now + ms);
+        expect(now + ms - at).toBeLessThanOrEqual(withinTheMinute.shortWaitMs);
+      }),
+    );
+  });
+
+  it("for a run's timeout is looked at before that, too", () => {
+    fc.assert(
+      fc.property(instant, distance, (now, ms) => {
+        fc.pre(ms > 3 * minute);
+        expect(dueForTimeout(now + ms, now, withinTheMinute) + minute).toBeLessThan(now + ms);
+      }),
+    );
+  });
+
+  it("of up to three minutes is due when it ends", () => {
+    expect(dueFor(noon + 3 * minute, noon, withinTheMinute)).toBe(noon + 3 * minute);
   });
 });
 
 describe("a tick that looks ahead", () => {
   it("sees everything that a dead process may have dispatched for later, and each run in motion", () => {
-    expect(lookAheadMs).toBeGreaterThan(shortWaitMs);
+    expect(lookAheadMs).toBeGreaterThan(punctual.shortWaitMs);
     fc.assert(
       fc.property(instant, (now) => {
         expect(motionMinute(now) - now).toBeLessThan(lookAheadMs);
@@ -186,14 +215,14 @@ describe("a tick that looks ahead", () => {
   });
 });
 
-describe("an alarm rings at its instant or at most two minutes later", () => {
+describe("an alarm rings at its instant or as late as its host says at most", () => {
   /** Expects that an alarm rings in time where the host's clock is exact. */
-  const ringsWithin = (ringsAt: (at: number) => number) => {
+  const ringsWithin = (ringsAt: (at: number) => number, pace = punctual) => {
     fc.assert(
       fc.property(distance, (ms) => {
         const at = noon + ms;
         expect(ringsAt(at)).toBeGreaterThanOrEqual(at);
-        expect(ringsAt(at)).toBeLessThanOrEqual(at + latestRingMs);
+        expect(ringsAt(at)).toBeLessThanOrEqual(at + pace.latestRingMs);
       }),
     );
   };
@@ -214,6 +243,11 @@ describe("an alarm rings at its instant or at most two minutes later", () => {
     ringsWithin((at) => Math.ceil((minuteRingsAt(minuteOf(at)) + overdueMs) / minute) * minute);
   });
 
+  it("as a schedule of EventBridge, which fires at the end of its minute and starts a function cold", () => {
+    const [scheduler, coldStart] = [59_000, 10_000];
+    ringsWithin((at) => minuteRingsAt(minuteOf(at)) + scheduler + coldStart, withinTheMinute);
+  });
+
   it("and not early, if the database's clock is slower by 50 millionths, up to ten days ahead", () => {
     expect(timerMs(day)).toBeGreaterThan(day * 1.000_05);
     expect(timerMs(10 * day)).toBeGreaterThan(10 * day * 1.000_05);
@@ -222,7 +256,7 @@ describe("an alarm rings at its instant or at most two minutes later", () => {
 
 describe("a tick that fails", () => {
   it("is followed by another one before its runs count as overdue", () => {
-    expect(nextTickMs).toBeLessThan(latestRingMs);
+    expect(nextTickMs).toBeLessThan(punctual.latestRingMs);
     expect(nextRingMs).toBeLessThan(overdueMs);
   });
 });

@@ -2,7 +2,7 @@
  * What is sent when a handler ends its turn, or the body of a branch: any that could exist, so long as it goes by what its
  * claim told it.
  */
-import { dueForTimeout } from "../../src/core/waking.ts";
+import { dueForTimeout, punctual } from "../../src/core/waking.ts";
 import type { FinishBranch, FinishRun, NewRecord, Saying } from "../../src/postgres/wire.ts";
 import { type CarriedOut, Handler } from "./handler.ts";
 import { findRun, freshToken } from "./rules.ts";
@@ -106,7 +106,10 @@ export function planRun(world: World, run: Run, holder: RunHolder, item: FinishI
   const waitsUntil = [...untils, ...retryAt];
   const { timeoutAt } = holder;
   const isTimeoutFirst = timeoutAt !== undefined && timeoutAt <= Math.min(...waitsUntil);
-  return { turn, wakeInstants: isTimeoutFirst ? [...waitsUntil, dueForTimeout(timeoutAt, world.now)] : waitsUntil };
+  return {
+    turn,
+    wakeInstants: isTimeoutFirst ? [...waitsUntil, dueForTimeout(timeoutAt, world.now, punctual)] : waitsUntil,
+  };
 }
 
 /** What the run says of itself: before the turn's own records, and after the last of them. */

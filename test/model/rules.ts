@@ -1,5 +1,5 @@
 /** What the state of a world implies: who is ready, what is due, which slots are free. */
-import { dueFor, motionMinute } from "../../src/core/waking.ts";
+import { dueFor, motionMinute, punctual } from "../../src/core/waking.ts";
 import type { NewDemand } from "../../src/postgres/wire.ts";
 import {
   callMs,
@@ -115,7 +115,7 @@ export function isAnswered(run: Run, row: Row): boolean {
 /** Arms what a caller arms before it calls, and answers these instants. They ring whatever becomes of the call. */
 export function armedFor(world: World, wakeInstants: readonly number[]): readonly number[] {
   const margin = world.now + callMs + commitMs;
-  const looks = wakeInstants.filter((at) => at > margin).map((at) => dueFor(at, world.now));
+  const looks = wakeInstants.filter((at) => at > margin).map((at) => dueFor(at, world.now, punctual));
   const armed = [...new Set([motionMinute(world.now), ...looks])];
   arm(world, armed);
   return armed;

@@ -1,5 +1,5 @@
 /** What the scheduler sees and moves, how leases are renewed, given back and voided, and when a run is forgotten. */
-import { dueFor, dueForTimeout, motionMinute } from "../../src/core/waking.ts";
+import { dueFor, dueForTimeout, motionMinute, punctual } from "../../src/core/waking.ts";
 import type { RenewTurn, ReturnTurn } from "../../src/postgres/wire.ts";
 import type { Move } from "../../src/postgres/wire-scheduler.ts";
 import { hasRefused, hasTaker } from "./refusals.ts";
@@ -140,7 +140,7 @@ export function movesFor({ runs, now }: Listing): Move[] {
   return runs.map(({ runId, dueAt, isReady, nextAt, timeoutAt, branches, dispatches }) => {
     const tries = Math.min(isReady ? dispatches : Infinity, ...branches.map((branch: Listed) => branch.dispatches));
     const backoff = isReady || branches.length > 0 ? now + Math.min(minute * 2 ** tries, longestBackoffMs) : undefined;
-    const far = (at: number) => (at === timeoutAt ? dueForTimeout(at, now) : dueFor(at, now));
+    const far = (at: number) => (at === timeoutAt ? dueForTimeout(at, now, punctual) : dueFor(at, now, punctual));
     const next = earliest(nextAt === null ? undefined : far(nextAt), backoff);
     return {
       runId,

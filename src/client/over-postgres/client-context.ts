@@ -1,7 +1,6 @@
 /** The calls, limits and dispatch that all verbs of a client over Postgres use. */
 import { defaultLimits, type Limits } from "../../core/limits.ts";
 import type { Dispatch, TurnRef, WallClock } from "../../core/ports.ts";
-import { shortWaitMs } from "../../core/waking.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import { limited } from "../../postgres/dispatch-limit.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
@@ -57,7 +56,7 @@ export class ClientContext {
 
   /** Dispatches a run's turn, so that it begins soon. No turn: nothing is ready. A dispatch too many does nothing. */
   async dispatchSoon(runId: string, turn: number | null | undefined, delayMs = 0): Promise<void> {
-    if (turn === null || turn === undefined || delayMs > shortWaitMs) return;
+    if (turn === null || turn === undefined || delayMs > this.calls.alarms.pace.shortWaitMs) return;
     await this.#send([{ runId, turn }], Math.max(0, delayMs));
   }
 

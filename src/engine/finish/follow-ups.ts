@@ -1,6 +1,5 @@
 /** Dispatches what follows from a turn: the next turn of its run, and branches that may be claimed. */
 import type { TurnRef } from "../../core/ports.ts";
-import { shortWaitMs } from "../../core/waking.ts";
 import type { BranchRef, FinishAnswer, OtherTurn } from "../../postgres/wire.ts";
 import type { EngineOptions } from "../options.ts";
 
@@ -27,8 +26,9 @@ export class FollowUps {
 
   /** Dispatches a turn after a short wait. Only the alarm takes care of a long wait. */
   async later(ref: TurnRef, readyAt: number): Promise<void> {
-    const delayMs = Math.max(0, readyAt - this.#options.calls.clock.now());
-    if (delayMs <= shortWaitMs) await this.send([ref], delayMs);
+    const { clock, alarms } = this.#options.calls;
+    const delayMs = Math.max(0, readyAt - clock.now());
+    if (delayMs <= alarms.pace.shortWaitMs) await this.send([ref], delayMs);
   }
 
   /** Dispatches turns. Never rejects: if a dispatch is lost, the run's alarm still stands. */

@@ -1,7 +1,7 @@
 /** The rules for one run that a tick has listed: what to dispatch, and when to look again. They are pure. */
 import { inGroupOf } from "../../core/groups.ts";
 import type { TurnRef } from "../../core/ports.ts";
-import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, shortWaitMs } from "../../core/waking.ts";
+import { backoffMs, delayUntil, dueFor, dueForTimeout, lookAheadMs, type Pace } from "../../core/waking.ts";
 import type { BranchRef } from "../../postgres/wire.ts";
 import type { DueAnswer, DueRun, Move } from "../../postgres/wire-scheduler.ts";
 
@@ -25,10 +25,11 @@ interface LookTerms {
   readonly countsAnew: boolean;
   /** What will be ready soon. Undefined: the tick does not look ahead. */
   readonly coming: readonly DelayedTurn[] | undefined;
+  readonly pace: Pace;
 }
 
 /** Decides what to dispatch of a due run, and when to look again. */
-export function look(run: DueRun, { now, notBefore, countsAnew, coming }: LookTerms): Look {
+export function look(run: DueRun, { now, notBefore, countsAnew, coming, pace }: LookTerms): Look {
   const { runId, turn, isReady, isUnfinished, nextAt, timeoutAt } = run;
   const branches = run.branches ?? [];
   const ready = readyOf(run);
@@ -38,11 +39,11 @@ export function look(run: DueRun, { now, notBefore, countsAnew, coming }: LookTe
     ...branches.map((branch) => branch.dispatches),
   );
   const dueInstants = [
-    ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now) : dueFor(nextAt, now)]),
-    ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches), now)] : []),
+    ...(nextAt === null ? [] : [nextAt === timeoutAt ? dueForTimeout(nextAt, now, pace) : dueFor(nextAt, now, pace)]),
+    ...(isDispatched ? [dueFor(now + backoffMs(countsAnew ? 0 : dispatches), now, pace)] : []),
   ];
   const dueAt = dueInstants.length === 0 ? null : Math.max(Math.min(...dueInstants), notBefore);
-  const isSoon = !isDispatched && nextAt !== null && nextAt - now <= shortWaitMs && !isUnfinished;
+  const isSoon = !isDispatched && nextAt !== null && nextAt - now <= pace.shortWaitMs && !isUnfinished;
   const later = coming ?? (isSoon ? [{ ref: { runId, turn }, delayMs: nextAt - now }] : []);
   return { move: { runId, seenDueAt: run.dueAt, dueAt, isDispatched: isReady, branches }, turns: [...ready, ...later] };
 }

@@ -163,7 +163,8 @@ class Tick {
   async #lookAt(page: DueAnswer): Promise<void> {
     const { tell, options } = this.#context;
     const soonAt = motionMinute(page.now);
-    const notBefore = this.#takesOver || options.calls.alarms.isBeat ? page.now : soonAt;
+    const { isBeat, pace } = options.calls.alarms;
+    const notBefore = this.#takesOver || isBeat ? page.now : soonAt;
     const looks: Look[] = [];
     const ahead: DelayedTurn[] = [];
     for (const run of page.runs.filter(({ runId }) => !this.#seen.has(runId))) {
@@ -174,7 +175,7 @@ class Tick {
         ahead.push(...readyOf(run), ...coming);
         continue;
       }
-      const one = look(run, { now: page.now, notBefore, countsAnew: page.isNew, coming });
+      const one = look(run, { now: page.now, notBefore, countsAnew: page.isNew, coming, pace });
       const isTaken = this.#budget.take(one);
       if (isTaken) looks.push(one);
       this.#isComplete &&= isTaken;

@@ -30,6 +30,7 @@ export async function carryOutRun(
       claimed,
       patience: invocation.patience,
       now: () => calls.clock.now(),
+      pace: calls.alarms.pace,
       attempt: (demand, number, planOf) =>
         invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {
           const { wakeInstants: _, ...plan } = planOf(value, beganAt);

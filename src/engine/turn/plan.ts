@@ -1,7 +1,7 @@
 /** What a turn of a run comes to: what is to be recorded, and what follows it. It is one call to the database. */
 import type { Execution } from "../../core/replay/execution.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
-import { dueForTimeout } from "../../core/waking.ts";
+import { dueForTimeout, type Pace } from "../../core/waking.ts";
 import type { ClaimedRun, FinishRun, NewRecord, Place } from "../../postgres/wire.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
 import type { Committed } from "./attempt.ts";
@@ -49,8 +49,8 @@ export function transactionPlan(
 export function withTimeout(
   instants: readonly number[],
   { timeoutAt = null }: ClaimedRun,
-  now: number,
+  { now, pace }: { readonly now: number; readonly pace: Pace },
 ): readonly number[] {
   if (timeoutAt === null || timeoutAt > Math.min(...instants)) return instants;
-  return [...instants, dueForTimeout(timeoutAt, now)];
+  return [...instants, dueForTimeout(timeoutAt, now, pace)];
 }

@@ -4,6 +4,7 @@ import { toStored } from "../../core/codec/stored-value.ts";
 import { type CallbackPlace, type Demand, placeName } from "../../core/replay/demand.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
+import type { Pace } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
@@ -23,6 +24,8 @@ export interface RunTurnOptions {
   readonly patience: () => Promise<void>;
   /** The database's time. */
   readonly now: () => number;
+  /** How exact the alarms of this host are. */
+  readonly pace: Pace;
   /** `planOf`: makes what is committed with the result of a transaction. */
   readonly attempt: (
     demand: Demand,
@@ -107,7 +110,7 @@ export class RunTurn {
 
   #retry(inMs: number): Plan {
     const now = this.#options.now();
-    return this.#end("parked", { wakeInstants: withTimeout([now + inMs], this.#claimed, now) });
+    return this.#end("parked", { wakeInstants: this.#withTimeout([now + inMs], now) });
   }
 
   /**
@@ -240,8 +243,12 @@ export class RunTurn {
     return this.#end(goesOn ? "ready" : "parked", {
       ...(demands.length > 0 && { demands }),
       ...(children.length > 0 && { children }),
-      wakeInstants: withTimeout(waits, this.#claimed, this.#options.now()),
+      wakeInstants: this.#withTimeout(waits, this.#options.now()),
     });
+  }
+
+  #withTimeout(instants: readonly number[], now: number): readonly number[] {
+    return withTimeout(instants, this.#claimed, { now, pace: this.#options.pace });
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {

@@ -6,7 +6,7 @@
  */
 import { type Alarm, type HostClock, type Query, QueryError, type Row } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
-import { callMs } from "../../core/waking.ts";
+import { callMs, type Pace } from "../../core/waking.ts";
 import { Alarms } from "../alarms.ts";
 import { consequenceOf } from "../consequence.ts";
 import { DatabaseClock } from "../database-clock.ts";
@@ -27,6 +27,8 @@ export interface CallsOptions {
   readonly alarm: Alarm;
   /** Whether the alarm rings at a pace of its own for ever, as a cron does, whatever is armed. Default: no. */
   readonly isBeat?: boolean | undefined;
+  /** How exact the alarm is. Default: it rings at the beginning of its minute, or sooner. */
+  readonly pace?: Pace | undefined;
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
@@ -54,13 +56,13 @@ export class CallSender {
   readonly common: { readonly namespace: string; readonly keyId?: string };
 
   constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
-    const { query, namespace, alarm, isBeat, host = hostClock, clock = new DatabaseClock(host) } = options;
+    const { query, namespace, alarm, isBeat, pace, host = hostClock, clock = new DatabaseClock(host) } = options;
     this.#options = options;
     this.#query = query;
     this.#host = host;
     this.common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
     this.clock = clock;
-    this.alarms = caller?.alarms ?? new Alarms({ alarm, clock, host, isBeat });
+    this.alarms = caller?.alarms ?? new Alarms({ alarm, clock, host, isBeat, pace });
   }
 
   get endpoint(): string {

@@ -11,13 +11,13 @@
  * throw, and sets another alarm instead. If an alarm is dropped nevertheless, the cron trigger sees what is overdue.
  */
 import {
-  latestRingMs,
   minuteMs,
   minuteOf,
   minuteRingsAt,
   minuteSlackMs,
   nextRingMs,
   overdueMs,
+  punctual,
 } from "../../../core/waking.ts";
 
 /** The storage of a SQLite-backed Durable Object, as much of it as is used. */
@@ -166,7 +166,7 @@ export class Minutes {
       now,
       isOverdue,
       readyUntil: isOverdue ? latestOf(await this.#through(now)) : 0,
-      isQuiet: first > now + latestRingMs,
+      isQuiet: first > now + punctual.latestRingMs,
       live: await this.#live(),
       sweptAt: typeof sweptAt === "number" ? sweptAt : null,
     };

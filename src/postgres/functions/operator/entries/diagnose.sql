@@ -45,7 +45,7 @@ begin
             when d.claims > 1 and d.run_id not in (select b.run_id from set_back b) then 'crashes' -- a setback says why itself
             when d.refused_by is not null then 'refused'
             when d.dispatches > 2 then 'unclaimed'
-            when d.due_at < v_now - interval '2 minutes' then 'overdue'
+            when d.due_at < v_now - interval '3 minutes' then 'overdue'
           end as kept_by) as k
        where k.kept_by is not null
       union all
