@@ -13,6 +13,7 @@
  */
 import { groupsOf, isSuspect } from "../../../core/groups.ts";
 import type { TurnRef } from "../../../core/ports.ts";
+import { isInteger, isTurn, shownMessage } from "../../invocation/turn-message.ts";
 
 /** A message as the runtime hands it over. */
 export interface QueuedMessage {
@@ -97,69 +98,17 @@ export function readLetters(
 ): readonly Letter[] {
   return messages.flatMap((message) => {
     const { body } = message;
-    if (isTurn(body)) return [{ message, turn: body, tries: message.attempts + (body.tried ?? 0) }];
+    if (isSentTurn(body)) return [{ message, turn: body, tries: message.attempts + (body.tried ?? 0) }];
     message.ack();
-    onError(new Error(`a message of the queue names no turn: ${shown(body)}`), "delivering");
+    onError(new Error(`a message of the queue names no turn: ${shownMessage(body)}`), "delivering");
     return [];
   });
-}
-
-/**
- * Shows the body of a message. A queue carries everything that can be cloned, even what JSON cannot write: a bigint, a
- * cycle.
- */
-function shown(body: unknown): string | undefined {
-  try {
-    return JSON.stringify(body)?.slice(0, 200);
-  } catch (error) {
-    return `it is no JSON (${error instanceof Error ? error.message.split("\n")[0] : String(error)})`;
-  }
 }
 
 export function retryLater(message: QueuedMessage, tries = message.attempts): void {
   message.retry({ delaySeconds: Math.min(retrySeconds * 2 ** (tries - 1), longestRetrySeconds) });
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/**
- * Whether the body names a turn that Postgres can read. One that it cannot read would fail the claim of all others. This
- * tells our messages from those of another program. It is no defence against forged ones: the queue is the Worker's own.
- */
-function isTurn(body: unknown): body is SentTurn {
-  return (
-    typeof body === "object" &&
-    body !== null &&
-    "runId" in body &&
-    typeof body.runId === "string" &&
-    uuid.test(body.runId) &&
-    "turn" in body &&
-    isInteger(body.turn) &&
-    (!("alone" in body) || body.alone === undefined || typeof body.alone === "boolean") &&
-    (!("tried" in body) || isInteger(body.tried)) &&
-    (!("groupSize" in body) || isCount(body.groupSize)) &&
-    (!("branch" in body) || body.branch === undefined || isBranch(body.branch))
-  );
-}
-
-function isBranch(branch: unknown): boolean {
-  return (
-    typeof branch === "object" &&
-    branch !== null &&
-    "path" in branch &&
-    typeof branch.path === "string" &&
-    !branch.path.includes("\u0000") &&
-    branch.path.isWellFormed() &&
-    "occurrence" in branch &&
-    isInteger(branch.occurrence)
-  );
-}
-
-function isCount(value: unknown): boolean {
-  return isInteger(value) && Number(value) > 0;
-}
-
-/** Whether Postgres would take it as an integer. */
-function isInteger(value: unknown): boolean {
-  return Number.isInteger(value) && Math.abs(Number(value)) < 2 ** 31;
+function isSentTurn(body: unknown): body is SentTurn {
+  return isTurn(body) && (!("tried" in body) || isInteger(body.tried));
 }

@@ -11,13 +11,13 @@
  *
  * So no delivery dispatches by requests to itself. The figures leave out Cloudflare's network.
  */
-import { isSuspect } from "../../../core/groups.ts";
 import type { HostClock, TurnRef } from "../../../core/ports.ts";
 import { utf8Size } from "../../../core/utf8-size.ts";
 import { pause, within } from "../../../core/waits.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { LocalWork } from "../../invocation/host.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
+import { WorkHere } from "../../invocation/work-here.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
@@ -63,14 +63,14 @@ const sendMs = 8_000;
 export class QueueDispatch {
   readonly #options: QueueDispatchOptions;
   readonly #underWay: UnderWay;
+  readonly #workHere: WorkHere;
   #collected: QueueMessage[] = [];
-  #stepsHere: number;
   #isWhole = true;
 
   constructor(options: QueueDispatchOptions) {
     this.#options = options;
     this.#underWay = new UnderWay(options.keepAlive);
-    this.#stepsHere = options.here?.steps ?? 0;
+    this.#workHere = new WorkHere(options.here);
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
@@ -99,33 +99,12 @@ export class QueueDispatch {
     await pause(this.#options.host, 0);
     const messages = this.#collected;
     this.#collected = [];
-    if (this.#takesHere(messages)) {
-      const turns = messages.map(({ body }) => body);
-      if (await this.#options.here?.carryOut(turns, this.#spend(turns))) return;
-    }
+    const isReady = messages.every(({ delaySeconds }) => delaySeconds === undefined);
+    if (isReady && (await this.#workHere.takes(messages.map(({ body }) => body)))) return;
     // A queue refuses a message that is too long, and all that is sent with it. It would do so each minute.
     const sendable = messages.filter((message) => bytesOf(message) <= mostBytesOfOne);
     if (sendable.length < messages.length) this.#options.onError(new Error("a turn is too long for a message"));
     await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));
-  }
-
-  /**
-   * Whether the delivery may take these turns itself. It takes no turn that goes in a group of its own, since that may
-   * kill whoever carries it out.
-   */
-  #takesHere(messages: readonly QueueMessage[]): boolean {
-    const { here } = this.#options;
-    if (here === undefined || messages.length > this.#stepsHere || !here.isOpen()) return false;
-    return messages.every(({ body, delaySeconds }) => !isSuspect(body) && delaySeconds === undefined);
-  }
-
-  /** How many steps each turn may take of those that are left. A branch's turn is one. */
-  #spend(turns: readonly TurnRef[]): number {
-    const branches = turns.filter(({ branch }) => branch !== undefined).length;
-    const runs = turns.length - branches;
-    const steps = Math.floor((this.#stepsHere - branches) / Math.max(1, runs));
-    this.#stepsHere -= branches + runs * steps;
-    return Math.max(1, steps);
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
