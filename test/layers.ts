@@ -22,9 +22,14 @@ const floors = [
   ["src/client/over-http/", "src/client/over-postgres/"],
   ["src/http/", "src/index.ts"],
   ["src/platform/invocation/", "src/platform/log/"],
-  ["src/platform/cloudflare/alarm/", "src/platform/cloudflare/queue/", "src/platform/node/neighbours/"],
+  [
+    "src/platform/cloudflare/alarm/",
+    "src/platform/cloudflare/queue/",
+    "src/platform/lambda/aws/",
+    "src/platform/node/neighbours/",
+  ],
   ["src/platform/node/in-process/"],
-  ["src/platform/cloudflare/", "src/platform/node/"],
+  ["src/platform/cloudflare/", "src/platform/lambda/", "src/platform/node/"],
   ["src/cli/", "src/testing.ts", "src/testing/", "functions/"],
 ];
 
@@ -33,6 +38,8 @@ const strangers: readonly (readonly [string, string])[] = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
   ["src/platform/cloudflare/", "src/platform/node/"],
+  ["src/platform/cloudflare/", "src/platform/lambda/"],
+  ["src/platform/lambda/", "src/platform/node/"],
 ];
 
 /** The file through which every stored value passes. Only the rooms below use the codec without it. */

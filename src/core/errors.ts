@@ -64,6 +64,8 @@ export const errorCodes = {
   duplicate_key: 422,
   /** A verb of `step` that is called in the body of a step. */
   nested_step: 422,
+  /** A step that may take longer than any invocation of its host. */
+  exceeds_host: 500,
   /** A step whose body is done, and whose result the database cannot store. */
   result_lost: 500,
   /** A step that is to be undone, and has no undo in the code that is deployed. */

@@ -131,7 +131,7 @@ export class Invocation {
   ): Promise<AttemptResult> {
     const { wanted } = demand;
     if (wanted.kind !== "step") throw new Error(`${placeName(demand)} is no step`);
-    const { calls, random = Math.random } = this.context.options;
+    const { calls, random = Math.random, longestStepMs } = this.context.options;
     const { runId, epoch, execution, workflow } = loaded;
     // A step that cleans up is ended by its own timeout. After a cancel it also ends with the hour of all cleanups.
     const isTimed =
@@ -146,6 +146,7 @@ export class Invocation {
       number,
       isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
       isExhausted: beginnings >= defaults.maxBeginnings,
+      longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
       bodies: this.context.bodies,
       place: `${runId}/${epoch}/${place}`,
       runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,

@@ -51,6 +51,11 @@ export interface EngineOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
+   * The longest timeout that a step may have, in milliseconds: the host ends an invocation that takes longer. A step with
+   * a longer one fails before it begins. Default: no limit.
+   */
+  readonly longestStepMs?: number | undefined;
+  /**
    * How long an invocation sends results that the database did not take, counted from the beginning of the invocation.
    * After that their leases run out, and the steps are carried out again. Default: for ever.
    */

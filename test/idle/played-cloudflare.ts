@@ -13,10 +13,10 @@ import type { QueueMessage } from "../../src/platform/cloudflare/queue/queue-dis
 import { type Runtime, workerd } from "../../src/platform/cloudflare/runtime.ts";
 import { workerOf } from "../../src/platform/cloudflare/serve.ts";
 import { servedWorker } from "../../src/platform/cloudflare/served-worker.ts";
-import { SkewedTimers } from "../engine/timers.ts";
 import { consumers } from "../platform/consumers.ts";
 import { PlayedObject } from "../platform/minute-storage.ts";
 import type { Clock } from "../postgres/clock.ts";
+import { PlayedTime } from "./played-time.ts";
 import { Tally } from "./tally.ts";
 
 interface Env {
@@ -37,44 +37,33 @@ const mostSent = 100;
 const mostAtWork = 20;
 /** How long a message is under way. */
 const hopMs = 100;
-/** How long an answer of the database is under way. */
-const statementMs = 20;
 const minuteMs = 60_000;
-/** Instant at which the clock begins: amid a minute. */
-const beginning = Date.UTC(2026, 0, 1, 12, 0, 7);
 
 export class PlayedCloudflare {
   /** Errors of work that rejected, and one for each message that was to come again. */
   readonly errors: unknown[] = [];
-  readonly #options: PlayedOptions;
   readonly #env: Env;
   readonly #worker: CloudflareWorker<Env>;
-  readonly #host = new SkewedTimers({ time: () => this.#time, beginning });
+  readonly #time: PlayedTime;
   readonly #storage: RingingStorage;
   readonly #object: LayoverAlarm;
-  /** Milliseconds since the beginning. */
-  #time = 0;
   #tally = new Tally();
   #waiting: QueueMessage[] = [];
   #atWork = 0;
-  /** How many calls are under way whose answer no timer brings. */
-  #underWay = 0;
-  #turned: { readonly to: number; readonly isDone: Promise<void> } | undefined;
 
   constructor(options: PlayedOptions) {
-    this.#options = options;
-    const query = (...call: Parameters<Query>) => this.#query(...call);
+    const { workflows, onLog, onError, query, clock } = options;
+    this.#time = new PlayedTime({ query, clock, onStatement: (name) => this.#tally.statements.push(name) });
     this.#env = {
       ALARM: { getByName: () => ({ fetch: (url, init) => this.#ask(new Request(url, init)) }) },
-      DATABASE: Object.assign(query, { endpoint: options.query.endpoint }),
+      DATABASE: this.#time.query,
       QUEUE: { sendBatch: async (messages) => this.#send([...messages]) },
     };
     const runtime: Runtime = {
-      host: this.#host,
+      host: this.#time.host,
       script: new Set(),
-      engine: { ...workerd.engine, atRest: () => pause(this.#host, 0) },
+      engine: { ...workerd.engine, atRest: () => pause(this.#time.host, 0) },
     };
-    const { workflows, onLog, onError } = options;
     const worker = servedWorker<Env>(
       {
         workflows,
@@ -89,26 +78,19 @@ export class PlayedCloudflare {
       runtime,
     );
     this.#worker = workerOf(worker);
-    this.#storage = new RingingStorage(this.#host, () => this.#ring());
+    this.#storage = new RingingStorage(this.#time.host, () => this.#ring());
     this.#object = new LayoverAlarm({ storage: this.#storage }, this.#env, runtime);
     this.#untilNextTrigger();
   }
 
   /** Lets everything happen that happens until this instant. */
   async passUntil(instant: number): Promise<void> {
-    for (;;) {
-      await this.#rest();
-      const { next } = this.#host;
-      if (next === undefined || beginning + next > instant) break;
-      this.#time = Math.max(this.#time, next);
-      while (this.#host.fire());
-    }
-    this.#time = instant - beginning;
+    await this.#time.passUntil(instant);
   }
 
   /** The instant by the clock that is played. */
   now(): number {
-    return this.#host.now();
+    return this.#time.now();
   }
 
   /** Answers what has happened since the last call. */
@@ -120,44 +102,13 @@ export class PlayedCloudflare {
     return tally;
   }
 
-  /** Resolves when everybody waits for a timer, or for nothing. */
-  async #rest(): Promise<void> {
-    for (let rounds = 0; rounds < 3; rounds = this.#underWay === 0 ? rounds + 1 : 0)
-      await new Promise((resolve) => setImmediate(resolve));
-  }
-
   #begin(work: Promise<void>): void {
     work.catch((error: unknown) => this.errors.push(error));
   }
 
-  async #query(...call: Parameters<Query>): ReturnType<Query> {
-    const [text] = call;
-    this.#tally.statements.push(/layover\.(\w+)/.exec(text)?.[1] ?? text);
-    this.#underWay += 1;
-    try {
-      await this.#turnClock();
-      return await this.#options.query(...call);
-    } finally {
-      const answered = pause(this.#host, statementMs);
-      this.#underWay -= 1;
-      await answered;
-    }
-  }
-
-  async #turnClock(): Promise<void> {
-    const to = this.now();
-    if (this.#turned?.to !== to) this.#turned = { to, isDone: this.#options.clock.set(to) };
-    await this.#turned.isDone;
-  }
-
   async #ask(request: Request): Promise<Response> {
     this.#tally.asked += 1;
-    this.#underWay += 1;
-    try {
-      return await this.#object.fetch(request);
-    } finally {
-      this.#underWay -= 1;
-    }
+    return await this.#time.during(() => this.#object.fetch(request));
   }
 
   #ring(): void {
@@ -166,7 +117,7 @@ export class PlayedCloudflare {
   }
 
   #untilNextTrigger(): void {
-    this.#host.after(minuteMs - (this.now() % minuteMs), () => {
+    this.#time.host.after(minuteMs - (this.now() % minuteMs), () => {
       this.#tally.cronRings += 1;
       this.#begin(this.#worker.scheduled({ scheduledTime: this.now(), cron: "* * * * *" }, this.#env));
       this.#untilNextTrigger();
@@ -177,7 +128,7 @@ export class PlayedCloudflare {
     if (messages.length > mostSent) throw new Error(`${messages.length} messages are more than a queue takes at once`);
     this.#tally.messages += messages.length;
     for (const [delaySeconds, some] of Map.groupBy(messages, (message) => message.delaySeconds ?? 0)) {
-      this.#host.after(hopMs + delaySeconds * 1_000, () => {
+      this.#time.host.after(hopMs + delaySeconds * 1_000, () => {
         this.#waiting.push(...some);
         this.#deliver();
       });

@@ -21,6 +21,8 @@ export interface Attempt {
   readonly isInterrupted: boolean;
   /** Whether too many processes died while they ran it. Then it fails without being run. */
   readonly isExhausted: boolean;
+  /** The longest timeout that a step may have on this host. One with a longer one fails without being run. */
+  readonly longestMs: number;
   /** The bodies at work in this process, and this one's place among them. No two of one place run at a time. */
   readonly bodies: Bodies;
   readonly place: string;
@@ -80,6 +82,7 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
   try {
     if (attempt.isInterrupted) throw interrupted(demand);
     if (attempt.isExhausted) throw exhausted(demand);
+    if (attempt.body.timeoutMs > attempt.longestMs) throw exceedsHost(attempt);
     const earlier = attempt.bodies.find(attempt.place);
     if (earlier !== undefined) await waitForEarlier(earlier, attempt);
     if (attempt.body.isAtMostOnce) await begin(attempt, (error) => (left = error));
@@ -250,6 +253,7 @@ function isOurs(thrown: unknown): boolean {
       "step_crashed",
       "nested_step",
       "transactions_unavailable",
+      "exceeds_host",
     ].includes(thrown.code)
   );
 }
@@ -265,6 +269,14 @@ function exhausted(demand: Demand): LayoverError {
   const message = `step "${placeName(demand)}" was begun again and again, and no process ever finished it`;
   return new LayoverError("step_crashed", message, {
     hint: "Look at the platform's logs for what ended its processes: memory, a time limit, an endless loop, no way to the database.",
+  });
+}
+
+function exceedsHost({ demand, body, longestMs }: Attempt): LayoverError {
+  const message = `step "${placeName(demand)}" may take ${body.timeoutMs / 1_000} s, and an invocation here has ${Math.floor(longestMs / 1_000)} s for a step`;
+  return new LayoverError("exceeds_host", message, {
+    hint: "Give the step a shorter timeout, or split it. The time limit of the function that carries out turns may be at most 15 minutes.",
+    details: { timeoutMs: body.timeoutMs, longestMs },
   });
 }
 

@@ -14,7 +14,7 @@ import type { AlarmShards } from "./alarm/alarm-shards.ts";
 import { alarmsOf, type Incoming } from "./bindings.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
 import type { CloudflareOptions } from "./options.ts";
-import { printEvent, printLog } from "./print.ts";
+import { printEvent, printLog } from "../log/print-objects.ts";
 import type { Runtime } from "./runtime.ts";
 import { hostOf } from "./worker-host.ts";
 

@@ -1,5 +1,6 @@
 /** What a platform hands in, so that its invocations carry out turns, tick and answer requests. */
 import type { Alarm, Dispatch, TurnRef, WallClock } from "../../core/ports.ts";
+import type { Pace } from "../../core/waking.ts";
 import type { Report } from "../../engine/events.ts";
 import type { Deployment, EngineOptions } from "../../engine/options.ts";
 import type { MostOfTick } from "../../engine/scheduler/tick-budget.ts";
@@ -13,6 +14,7 @@ type EngineSettings =
   | "keepFailedMs"
   | "keepMs"
   | "leaseMs"
+  | "longestStepMs"
   | "newToken"
   | "onEvent"
   | "random"
@@ -37,6 +39,8 @@ export interface InvocationHost {
   readonly invocation: { readonly maxSteps: number; readonly budgetMs: number };
   /** Undefined: something ticks regularly by itself. */
   readonly alarm: Alarm | undefined;
+  /** How exact the alarm and delayed dispatches are. Default: the alarm rings at the beginning of its minute, or sooner. */
+  readonly pace?: Pace | undefined;
   /** Makes what dispatches for one invocation. */
   readonly dispatcherOf: (terms: DispatchTerms) => Dispatcher;
   /** Whether this dispatcher may carry out turns in the invocation itself, which then needs its database until the end. */

@@ -16,6 +16,7 @@ import { utf8Size } from "../../../core/utf8-size.ts";
 import { pause, within } from "../../../core/waits.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { LocalWork } from "../../invocation/host.ts";
+import { piecesOf } from "../../invocation/pieces.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
 import { WorkHere } from "../../invocation/work-here.ts";
 
@@ -104,7 +105,7 @@ export class QueueDispatch {
     // A queue refuses a message that is too long, and all that is sent with it. It would do so each minute.
     const sendable = messages.filter((message) => bytesOf(message) <= mostBytesOfOne);
     if (sendable.length < messages.length) this.#options.onError(new Error("a turn is too long for a message"));
-    await Promise.all(batchesOf(sendable).map((batch) => this.#send(batch)));
+    await Promise.all(piecesOf(sendable, { most: mostMessages, mostBytes, bytesOf }).map((batch) => this.#send(batch)));
   }
 
   async #send(messages: readonly QueueMessage[]): Promise<void> {
@@ -126,21 +127,4 @@ function noAnswer(): Error {
 
 function bytesOf({ body }: QueueMessage): number {
   return utf8Size(JSON.stringify(body)) + addedBytes;
-}
-
-function batchesOf(messages: readonly QueueMessage[]): readonly QueueMessage[][] {
-  const batches: QueueMessage[][] = [];
-  let bytesLeft = 0;
-  for (const message of messages) {
-    const bytes = bytesOf(message);
-    const last = batches.at(-1);
-    if (last === undefined || last.length === mostMessages || bytes > bytesLeft) {
-      batches.push([message]);
-      bytesLeft = mostBytes - bytes;
-    } else {
-      last.push(message);
-      bytesLeft -= bytes;
-    }
-  }
-  return batches;
 }

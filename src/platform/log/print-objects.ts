@@ -1,8 +1,8 @@
-/** What a Worker prints by itself: log entries and events for Workers Logs, one JSON object each. */
+/** Prints log entries and events as one object each, for hosts whose logs are searched by fields. */
 import { LayoverError } from "../../core/errors.ts";
 import type { LayoverEvent, LogEntry } from "../../engine/events.ts";
-import { keyOf, levelOf, messageOf } from "../log/event-text.ts";
-import { foldEqual } from "../log/fold-equal.ts";
+import { keyOf, levelOf, messageOf } from "./event-text.ts";
+import { foldEqual } from "./fold-equal.ts";
 
 const print = foldEqual<LayoverEvent>(
   (event, more) => {
@@ -25,7 +25,7 @@ export function printEvent(event: LayoverEvent): void {
   if (levelOf(event) !== undefined) print(event);
 }
 
-/** Writes what a handler has logged as one object to the console. Its fields can be searched in Workers Logs. */
+/** Writes what a handler has logged as one object to the console. Its fields can be searched. */
 export function printLog({ level, message, workflow, runId, fields }: LogEntry): void {
   console[level]({ message, workflow, runId, fields });
 }

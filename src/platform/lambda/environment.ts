@@ -1,0 +1,125 @@
+/**
+ * What a Lambda environment keeps from one invocation to the next: the parameters, the connection to the database, the
+ * database's time, and the schedules that it has armed. Lambda freezes an environment between two invocations, for seconds
+ * or hours. Clocks may stand still meanwhile, and connections may die without a word. So each invocation looks first how
+ * long it was away, and forgets what may no longer be true.
+ */
+import { LayoverError } from "../../core/errors.ts";
+import { type Query, QueryError, type Parameter as SqlParameter, type WallClock } from "../../core/ports.ts";
+import { within } from "../../core/waits.ts";
+import { newRemembered } from "../../http/remembered.ts";
+import { Secrets } from "../../http/secrets.ts";
+import { DatabaseClock } from "../../postgres/database-clock.ts";
+import type { LambdaOptions } from "./options.ts";
+import type { Parameter, Parameters } from "./parameters.ts";
+import { Armed } from "./schedules.ts";
+
+/** How far the two clocks may part between two invocations. */
+const driftMs = 1_000;
+
+/** After how long without an invocation the first statement is one that may be lost, and is given up soon. */
+const longAwayMs = 5_000;
+
+/** How long that statement may take. It is sent again, by another connection. */
+const firstMs = 2_000;
+
+export interface Loaded {
+  readonly secrets: Secrets;
+  readonly publicUrl: string;
+  readonly database: Query;
+}
+
+export class Environment {
+  readonly remembered = newRemembered();
+  readonly armed = new Armed();
+  readonly #options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">;
+  readonly #parameters: Parameters;
+  readonly #host: WallClock;
+  #clock: DatabaseClock;
+  #loaded: Loaded | undefined;
+  #seen: { readonly now: number; readonly monotonic: number } | undefined;
+  #isFirst = false;
+
+  constructor(options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">, parameters: Parameters, host: WallClock) {
+    this.#options = options;
+    this.#parameters = parameters;
+    this.#host = host;
+    this.#clock = new DatabaseClock(host);
+  }
+
+  /** The database's time, as far as it is known. */
+  get clock(): DatabaseClock {
+    return this.#clock;
+  }
+
+  /** Begins an invocation. */
+  wake(): void {
+    const { now, monotonic } = this.#note();
+    if (this.#seen !== undefined) {
+      const awayMs = now - this.#seen.now;
+      const isOff = Math.abs(awayMs - (monotonic - this.#seen.monotonic)) > driftMs;
+      this.#isFirst = isOff || awayMs > longAwayMs;
+      if (isOff) this.armed.clear();
+      // A call that does not know the time asks for it first, by a statement that changes nothing.
+      if (this.#isFirst) this.#clock = new DatabaseClock(this.#host);
+    }
+    this.#seen = { now, monotonic };
+  }
+
+  /** Notes when an invocation has ended. */
+  rest(): void {
+    this.#seen = this.#note();
+  }
+
+  /** Reads the parameters and opens the database, unless that was done before. @throws LayoverError `internal` */
+  async load(): Promise<Loaded> {
+    this.#loaded ??= this.#make(await this.#parameters.load());
+    return this.#loaded;
+  }
+
+  /** Reads the parameters again, if the last reading is a minute old. Answers whether they have changed. */
+  async reload(): Promise<boolean> {
+    const hasChanged = await this.#parameters.reload();
+    if (hasChanged) this.#loaded = undefined;
+    return hasChanged;
+  }
+
+  #make(parameter: Parameter): Loaded {
+    const { database, secrets, publicUrl } = this.#options;
+    const roots = secrets?.(parameter) ?? [parameter("secret"), parameter.optional("secret-old")];
+    return {
+      secrets: new Secrets(roots),
+      publicUrl: checkUrl(publicUrl?.(parameter) ?? parameter("public-url")),
+      database: this.#impatient(database(parameter)),
+    };
+  }
+
+  /** Gives up the first statement after a long time early, since its connection may be dead. */
+  #impatient(query: Query): Query {
+    const send = (text: string, values?: readonly SqlParameter[]) => {
+      if (!this.#isFirst) return query(text, values);
+      this.#isFirst = false;
+      return within(this.#host, firstMs, query(text, values), noAnswer);
+    };
+    return Object.assign(send, { endpoint: query.endpoint, transact: query.transact });
+  }
+
+  #note() {
+    return { now: this.#host.now(), monotonic: this.#host.monotonic() };
+  }
+}
+
+
+function noAnswer(): QueryError {
+  return new QueryError("the database did not answer the first statement of this environment in time", {
+    isRolledBack: false,
+  });
+}
+
+function checkUrl(url: string): string {
+  const { protocol } = URL.parse(url) ?? {};
+  if (protocol === "https:" || protocol === "http:") return url.replace(/\/+$/, "");
+  throw new LayoverError("internal", "the public URL of this deployment is no address", {
+    hint: "Set the parameter public-url, or serve's option `publicUrl`, to where the world reaches the function http: https://….",
+  });
+}

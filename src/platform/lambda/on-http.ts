@@ -1,0 +1,62 @@
+/** Answers a request that came by a function URL or an API of API Gateway. */
+import { Hono } from "hono";
+import { type APIGatewayProxyResult, handle, type LambdaContext as HonoContext, type LambdaEvent } from "hono/aws-lambda";
+import { besideApiKeys } from "../../http/access.ts";
+import { answering } from "../../http/prefix.ts";
+import { problem, shownError, statusOf } from "../../http/problem.ts";
+import { createSite } from "../../http/site.ts";
+import type { LambdaContext } from "./options.ts";
+import type { ServedFunctions } from "./served-functions.ts";
+
+export type HttpHandler = (event: LambdaEvent, context: LambdaContext) => Promise<APIGatewayProxyResult>;
+
+export function onHttp(served: ServedFunctions): HttpHandler {
+  const app = new Hono<{ Bindings: { lambdaContext: LambdaContext } }>();
+  app.all("*", ({ req, env }) => answerWell(served, req.raw, env.lambdaContext));
+  const handler = handle(app);
+  // What Hono wants of the context is what Lambda gives. It only hands it on.
+  return async (event, context) => (await handler(event, context as HonoContext)) as APIGatewayProxyResult;
+}
+
+async function answerWell(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
+  const { environment, report } = served;
+  environment.wake();
+  try {
+    const again = request.clone();
+    const response = await answer(served, request, context);
+    // What was refused may be signed by a new secret. A refusal has changed nothing, so it can be asked again.
+    const isRefused = response.status === 401 || response.status === 404;
+    if (!isRefused || !(await environment.reload())) return response;
+    return await answer(served, again, context);
+  } catch (error) {
+    const shown = shownError(error);
+    if (statusOf(shown) >= 500) report(error, answering(request));
+    return problem(shown);
+  } finally {
+    environment.rest();
+  }
+}
+
+async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
+  const { options, namespace, environmentName, prefix, environment, begin, report } = served;
+  const { workflows, cors, authenticate } = options;
+  const loaded = await environment.load();
+  const { client, end } = begin(loaded, context, {});
+  const terms = { secrets: loaded.secrets, namespace, environment: environmentName };
+  const site = createSite({
+    ...terms,
+    contracts: workflows.map(({ contract }) => contract),
+    remembered: environment.remembered,
+    prefix,
+    cors,
+    client,
+    authenticate: authenticate && besideApiKeys(authenticate, terms),
+    onError: (error) => report(error, answering(request)),
+  });
+  try {
+    return await site.fetch(request);
+  } finally {
+    // Nothing runs on after the answer, so what was dispatched goes out first.
+    await end();
+  }
+}

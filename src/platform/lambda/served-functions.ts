@@ -1,0 +1,181 @@
+/** What `serve` has read of its options when the module of the functions is loaded, and what begins each invocation. */
+import { pause } from "../../core/waits.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { checkNamespace, defaultEnvironment } from "../../core/names.ts";
+import type { WallClock } from "../../core/ports.ts";
+import { withinTheMinute } from "../../core/waking.ts";
+import { codeDigest } from "../../engine/digest.ts";
+import { type Report, reportTo, type Tell } from "../../engine/events.ts";
+import { checkLeaseMs, defaults, type EngineOptions } from "../../engine/options.ts";
+import { Registry } from "../../engine/registry.ts";
+import { prefixOf } from "../../http/prefix.ts";
+import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
+import { printEvent, printLog } from "../log/print-objects.ts";
+import { printingHooks } from "../log/printing-hooks.ts";
+import type { Services } from "./aws/services.ts";
+import { type AwsNames, nameOf } from "./aws/settings.ts";
+import { Environment, type Loaded } from "./environment.ts";
+import { InvokeDispatch } from "./invoke-dispatch.ts";
+import type { LambdaContext, LambdaOptions } from "./options.ts";
+import { Parameters } from "./parameters.ts";
+import { Schedules } from "./schedules.ts";
+
+/** What a Lambda function takes from where it runs. A test plays another one. */
+export interface LambdaRuntime {
+  readonly host: WallClock;
+  readonly services: Services;
+  /** The variables of the function. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly engine: Pick<EngineOptions, "atRest" | "newToken" | "random">;
+}
+
+/** How long before its end an invocation begins nothing more, so that what is under way can end. */
+const marginMs = 10_000;
+
+/**
+ * The steps of all turns of an invocation together, and how long it goes on beginning new ones. So their statements and
+ * invocations are few, and a step that begins last still has nearly all the time that the function has.
+ */
+const carrying = { maxSteps: 10, budgetMs: 5_000 };
+
+const defaultBatch = 10;
+
+export interface ServedFunctions {
+  readonly options: LambdaOptions;
+  readonly runtime: LambdaRuntime;
+  readonly namespace: string;
+  readonly environmentName: string;
+  readonly prefix: string;
+  readonly environment: Environment;
+  readonly schedules: () => Schedules;
+  readonly nameOf: (name: keyof AwsNames) => string;
+  readonly tell: Tell;
+  readonly report: Report;
+  /** The instant at which the invocation must have nothing more to begin, in epoch milliseconds of the host's clock. */
+  readonly endOf: (context: LambdaContext) => number;
+  readonly begin: (loaded: Loaded, context: LambdaContext, options: Omit<InvocationOptions, "until">) => HostedInvocation;
+}
+
+/**
+ * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `leaseMs`,
+ *   `invalid_request` for `batch` and `parameters`
+ */
+export function servedFunctions(options: LambdaOptions, runtime: LambdaRuntime): ServedFunctions {
+  const { host, services, env } = runtime;
+  const hooks = printingHooks(options, { printLog, printEvent });
+  const { onEvent: tell } = hooks;
+  const report = reportTo(tell);
+  void new Registry(options.workflows);
+  const namespace = checkNamespace(options.namespace ?? "default");
+  checkLeaseMs(options.leaseMs);
+  const batch = checkBatch(options.batch ?? defaultBatch);
+  const named = (name: keyof AwsNames) => nameOf(env, name);
+  const random = runtime.engine.random ?? Math.random;
+  const parameters = new Parameters({
+    services,
+    path: () => named("parameters").replace(/\/+$/, ""),
+    names: parameterNames(options.parameters ?? []),
+    host,
+    random,
+  });
+  const environment = new Environment(options, parameters, host);
+  const environmentName = options.environment ?? env["LAYOVER_ENVIRONMENT"] ?? defaultEnvironment;
+  const schedules = () =>
+    new Schedules({
+      services,
+      names: {
+        tick: named("tick"),
+        scheduleGroup: named("scheduleGroup"),
+        scheduleRole: named("scheduleRole"),
+        queueArn: named("queueArn"),
+      },
+      armed: environment.armed,
+      host,
+    });
+  const deployment = {
+    name: options.deploymentName ?? "lambda",
+    id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows),
+  };
+  const { workflows, leaseMs = defaults.leaseMs, keepMs, keepFailedMs } = options;
+  const invocation = { ...carrying, ...options.invocation };
+  const endOf = (context: LambdaContext) => host.now() + context.getRemainingTimeInMillis() - marginMs;
+  return {
+    options,
+    runtime,
+    namespace,
+    environmentName,
+    prefix: prefixOf(options.prefix),
+    environment,
+    schedules,
+    nameOf: named,
+    tell,
+    report,
+    endOf,
+    begin: ({ secrets, publicUrl, database }, context, given) => {
+      const until = endOf(context);
+      const leftMs = Math.max(1_000, until - host.now());
+      return beginInvocation(
+        {
+          engine: {
+            ...runtime.engine,
+            workflows,
+            keepMs,
+            keepFailedMs,
+            onEvent: tell,
+            warmRuns: 0,
+            leaseMs: Math.min(leaseMs, Math.floor(leftMs)),
+            longestStepMs: leftMs - invocation.budgetMs,
+          },
+          namespace,
+          environment: environmentName,
+          deployment,
+          host,
+          clock: environment.clock,
+          secrets,
+          publicUrl,
+          database: () => database,
+          invocation,
+          alarm: (instants) => schedules().alarm(instants),
+          pace: withinTheMinute,
+          isDispatchedHere: true,
+          dispatcherOf: (terms) =>
+            new InvokeDispatch({
+              ...terms,
+              services,
+              turns: named("turns"),
+              queueUrl: () => named("queueUrl"),
+              batch,
+              armed: () => environment.armed.next(),
+            }),
+          report,
+        },
+        { ...given, until: () => until, requestId: context.awsRequestId },
+      );
+    },
+  };
+}
+
+/** Waits, by the clock of the host. */
+export async function waitUntil({ host }: LambdaRuntime, at: number): Promise<void> {
+  const ms = at - host.now();
+  if (ms > 0) await pause(host, ms);
+}
+
+const ownParameters = ["secret", "secret-old", "public-url", "database-url"];
+
+function parameterNames(others: readonly string[]): readonly string[] {
+  const names = [...new Set([...ownParameters, ...others])];
+  if (names.length <= 10) return names;
+  throw new LayoverError("invalid_request", `parameters: there are ${others.length} further names`, {
+    hint: "Systems Manager reads ten parameters in one call. Give up to six names.",
+    details: { field: "parameters" },
+  });
+}
+
+function checkBatch(batch: number): number {
+  if (Number.isInteger(batch) && batch >= 1 && batch <= 1_000) return batch;
+  throw new LayoverError("invalid_request", `batch: ${batch} is no number of turns`, {
+    hint: "Give a whole number from 1 to 1,000.",
+    details: { field: "batch" },
+  });
+}

@@ -1,0 +1,85 @@
+/** Ten thousand runs that sleep until one instant, on AWS: hours of that, in seconds. */
+import { describe, expect, test } from "vitest";
+import { Chance } from "../engine/chance.ts";
+import { workflows } from "../idle/workflows.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { PlayedAws } from "./played-aws.ts";
+
+const sleepers = 10_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** What turns lean on has rung by then, and found nothing. */
+const afterwardsMs = 6 * minuteMs;
+
+function percentile(values: readonly number[], part: number): number | undefined {
+  return values.toSorted((one, other) => one - other)[Math.ceil(values.length * part) - 1];
+}
+
+describe.each([1_000, 10])("with a concurrency of %i", (concurrency) => {
+  const database = testDatabase();
+
+  /** Nobody is told: the first tick of a deployment looks at all that is ready. */
+  async function start(count: number, wakesAt: number): Promise<void> {
+    const run = JSON.stringify({ workflow: "sleeper", version: 1, input: { wakesAt } });
+    await database.pool.query("select layover.start_run($1) from generate_series(1, $2)", [run, count]);
+  }
+
+  async function statuses(): Promise<unknown> {
+    const { rows } = await database.pool.query("select status, count(*)::int from layover.run_state group by status");
+    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  }
+
+  test("ten thousand runs sleep for nothing, and wake in time", { timeout: 240_000 }, async () => {
+    const clock = await database.turnClock();
+    const chance = new Chance(1, 1);
+    const awake: { readonly runId: string; readonly at: number }[] = [];
+    const reported: unknown[] = [];
+    const played = new PlayedAws({
+      workflows,
+      query: database.query,
+      clock,
+      concurrency,
+      lateness: () => chance.below(59_000),
+      onLog: ({ runId }) => awake.push({ runId, at: played.now() }),
+      onError: (error) => reported.push(error),
+    });
+    const beganAt = played.now();
+    await clock.set(beganAt);
+    const dueAt = Math.floor(beganAt / minuteMs) * minuteMs + 2 * hourMs + 17_000;
+    await start(sleepers, dueAt);
+    played.deployed();
+
+    await played.passUntil(beganAt + 2 * afterwardsMs);
+    expect(await statuses()).toEqual({ parked: sleepers });
+    console.log(`begun, with a concurrency of ${concurrency}:`, toldOf(played.takeTally()));
+
+    await played.passUntil(beganAt + hourMs);
+    const { statements, invocations, schedules, messages } = played.takeTally();
+    expect({ statements, invocations, schedules, messages }).toEqual({
+      statements: [],
+      invocations: { turns: 0, tick: 0, forward: 0 },
+      schedules: 0,
+      messages: 0,
+    });
+
+    await played.passUntil(dueAt + 30 * minuteMs);
+    expect(await statuses()).toEqual({ completed: sleepers });
+    const lateness = awake.map(({ at }) => at - dueAt);
+    const tally = played.takeTally();
+    console.log(`due at one instant, with a concurrency of ${concurrency}:`, toldOf(tally), {
+      "ms to the first body": Math.min(...lateness),
+      p50: percentile(lateness, 0.5),
+      p99: percentile(lateness, 0.99),
+      "the last": Math.max(...lateness),
+    });
+    expect(new Set(awake.map(({ runId }) => runId)).size).toBe(sleepers);
+    expect([...played.errors, ...reported]).toEqual([]);
+
+    await played.passUntil(played.now() + hourMs);
+    expect(played.takeTally().statements).toEqual([]);
+  });
+});
+
+function toldOf({ counts, invocations, schedules, messages, coldStarts }: ReturnType<PlayedAws["takeTally"]>) {
+  return { counts, invocations, schedules, messages, coldStarts };
+}
