@@ -1,0 +1,266 @@
+/**
+ * All of a deployment on AWS as one construct of the CDK: four functions of one bundle, their queue, schedules, roles and
+ * logs, a URL, and a tick after each deploy.
+ *
+ *   new Layover(stack, "Layover", { entry: "functions/lambda.ts", parameters: "/orders" });
+ *
+ * Two parameters of Systems Manager must be there before the first deploy, since CloudFormation cannot make secrets:
+ * `/orders/secret` and `/orders/database-url`.
+ */
+import { ArnFormat, CfnOutput, Duration, Names, RemovalPolicy, Stack } from "aws-cdk-lib";
+import { Alarm, ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import type { IKey } from "aws-cdk-lib/aws-kms";
+import {
+  Architecture,
+  Code,
+  Function as LambdaFunction,
+  FunctionUrlAuthType,
+  LoggingFormat,
+  RecursiveLoop,
+  Runtime,
+} from "aws-cdk-lib/aws-lambda";
+import { SqsDestination } from "aws-cdk-lib/aws-lambda-destinations";
+import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { Asset } from "aws-cdk-lib/aws-s3-assets";
+import { CfnSchedule, CfnScheduleGroup } from "aws-cdk-lib/aws-scheduler";
+import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
+import { StringParameter } from "aws-cdk-lib/aws-ssm";
+import { InvocationType, Trigger } from "aws-cdk-lib/triggers";
+import { Construct } from "constructs";
+import { variables } from "../platform/lambda/aws/settings.ts";
+import { type BundleOptions, bundle, entryName } from "./bundle.ts";
+
+export interface LayoverProps extends BundleOptions {
+  /** The path of the deployment's parameters in Systems Manager: `/orders`. */
+  readonly parameters: string;
+  /** Further parameters under that path that the functions read: `serve`'s option of the same name. Default: none. */
+  readonly parameterNames?: readonly string[];
+  /** The key of the parameters, if it is one of your own. Default: the key that AWS keeps for Systems Manager. */
+  readonly parametersKey?: IKey;
+  /** Name of the environment. A database belongs to one. Default: "default". */
+  readonly environment?: string;
+  /** The memory of each function, in MiB. More memory is more CPU. Default: 512. */
+  readonly memorySize?: number;
+  /** How long an invocation of `turns` may take, and so a step. Default: 15 minutes, which is the most. */
+  readonly turnsTimeout?: Duration;
+  /**
+   * How many requests from outside are answered at a time. The function is public, and shares the concurrency of the account
+   * with all others. Default: no limit of its own.
+   */
+  readonly httpConcurrency?: number;
+  /**
+   * Whether the function `http` has a URL of its own. If you put an API before it instead, set it to false and give
+   * `publicUrl`. Default: true.
+   */
+  readonly functionUrl?: boolean;
+  /** The address at which the world reaches the function `http`, with the prefix. Default: its own URL. */
+  readonly publicUrl?: string;
+  /** How often a tick looks through the database though nobody asked: an alarm may have been lost. Default: 6 hours. */
+  readonly sweep?: Duration;
+  /** How long logs are kept. Default: a month. */
+  readonly logRetention?: RetentionDays;
+}
+
+type FunctionName = "http" | "turns" | "tick" | "forward";
+
+/** How long a message is hidden from others while it is forwarded. AWS asks for six times the function's timeout. */
+const visibility = Duration.minutes(3);
+
+export class Layover extends Construct {
+  /** Answers requests. */
+  readonly http: LambdaFunction;
+  /** Carries out turns. */
+  readonly turns: LambdaFunction;
+  /** Does one pass of the scheduler. */
+  readonly tick: LambdaFunction;
+  /** Hands on what the queue brings. */
+  readonly forward: LambdaFunction;
+  /** Short waits, and ticks that failed. */
+  readonly queue: Queue;
+  /** What could not be handed on. No run is lost by it. */
+  readonly deadLetters: Queue;
+  /** Rings when there is a dead letter. Give it an action. */
+  readonly deadLetterAlarm: Alarm;
+  /** The address at which the world reaches it. */
+  readonly url: string;
+  readonly #props: LayoverProps;
+  readonly #group: CfnScheduleGroup;
+  readonly #scheduleRole: Role;
+  readonly #bundle: Asset;
+
+  constructor(scope: Construct, id: string, props: LayoverProps) {
+    super(scope, id);
+    this.#props = props;
+    this.#bundle = bundle(this, props);
+    this.deadLetters = new Queue(this, "DeadLetters", {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    this.queue = new Queue(this, "Queue", {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      visibilityTimeout: visibility,
+      retentionPeriod: Duration.days(4),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: 5 },
+    });
+    this.#group = new CfnScheduleGroup(this, "Schedules");
+    this.#scheduleRole = new Role(this, "ScheduleRole", { assumedBy: new ServicePrincipal("scheduler.amazonaws.com") });
+    this.#scheduleRole.addToPolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")]));
+    this.queue.grantSendMessages(this.#scheduleRole);
+
+    this.http = this.#function("http", { timeout: Duration.seconds(30), reservedConcurrency: props.httpConcurrency });
+    this.turns = this.#function("turns", { timeout: props.turnsTimeout ?? Duration.minutes(15) });
+    this.tick = this.#function("tick", { timeout: Duration.minutes(15) });
+    this.forward = this.#function("forward", { timeout: Duration.seconds(30) });
+    this.#grant();
+    this.#invocations();
+    this.url = this.#publicUrl();
+    this.#sweep();
+    this.deadLetterAlarm = new Alarm(this, "DeadLetterAlarm", {
+      metric: this.deadLetters.metricApproximateNumberOfMessagesVisible(),
+      threshold: 1,
+      evaluationPeriods: 1,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      treatMissingData: TreatMissingData.NOT_BREACHING,
+      alarmDescription: "layover could not hand on a message. No run is lost; look at the logs of the function forward.",
+    });
+  }
+
+  /**
+   * A function's name is made here, and not by CloudFormation. So the functions can name each other without a circle. And
+   * the schedules that stand for months name a function that stays.
+   */
+  #nameOf(name: FunctionName): string {
+    return `${Names.uniqueResourceName(this, { maxLength: 64 - "-forward".length, separator: "-" })}-${name}`;
+  }
+
+  #arnOf(name: FunctionName): string {
+    const [service, resource] = ["lambda", "function"];
+    return Stack.of(this).formatArn({
+      service,
+      resource,
+      resourceName: this.#nameOf(name),
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+  }
+
+  #function(
+    name: FunctionName,
+    { timeout, reservedConcurrency }: { timeout: Duration; reservedConcurrency?: number | undefined },
+  ): LambdaFunction {
+    const { memorySize = 512, environment, parameters, logRetention = RetentionDays.ONE_MONTH } = this.#props;
+    const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+    const logGroup = new LogGroup(this, `${title}Logs`, { retention: logRetention, removalPolicy: RemovalPolicy.DESTROY });
+    const role = new Role(this, `${title}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    logGroup.grantWrite(role);
+    const made = new LambdaFunction(this, title, {
+      functionName: this.#nameOf(name),
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: Code.fromBucketV2(this.#bundle.bucket, this.#bundle.s3ObjectKey),
+      handler: `${entryName}.${name}`,
+      role,
+      timeout,
+      memorySize,
+      logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      recursiveLoop: RecursiveLoop.ALLOW,
+      ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
+      environment: {
+        NODE_OPTIONS: "--enable-source-maps",
+        LAYOVER_DEPLOYMENT: this.#bundle.assetHash,
+        ...(environment !== undefined && { LAYOVER_ENVIRONMENT: environment }),
+        [variables.turns]: this.#arnOf("turns"),
+        [variables.tick]: this.#arnOf("tick"),
+        [variables.scheduleGroup]: this.#group.ref,
+        [variables.scheduleRole]: this.#scheduleRole.roleArn,
+        [variables.queueUrl]: this.queue.queueUrl,
+        [variables.queueArn]: this.queue.queueArn,
+        [variables.parameters]: parameters,
+      },
+    });
+    return made;
+  }
+
+  /** Grants each function what it uses, and no more. */
+  #grant(): void {
+    const { parameters, parameterNames = [], parametersKey } = this.#props;
+    const stack = Stack.of(this);
+    const read = ["secret", "secret-old", "database-url", "public-url", ...parameterNames].map((name) =>
+      stack.formatArn({ service: "ssm", resource: "parameter", resourceName: `${parameters}/${name}`.replace(/^\//, "") }),
+    );
+    const group = stack.formatArn({ service: "scheduler", resource: "schedule", resourceName: `${this.#group.ref}/*` });
+    for (const made of [this.http, this.turns, this.tick]) {
+      made.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns")]));
+      made.addToRolePolicy(allow(["scheduler:CreateSchedule"], [group]));
+      made.addToRolePolicy(
+        new PolicyStatement({
+          effect: Effect.ALLOW,
+          actions: ["iam:PassRole"],
+          resources: [this.#scheduleRole.roleArn],
+          conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
+        }),
+      );
+      made.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
+      made.addToRolePolicy(allow(["ssm:GetParameters"], read));
+      parametersKey?.grantDecrypt(made);
+    }
+    this.forward.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns"), this.#arnOf("tick")]));
+    this.forward.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
+  }
+
+  /** How often AWS tries an invocation, and what becomes of it then. */
+  #invocations(): void {
+    // A turn that is lost is due again soon. If AWS tried it again by itself, a turn that kills its process would come twice.
+    this.turns.configureAsyncInvoke({ maxEventAge: Duration.minutes(15), retryAttempts: 0 });
+    this.tick.configureAsyncInvoke({
+      maxEventAge: Duration.hours(1),
+      retryAttempts: 2,
+      onFailure: new SqsDestination(this.queue),
+    });
+    this.forward.addEventSource(new SqsEventSource(this.queue, { batchSize: 10, reportBatchItemFailures: true }));
+  }
+
+  #publicUrl(): string {
+    const { parameters, functionUrl = true, publicUrl } = this.#props;
+    const own = functionUrl ? this.http.addFunctionUrl({ authType: FunctionUrlAuthType.NONE }).url : undefined;
+    const url = publicUrl ?? own;
+    if (url === undefined) throw new Error("Layover: without a function URL, publicUrl must say where the function http is reached");
+    // A function cannot have its own URL as a variable: that is a circle to CloudFormation. So it reads a parameter.
+    const parameter = new StringParameter(this, "PublicUrl", {
+      parameterName: `${parameters}/public-url`,
+      stringValue: url,
+    });
+    new CfnOutput(this, "Url", { value: url, description: "Where layover answers" });
+    // The first tick of a deployment looks at all runs that are ready or blocked.
+    new Trigger(this, "Deployed", {
+      handler: this.tick,
+      invocationType: InvocationType.EVENT,
+      executeAfter: [this.http, this.turns, this.tick, this.forward, this.#group, this.#scheduleRole, parameter],
+    });
+    return url;
+  }
+
+  #sweep(): void {
+    const { sweep = Duration.hours(6) } = this.#props;
+    new CfnSchedule(this, "Sweep", {
+      groupName: this.#group.ref,
+      flexibleTimeWindow: { mode: "FLEXIBLE", maximumWindowInMinutes: 60 },
+      scheduleExpression: `rate(${sweep.toMinutes()} minutes)`,
+      target: {
+        arn: this.#arnOf("tick"),
+        roleArn: this.#scheduleRole.roleArn,
+        input: "{}",
+        retryPolicy: { maximumEventAgeInSeconds: 3_600 },
+        deadLetterConfig: { arn: this.queue.queueArn },
+      },
+    });
+  }
+}
+
+function allow(actions: string[], resources: string[]): PolicyStatement {
+  return new PolicyStatement({ effect: Effect.ALLOW, actions, resources });
+}
