@@ -1,6 +1,6 @@
 /** Bundles the module of the functions as Lambda loads it: one entry, and a piece of its own for each client of AWS. */
 import { dirname } from "node:path";
-import { AssetHashType, DockerImage } from "aws-cdk-lib";
+import { Annotations, AssetHashType, DockerImage } from "aws-cdk-lib";
 import { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Construct } from "constructs";
 import { type BuildOptions, buildSync } from "esbuild";
@@ -15,11 +15,12 @@ export interface BundleOptions {
 }
 
 /** What packages need that are written for CommonJS: an ES module has no `require`. */
-const banner = 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
+const banner =
+  'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);';
 
 /** The asset of the bundle. Its hash changes with the code that is deployed, and with nothing else. */
 export function bundle(scope: Construct, { entry, esbuild }: BundleOptions): Asset {
-  return new Asset(scope, "Bundle", {
+  const asset = new Asset(scope, "Bundle", {
     path: dirname(entry),
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
@@ -51,8 +52,10 @@ export function bundle(scope: Construct, { entry, esbuild }: BundleOptions): Ass
       },
     },
   });
+  // CDK warns of objects without a version, since it cannot see when they change. This object's key is made of its hash.
+  Annotations.of(asset).acknowledgeWarning("@aws-cdk/aws-lambda:codeFromBucketObjectVersionNotSpecified");
+  return asset;
 }
 
 /** The name of the bundled module. A handler is `index.http`. */
 export const entryName = "index";
-

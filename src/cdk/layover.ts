@@ -14,14 +14,12 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import {
   Architecture,
   Code,
-  Function as LambdaFunction,
   FunctionUrlAuthType,
+  Function as LambdaFunction,
   LoggingFormat,
   RecursiveLoop,
   Runtime,
 } from "aws-cdk-lib/aws-lambda";
-import { SqsDestination } from "aws-cdk-lib/aws-lambda-destinations";
-import { SqsEventSource } from "aws-cdk-lib/aws-lambda-event-sources";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Asset } from "aws-cdk-lib/aws-s3-assets";
 import { CfnSchedule, CfnScheduleGroup } from "aws-cdk-lib/aws-scheduler";
@@ -109,7 +107,7 @@ export class Layover extends Construct {
     this.#group = new CfnScheduleGroup(this, "Schedules");
     this.#scheduleRole = new Role(this, "ScheduleRole", { assumedBy: new ServicePrincipal("scheduler.amazonaws.com") });
     this.#scheduleRole.addToPolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")]));
-    this.queue.grantSendMessages(this.#scheduleRole);
+    this.#scheduleRole.addToPolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
 
     this.http = this.#function("http", { timeout: Duration.seconds(30), reservedConcurrency: props.httpConcurrency });
     this.turns = this.#function("turns", { timeout: props.turnsTimeout ?? Duration.minutes(15) });
@@ -125,7 +123,8 @@ export class Layover extends Construct {
       evaluationPeriods: 1,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
-      alarmDescription: "layover could not hand on a message. No run is lost; look at the logs of the function forward.",
+      alarmDescription:
+        "layover could not hand on a message. No run is lost; look at the logs of the function forward.",
     });
   }
 
@@ -153,7 +152,10 @@ export class Layover extends Construct {
   ): LambdaFunction {
     const { memorySize = 512, environment, parameters, logRetention = RetentionDays.ONE_MONTH } = this.#props;
     const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-    const logGroup = new LogGroup(this, `${title}Logs`, { retention: logRetention, removalPolicy: RemovalPolicy.DESTROY });
+    const logGroup = new LogGroup(this, `${title}Logs`, {
+      retention: logRetention,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
     const role = new Role(this, `${title}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     logGroup.grantWrite(role);
     const made = new LambdaFunction(this, title, {
@@ -190,7 +192,11 @@ export class Layover extends Construct {
     const { parameters, parameterNames = [], parametersKey } = this.#props;
     const stack = Stack.of(this);
     const read = ["secret", "secret-old", "database-url", "public-url", ...parameterNames].map((name) =>
-      stack.formatArn({ service: "ssm", resource: "parameter", resourceName: `${parameters}/${name}`.replace(/^\//, "") }),
+      stack.formatArn({
+        service: "ssm",
+        resource: "parameter",
+        resourceName: `${parameters}/${name}`.replace(/^\//, ""),
+      }),
     );
     const group = stack.formatArn({ service: "scheduler", resource: "schedule", resourceName: `${this.#group.ref}/*` });
     for (const made of [this.http, this.turns, this.tick]) {
@@ -210,6 +216,8 @@ export class Layover extends Construct {
     }
     this.forward.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns"), this.#arnOf("tick")]));
     this.forward.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
+    const receiving = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
+    this.forward.addToRolePolicy(allow(receiving, [this.queue.queueArn]));
   }
 
   /** How often AWS tries an invocation, and what becomes of it then. */
@@ -219,16 +227,22 @@ export class Layover extends Construct {
     this.tick.configureAsyncInvoke({
       maxEventAge: Duration.hours(1),
       retryAttempts: 2,
-      onFailure: new SqsDestination(this.queue),
+      // SqsDestination would grant more than is needed.
+      onFailure: { bind: () => ({ destination: this.queue.queueArn }) },
     });
-    this.forward.addEventSource(new SqsEventSource(this.queue, { batchSize: 10, reportBatchItemFailures: true }));
+    this.forward.addEventSourceMapping("Queue", {
+      eventSourceArn: this.queue.queueArn,
+      batchSize: 10,
+      reportBatchItemFailures: true,
+    });
   }
 
   #publicUrl(): string {
     const { parameters, functionUrl = true, publicUrl } = this.#props;
     const own = functionUrl ? this.http.addFunctionUrl({ authType: FunctionUrlAuthType.NONE }).url : undefined;
     const url = publicUrl ?? own;
-    if (url === undefined) throw new Error("Layover: without a function URL, publicUrl must say where the function http is reached");
+    if (url === undefined)
+      throw new Error("Layover: without a function URL, publicUrl must say where the function http is reached");
     // A function cannot have its own URL as a variable: that is a circle to CloudFormation. So it reads a parameter.
     const parameter = new StringParameter(this, "PublicUrl", {
       parameterName: `${parameters}/public-url`,

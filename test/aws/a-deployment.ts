@@ -1,9 +1,9 @@
 /** A deployment on AWS under test: the functions of functions.ts, on a database behind a Neon endpoint, and their world. */
 import { onTestFinished } from "vitest";
-import type { TestDatabase } from "../postgres/database.ts";
-import { openNeonEndpoint } from "../postgres/neon-endpoint.ts";
 import { authorized, secret } from "../platform/a-worker.ts";
 import { openWorld, type World } from "../platform/world.ts";
+import type { TestDatabase } from "../postgres/database.ts";
+import { openNeonEndpoint } from "../postgres/neon-endpoint.ts";
 import { AwsCloud, type CloudOptions } from "./cloud.ts";
 import { type Synthesized, synthesize } from "./synth.ts";
 

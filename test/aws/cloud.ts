@@ -27,6 +27,8 @@ export interface CloudOptions {
   /** How long after the beginning of its minute a schedule fires, in milliseconds. Default: at once. */
   readonly lateness?: () => number;
   readonly fateOf?: (received: Received) => Fate;
+  /** How long a message that is to be delayed so long is delayed here, in milliseconds. Default: so long. */
+  readonly delays?: (ms: number) => number;
   /** How many invocations are at work at a time at most. Default: 20. */
   readonly concurrency?: number;
 }
@@ -121,6 +123,20 @@ export class AwsCloud {
     return killed.length;
   }
 
+  /** Does what Lambda does when it has tried an event of a function for the last time. */
+  giveUpEvent(handler: string, event: unknown): void {
+    this.#giveUp(this.#named(handler), event);
+  }
+
+  /** Does what EventBridge Scheduler does when it could not invoke the function for an hour. */
+  giveUpSchedule(name: string): void {
+    const schedule = this.schedules.get(name);
+    if (schedule === undefined) throw new Error(`no schedule stands that is named ${name}`);
+    this.schedules.delete(name);
+    const { Target } = schedule;
+    this.#sendAs(Target.RoleArn.split("/").at(-1) ?? "", Target.DeadLetterConfig.Arn, Target.Input);
+  }
+
   /** Lets a schedule fire now, before its time. */
   fire(name: string): void {
     const schedule = this.schedules.get(name);
@@ -135,7 +151,13 @@ export class AwsCloud {
     await Promise.all([this.wire.close(), new Promise((resolve) => this.#site.close(resolve))]);
   }
 
-  #settingsOf({ FunctionName, Handler, Role, Timeout, Environment }: Readonly<Record<string, unknown>>): FunctionSettings {
+  #settingsOf({
+    FunctionName,
+    Handler,
+    Role,
+    Timeout,
+    Environment,
+  }: Readonly<Record<string, unknown>>): FunctionSettings {
     const { Variables } = Environment as { readonly Variables: Readonly<Record<string, string>> };
     return {
       name: String(FunctionName),
@@ -166,7 +188,11 @@ export class AwsCloud {
   #authorize({ call, role }: Received): void {
     const check = (action: string, resource: string, context: Readonly<Record<string, string>> = {}) => {
       if (!this.policies.allows({ role, action, resource, context }))
-        throw new AwsError("AccessDeniedException", 403, `${role} is not authorized to perform: ${action} on ${resource}`);
+        throw new AwsError(
+          "AccessDeniedException",
+          403,
+          `${role} is not authorized to perform: ${action} on ${resource}`,
+        );
     };
     switch (call.service) {
       case "scheduler":
@@ -174,9 +200,11 @@ export class AwsCloud {
         check("iam:PassRole", call.schedule.Target.RoleArn, { "iam:PassedToService": "scheduler.amazonaws.com" });
         return;
       case "lambda":
-        return check(call.action, functionArn(call.name));
+        check(call.action, functionArn(call.name));
+        return;
       case "sqs":
-        return check(call.action, arn("sqs", call.queueUrl.split("/").at(-1) ?? ""));
+        check(call.action, arn("sqs", call.queueUrl.split("/").at(-1) ?? ""));
+        return;
       case "ssm":
         for (const name of call.names) check(call.action, arn("ssm", `parameter${name}`));
     }
@@ -233,11 +261,11 @@ export class AwsCloud {
     const event: unknown = JSON.parse(Target.Input);
     if (this.policies.allows({ role, action: "lambda:InvokeFunction", resource: Target.Arn }))
       this.#enqueue({ name: this.#functionOf(Target.Arn), event, attempt: 1, at: Date.now() });
-    else this.#send({ body: Target.Input, receives: 0 }, 0);
+    else throw new Error(`${role} may not invoke ${Target.Arn}`);
   }
 
   #send(message: Message, delayMs: number): void {
-    this.#after(delayMs, () => void this.#deliver(message));
+    this.#after(this.#options.delays?.(delayMs) ?? delayMs, () => void this.#deliver(message));
   }
 
   /** Delivers a message to the function that the event source mapping names. */
@@ -247,13 +275,18 @@ export class AwsCloud {
     if (mapping === undefined) throw new Error("no function takes messages of the queue");
     message.receives += 1;
     const name = this.#functionOf(String(mapping["FunctionName"]));
+    const role = this.#functions.get(name)?.role ?? "";
+    for (const action of ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"])
+      if (!this.policies.allows({ role, action, resource: String(mapping["EventSourceArn"]) }))
+        throw new Error(`Lambda may not take messages in the name of ${role}: ${action}`);
     const record = { messageId: crypto.randomUUID(), body: message.body };
     const { answer, error } = await this.#carryOut(name, { Records: [record] });
     const { batchItemFailures = [] }: { batchItemFailures?: unknown[] } = Object(answer);
     if (error === undefined && batchItemFailures.length === 0) return;
     const all = [...this.template.all("AWS::SQS::Queue").values()];
-    const { maxReceiveCount } = (all.find((each) => each["RedrivePolicy"] !== undefined)?.["RedrivePolicy"] ??
-      {}) as { maxReceiveCount?: number };
+    const { maxReceiveCount } = (all.find((each) => each["RedrivePolicy"] !== undefined)?.["RedrivePolicy"] ?? {}) as {
+      maxReceiveCount?: number;
+    };
     if (message.receives >= (maxReceiveCount ?? 1)) this.deadLetters.push(message.body);
     else this.#send(message, Number(queue?.["VisibilityTimeout"] ?? 30) * 1_000);
   }
@@ -278,18 +311,30 @@ export class AwsCloud {
   async #carryOutEvent({ name, event, attempt, at }: Waiting): Promise<void> {
     const { error } = await this.#carryOut(name, event);
     if (error === undefined || this.#isClosed) return;
-    const config = [...this.template.all("AWS::Lambda::EventInvokeConfig").values()].find(
-      ({ FunctionName }) => String(FunctionName) === name,
-    );
-    const { MaximumRetryAttempts = 2, DestinationConfig }: Record<string, unknown> = config ?? {};
-    if (attempt <= Number(MaximumRetryAttempts)) {
+    const { MaximumRetryAttempts = 2 } = this.#asyncConfigOf(name);
+    if (attempt <= Number(MaximumRetryAttempts))
       this.#after(attempt * 60_000, () => this.#enqueue({ name, event, attempt: attempt + 1, at }));
-      return;
-    }
-    const { OnFailure } = Object(DestinationConfig) as { OnFailure?: { Destination: string } };
+    else this.#giveUp(name, event);
+  }
+
+  #asyncConfigOf(name: string): Readonly<Record<string, unknown>> {
+    const all = [...this.template.all("AWS::Lambda::EventInvokeConfig").values()];
+    return all.find(({ FunctionName }) => String(FunctionName) === name) ?? {};
+  }
+
+  #giveUp(name: string, event: unknown): void {
+    const { OnFailure }: { OnFailure?: { Destination: string } } = Object(
+      this.#asyncConfigOf(name)["DestinationConfig"],
+    );
     if (OnFailure === undefined) return;
     const record = { version: "1.0", requestContext: { functionArn: functionArn(name) }, requestPayload: event };
-    this.#send({ body: JSON.stringify(record), receives: 0 }, 0);
+    this.#sendAs(this.#functions.get(name)?.role ?? "", OnFailure.Destination, JSON.stringify(record));
+  }
+
+  #sendAs(role: string, resource: string, body: string): void {
+    if (!this.policies.allows({ role, action: "sqs:SendMessage", resource }))
+      throw new Error(`${role} may not send to ${resource}`);
+    this.#send({ body, receives: 0 }, 0);
   }
 
   async #carryOut(name: string, event: unknown): Promise<Ended> {
@@ -308,10 +353,13 @@ export class AwsCloud {
   }
 
   #after(ms: number, act: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (!this.#isClosed) act();
-    }, Math.max(0, ms));
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        if (!this.#isClosed) act();
+      },
+      Math.max(0, ms),
+    );
     this.#timers.add(timer);
   }
 }

@@ -36,7 +36,8 @@ export class Policies {
       return (Roles as readonly string[]).flatMap((role) =>
         Statement.map(({ Effect, Action, Resource, Condition }) => {
           const unknown = Object.keys(Condition ?? {}).filter((operator) => operator !== "StringEquals");
-          if (Effect !== "Allow" || unknown.length > 0) throw new Error("this evaluation knows Allow and StringEquals only");
+          if (Effect !== "Allow" || unknown.length > 0)
+            throw new Error("this evaluation knows Allow and StringEquals only");
           return {
             role,
             actions: [Action].flat(),
@@ -71,6 +72,9 @@ export class Policies {
 }
 
 function fits(pattern: string, value: string): boolean {
-  const text = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
+  const text = pattern
+    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+    .replaceAll("*", ".*")
+    .replaceAll("?", ".");
   return new RegExp(`^${text}$`).test(value);
 }

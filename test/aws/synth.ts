@@ -1,11 +1,12 @@
 /** Synthesizes the deployment under test: its template, and the folder of its bundle. */
-import { App, Stack } from "aws-cdk-lib";
-import { Template as Assertions } from "aws-cdk-lib/assertions";
-import { Layover, type LayoverProps } from "layover/cdk";
+
 import { mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { App, Stack } from "aws-cdk-lib";
+import { Template as Assertions } from "aws-cdk-lib/assertions";
+import { Layover, type LayoverProps } from "layover/cdk";
 
 import type { Template } from "./template.ts";
 
@@ -35,4 +36,3 @@ export function synthesize(entry: string, props: Partial<LayoverProps> = {}): Sy
   if (code === undefined) throw new Error("the bundle is not among the assets");
   return { stack, template, code };
 }
-

@@ -9,12 +9,12 @@ import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
 import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
 import type { InvocationHost } from "../invocation/host.ts";
+import { printEvent, printLog } from "../log/print-objects.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import type { AlarmShards } from "./alarm/alarm-shards.ts";
 import { alarmsOf, type Incoming } from "./bindings.ts";
 import { type Isolate, newIsolate } from "./isolate.ts";
 import type { CloudflareOptions } from "./options.ts";
-import { printEvent, printLog } from "../log/print-objects.ts";
 import type { Runtime } from "./runtime.ts";
 import { hostOf } from "./worker-host.ts";
 

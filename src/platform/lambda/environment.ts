@@ -40,7 +40,11 @@ export class Environment {
   #seen: { readonly now: number; readonly monotonic: number } | undefined;
   #isFirst = false;
 
-  constructor(options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">, parameters: Parameters, host: WallClock) {
+  constructor(
+    options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">,
+    parameters: Parameters,
+    host: WallClock,
+  ) {
     this.#options = options;
     this.#parameters = parameters;
     this.#host = host;
@@ -108,7 +112,6 @@ export class Environment {
     return { now: this.#host.now(), monotonic: this.#host.monotonic() };
   }
 }
-
 
 function noAnswer(): QueryError {
   return new QueryError("the database did not answer the first statement of this environment in time", {

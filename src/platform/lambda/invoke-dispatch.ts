@@ -62,7 +62,8 @@ export class InvokeDispatch implements Dispatcher {
       return;
     }
     if (delayMs <= 0) this.#collected.push(...turns);
-    else if (delayMs < longestPauseMs && !this.#isTooLate(delayMs)) return this.#underWay.add(this.#pause(turns, delayMs));
+    else if (delayMs < longestPauseMs && !this.#isTooLate(delayMs))
+      return this.#underWay.add(this.#pause(turns, delayMs));
     else this.#later.push({ turns, delayMs });
     this.#flushSoon();
   };

@@ -64,4 +64,3 @@ function parsed(text: string): unknown {
     return undefined;
   }
 }
-

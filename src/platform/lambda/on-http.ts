@@ -1,6 +1,11 @@
 /** Answers a request that came by a function URL or an API of API Gateway. */
 import { Hono } from "hono";
-import { type APIGatewayProxyResult, handle, type LambdaContext as HonoContext, type LambdaEvent } from "hono/aws-lambda";
+import {
+  type APIGatewayProxyResult,
+  type LambdaContext as HonoContext,
+  handle,
+  type LambdaEvent,
+} from "hono/aws-lambda";
 import { besideApiKeys } from "../../http/access.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";

@@ -30,7 +30,8 @@ async function isTicked(served: ServedFunctions, asked: TickEvent, context: Lamb
   const { runtime, environment, begin } = served;
   const { minute, readyUntil } = asked;
   // Its runs are due when the minute begins, by the database's clock, which may be a little behind.
-  if (minute !== undefined) await waitUntil(runtime, Math.min(minuteRingsAt(minute), runtime.host.now() + longestWaitMs));
+  if (minute !== undefined)
+    await waitUntil(runtime, Math.min(minuteRingsAt(minute), runtime.host.now() + longestWaitMs));
   const { tick, end } = begin(await environment.load(), context, {});
   try {
     await tick(readyUntil);

@@ -115,7 +115,10 @@ export class Schedules {
       if (at * minuteMs <= host.now() + forgottenMs) continue;
       tries += 1;
       try {
-        const schedule = this.#scheduleOf(at, which, { minute: at, ...(typeof event === "function" ? event(at) : event) });
+        const schedule = this.#scheduleOf(at, which, {
+          minute: at,
+          ...(typeof event === "function" ? event(at) : event),
+        });
         const outcome = await askAgain(() => unlessRefused(services.schedule(schedule)), pausesMs, host);
         if (typeof outcome !== "string") throw outcome.refused;
         if (outcome === "created" || at * minuteMs > host.now() + forgottenMs) return at;

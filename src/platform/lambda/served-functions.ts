@@ -1,8 +1,9 @@
 /** What `serve` has read of its options when the module of the functions is loaded, and what begins each invocation. */
-import { pause } from "../../core/waits.ts";
+
 import { LayoverError } from "../../core/errors.ts";
 import { checkNamespace, defaultEnvironment } from "../../core/names.ts";
 import type { WallClock } from "../../core/ports.ts";
+import { pause } from "../../core/waits.ts";
 import { withinTheMinute } from "../../core/waking.ts";
 import { codeDigest } from "../../engine/digest.ts";
 import { type Report, reportTo, type Tell } from "../../engine/events.ts";
@@ -53,7 +54,11 @@ export interface ServedFunctions {
   readonly report: Report;
   /** The instant at which the invocation must have nothing more to begin, in epoch milliseconds of the host's clock. */
   readonly endOf: (context: LambdaContext) => number;
-  readonly begin: (loaded: Loaded, context: LambdaContext, options: Omit<InvocationOptions, "until">) => HostedInvocation;
+  readonly begin: (
+    loaded: Loaded,
+    context: LambdaContext,
+    options: Omit<InvocationOptions, "until">,
+  ) => HostedInvocation;
 }
 
 /**
