@@ -30,7 +30,7 @@ const floors = [
   ],
   ["src/platform/node/in-process/"],
   ["src/platform/cloudflare/", "src/platform/lambda/", "src/platform/node/"],
-  ["src/cli/", "src/testing.ts", "src/testing/", "functions/"],
+  ["src/cdk/", "src/cli/", "src/testing.ts", "src/testing/", "functions/", "infra/"],
 ];
 
 /** Pairs of rooms that never import each other. */
@@ -50,7 +50,7 @@ const usersOfCodec = ["src/core/codec/", "src/client/over-http/", "src/http/"];
 const hostFree = new Set(["src/platform/invocation/", "src/platform/log/"]);
 
 /** A deployment sees of layover what a user sees: the public entries. */
-const deployments = new Set(["functions/"]);
+const deployments = new Set(["functions/", "infra/"]);
 
 export interface Sources {
   /** Text by path from the root: `src/core/run.ts`. */
@@ -167,7 +167,7 @@ function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
 /** Reads the sources of this repository. */
 export function readSources(): Sources {
   const root = fileURLToPath(new URL("..", import.meta.url));
-  const paths = globSync("{src,functions}/**/*.{ts,tsx,mts,js,mjs}", {
+  const paths = globSync("{src,functions,infra}/**/*.{ts,tsx,mts,js,mjs}", {
     cwd: root,
     exclude: ["**/node_modules/**"],
   });

@@ -7,7 +7,9 @@
 import type { Query } from "layover";
 import type { LambdaOptions } from "layover/lambda";
 import { pause } from "../../src/core/waits.ts";
-import type { OneShot, QueuedMessage, Services } from "../../src/platform/lambda/aws/services.ts";
+import type { OneShot } from "../../src/platform/lambda/aws/schedule.ts";
+import type { QueuedMessage } from "../../src/platform/lambda/aws/send.ts";
+import type { Services } from "../../src/platform/lambda/aws/services.ts";
 import { functionsOf, type LambdaFunctions } from "../../src/platform/lambda/serve.ts";
 import { PlayedTime } from "../idle/played-time.ts";
 import type { Clock } from "../postgres/clock.ts";

@@ -1,7 +1,7 @@
 /** The alarm on AWS: one schedule for each minute, whoever arms it. */
 import { beforeEach, expect, test } from "vitest";
 import { minuteMs, minuteRingsAt } from "../../src/core/waking.ts";
-import type { OneShot } from "../../src/platform/lambda/aws/services.ts";
+import type { OneShot } from "../../src/platform/lambda/aws/schedule.ts";
 import { Armed, Schedules } from "../../src/platform/lambda/schedules.ts";
 import { SkewedTimers } from "../engine/timers.ts";
 

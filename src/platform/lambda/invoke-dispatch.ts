@@ -12,7 +12,8 @@ import type { Dispatcher, DispatchTerms } from "../invocation/host.ts";
 import { piecesOf } from "../invocation/pieces.ts";
 import { UnderWay } from "../invocation/under-way.ts";
 import { WorkHere } from "../invocation/work-here.ts";
-import type { QueuedMessage, Services } from "./aws/services.ts";
+import type { QueuedMessage } from "./aws/send.ts";
+import type { Services } from "./aws/services.ts";
 import type { ForwardedEvent, TurnsEvent } from "./messages.ts";
 
 export interface InvokeDispatchOptions extends DispatchTerms {

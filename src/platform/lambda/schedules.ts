@@ -10,7 +10,8 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Alarm, WallClock } from "../../core/ports.ts";
 import { forgottenMs, minuteMs, minuteOf, minuteRingsAt, minuteSlackMs } from "../../core/waking.ts";
 import { askAgain } from "../invocation/ask-again.ts";
-import { isRefused, type OneShot, type Services } from "./aws/services.ts";
+import type { OneShot } from "./aws/schedule.ts";
+import { isRefused, type Services } from "./aws/services.ts";
 import type { AwsNames } from "./aws/settings.ts";
 import type { TickEvent } from "./messages.ts";
 

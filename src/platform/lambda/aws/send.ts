@@ -1,7 +1,11 @@
 /** SQS: sends messages. */
 import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { type CallOptions, clientTerms, startingChains } from "./client-terms.ts";
-import type { QueuedMessage } from "./services.ts";
+
+export interface QueuedMessage {
+  readonly body: string;
+  readonly delaySeconds: number;
+}
 
 const client = startingChains(new SQSClient(clientTerms));
 

@@ -4,25 +4,8 @@
  */
 import type { HostClock } from "../../../core/ports.ts";
 import type { CallOptions } from "./client-terms.ts";
-
-/** A schedule that fires once. */
-export interface OneShot {
-  readonly name: string;
-  readonly group: string;
-  /** The instant of its minute, in epoch milliseconds. It fires within the minute that begins then. */
-  readonly at: number;
-  readonly target: string;
-  readonly role: string;
-  /** The event that the function gets, as JSON. */
-  readonly input: string;
-  /** The ARN of the queue that gets the event if the function cannot be invoked. */
-  readonly deadLetters: string;
-}
-
-export interface QueuedMessage {
-  readonly body: string;
-  readonly delaySeconds: number;
-}
+import type { OneShot } from "./schedule.ts";
+import type { QueuedMessage } from "./send.ts";
 
 export interface Services {
   /** Invokes a function without waiting for its end. */
