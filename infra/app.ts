@@ -1,7 +1,9 @@
-/** The deployment on AWS: `npx cdk deploy`. Its parameters are made first (see functions/README.md). */
+/** The deployment on AWS: `npx cdk deploy`. Two parameters must be there before it (see functions/README.md of layover). */
 import { App, Stack } from "aws-cdk-lib";
 import { Layover } from "layover/cdk";
 
-const app = new App();
-const stack = new Stack(app, "Orders");
-new Layover(stack, "Layover", { entry: "functions/lambda.ts", parameters: "/orders" });
+/** The name of the stack, and the path of its parameters. */
+const name = "layover";
+
+const stack = new Stack(new App(), name);
+new Layover(stack, "Layover", { entry: "functions/lambda.ts", parameters: `/${name}` });

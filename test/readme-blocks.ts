@@ -7,7 +7,7 @@ const pages = ["README.md", "functions/README.md", "src/testing/README.md", "tes
 export const readme = pages.map((page) => readFileSync(new URL(`../${page}`, import.meta.url), "utf8")).join("\n");
 
 /** What tests type, each block by a text that it alone holds. */
-export const typed = ["init --on node", "--sql prints it", "wrangler login"] as const;
+export const typed = ["init --on node", "--sql prints it", "wrangler login", "cdk bootstrap"] as const;
 
 /** The block of shell that holds this text. */
 export function shellWith(text: (typeof typed)[number]): string {

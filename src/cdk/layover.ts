@@ -66,6 +66,12 @@ type FunctionName = "http" | "turns" | "tick" | "forward";
 /** How long a message is hidden from others while it is forwarded. AWS asks for six times the function's timeout. */
 const visibility = Duration.minutes(3);
 
+/**
+ * Deploys layover: give it the module of the functions and the path of the parameters, and all else has a default.
+ *
+ * @throws Error if it has neither a function URL nor a `publicUrl`; what esbuild says if the module cannot be bundled
+ * @example new Layover(stack, "Layover", { entry: "functions/lambda.ts", parameters: "/orders" });
+ */
 export class Layover extends Construct {
   /** Answers requests. */
   readonly http: LambdaFunction;

@@ -277,19 +277,19 @@ describe("layover init in a project that is there", () => {
     there({ "functions/node.ts": "", "functions/workflows/order.ts": "" });
     await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
       message: `There is already: ${join(folder, "functions/node.ts")}, ${join(folder, "functions/workflows/order.ts")}. Nothing was written.`,
-      hint: "Move what is there away, or name another folder: layover init --on node|cloudflare FOLDER",
+      hint: "Move what is there away, or name another folder: layover init --on node|cloudflare|aws FOLDER",
     });
   });
 });
 
 describe("layover init says what is wrong and what to do", () => {
   const hosts = expect.stringMatching(
-    /^Usage: layover init --on node\|cloudflare \[--db pg\|neon\] \[FOLDER\]\nnode: .* cloudflare: /,
+    /^Usage: layover init --on node\|cloudflare\|aws \[--db pg\|neon\] \[FOLDER\]\nnode: .* cloudflare: .* aws: /,
   );
 
   test.each([
     [[], "Which host is it for?"],
-    [["--on", "aws"], 'There is no host "aws".'],
+    [["--on", "azure"], 'There is no host "azure".'],
     [["--on", "toString"], 'There is no host "toString".'],
   ])("of %j", async (args, message) => {
     await expect(layoverInit(...args)).rejects.toMatchObject({ message, hint: hosts });
@@ -299,7 +299,7 @@ describe("layover init says what is wrong and what to do", () => {
     writeFileSync(folder, "");
     await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
       message: expect.stringMatching(/^The folder .*orders cannot be used: E/),
-      hint: "Name one that you may write to: layover init --on node|cloudflare FOLDER",
+      hint: "Name one that you may write to: layover init --on node|cloudflare|aws FOLDER",
     });
   });
 });

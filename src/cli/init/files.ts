@@ -84,6 +84,7 @@ function copyOf(path: string, { replaced = [] }: Host, name: string): string {
     (before, [part, by]) => before.replace(part, by),
     readFileSync(join(packageFolder, path), "utf8"),
   );
+  if (path === "infra/app.ts") return text.replace('"layover"', JSON.stringify(name));
   return path === "wrangler.toml" ? text.replace(/(?<="|\/\/|queues create )layover\b/g, name) : text;
 }
 

@@ -79,11 +79,34 @@ const cloudflareByTcp: Host = {
   devDependencies: ["@types/pg", "wrangler", ...tools],
 };
 
-export type HostName = "node" | "cloudflare";
+const aws: Host = {
+  copied: ["functions/lambda.ts", "functions/workflows", "infra/app.ts", "infra/cdk.json"],
+  // The CDK looks for it where it is called.
+  renamed: { "infra/cdk.json": "cdk.json" },
+  envFile: ".env",
+  database: "A branch of your Neon database",
+  variables: [["LAYOVER_ENVIRONMENT", "", "The environment of what is deployed, where infra/app.ts names one"]],
+  ignored: ["node_modules/", ".layover/", "cdk.out/", ".env"],
+  scripts: { ...everywhere, dev: "layover dev", deploy: "cdk deploy" },
+  dependencies: [
+    "@aws-sdk/client-lambda",
+    "@aws-sdk/client-scheduler",
+    "@aws-sdk/client-sqs",
+    "@aws-sdk/client-ssm",
+    "@neondatabase/serverless",
+    "layover",
+    "zod",
+  ],
+  // `layover migrate` runs on this machine, over TCP, and `layover dev` on an embedded Postgres.
+  devDependencies: ["@electric-sql/pglite", "aws-cdk", "aws-cdk-lib", "constructs", "esbuild", "pg", ...tools],
+};
+
+export type HostName = "node" | "cloudflare" | "aws";
 export type DatabaseName = "pg" | "neon";
 
 /** Each host, and by which databases. The first one is the default. */
 export const hosts: Readonly<Record<HostName, Readonly<Partial<Record<DatabaseName, Host>>>>> = {
   node: { pg: node },
   cloudflare: { neon: cloudflare, pg: cloudflareByTcp },
+  aws: { neon: aws },
 };

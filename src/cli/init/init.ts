@@ -11,14 +11,14 @@ import { type ProjectFile, projectFiles } from "./files.ts";
 import { type Host, type HostName, hosts } from "./hosts.ts";
 import { nextSteps } from "./next-steps.ts";
 
-const usage = "Usage: layover init --on node|cloudflare [--db pg|neon] [FOLDER]";
+const usage = "Usage: layover init --on node|cloudflare|aws [--db pg|neon] [FOLDER]";
 
 export const init = new Command("init")
   .summary("begins a project, with the reference deployment")
   .description("Begins a project in a folder: layover's reference deployment, and a package.json for it.")
   .argument("[folder]", "made where it is missing", ".")
   .option("--on <host>", Object.keys(hosts).join(" or "))
-  .option("--db <driver>", "pg: any PostgreSQL, by TCP; neon: Neon over HTTP, the default on cloudflare")
+  .option("--db <driver>", "pg: any PostgreSQL, by TCP; neon: Neon over HTTP, the default on cloudflare and aws")
   .action((folder: string, { on, db }: { readonly on?: string; readonly db?: string }) => {
     const name = hostNamed(on);
     begin(folder, name, hostWith(name, db));
@@ -33,8 +33,8 @@ function hostWith(name: HostName, driver: string | undefined): Host {
 }
 
 function hostNamed(name: string | undefined): HostName {
-  if (name === "node" || name === "cloudflare") return name;
-  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon or, by --db pg, any PostgreSQL.`;
+  if (name === "node" || name === "cloudflare" || name === "aws") return name;
+  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon or, by --db pg, any PostgreSQL. aws: Lambda, by the CDK, with Neon.`;
   throw new UsageError(name === undefined ? "Which host is it for?" : `There is no host ${JSON.stringify(name)}.`, {
     hint,
   });
@@ -74,7 +74,7 @@ function refuseTaken(folder: string, files: readonly ProjectFile[]): void {
   if (taken.length === 0) return;
   const paths = taken.map(({ path }) => join(folder, path)).join(", ");
   throw new UsageError(`There is already: ${paths}. Nothing was written.`, {
-    hint: "Move what is there away, or name another folder: layover init --on node|cloudflare FOLDER",
+    hint: "Move what is there away, or name another folder: layover init --on node|cloudflare|aws FOLDER",
   });
 }
 
@@ -107,7 +107,7 @@ function write(folder: string, { path, text, isSecret = false, outcome }: Projec
 
 function unusable(folder: string, cause: Error): UsageError {
   return new UsageError(`The folder ${folder} cannot be used: ${cause.message}`, {
-    hint: "Name one that you may write to: layover init --on node|cloudflare FOLDER",
+    hint: "Name one that you may write to: layover init --on node|cloudflare|aws FOLDER",
     cause,
   });
 }

@@ -50,6 +50,26 @@ export function nextSteps(hostName: HostName, host: Host, folder: string, name: 
         ],
       },
     ],
+    aws: [
+      { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
+      {
+        title: "Deploy it, on your Neon database",
+        lines: [
+          ["DATABASE_URL=… npx layover migrate"],
+          [`aws ssm put-parameter --type SecureString --name /${name}/database-url --value …`],
+          [`aws ssm put-parameter --type SecureString --name /${name}/secret --value …`, "openssl rand -base64 32"],
+          ["npx cdk bootstrap", "once for an account and a region"],
+          [run("deploy"), "prints its address"],
+        ],
+      },
+      {
+        title: "A key that counts there, which takes the secret of what is deployed",
+        lines: [
+          [`LAYOVER_SECRET=… DATABASE_URL=… ${createKey}`],
+          ["LAYOVER_URL=https://… LAYOVER_KEY=lok_… npx layover runs"],
+        ],
+      },
+    ],
   };
   return sections[hostName].map(textOf).join("");
 }

@@ -67,7 +67,7 @@ function refuseOldZod(range: string | undefined): void {
   const major = /\d+/.exec(range ?? "")?.[0];
   if (major === undefined || Number(major) >= 4) return;
   throw new UsageError(`package.json asks for zod ${range}, and the example needs zod 4. Nothing was written.`, {
-    hint: "Run: npm install zod@4. Then run this again. Or begin in a folder of its own: layover init --on node|cloudflare FOLDER",
+    hint: "Run: npm install zod@4. Then run this again. Or begin in a folder of its own: layover init --on node|cloudflare|aws FOLDER",
   });
 }
 

@@ -17,7 +17,7 @@ import { Armed } from "./schedules.ts";
 /** How far the two clocks may part between two invocations. */
 const driftMs = 1_000;
 
-/** After how long without an invocation the first statement is one that may be lost, and is given up soon. */
+/** How long an environment may rest before its first statement may be lost, and is given up soon. */
 const longAwayMs = 5_000;
 
 /** How long that statement may take. It is sent again, by another connection. */
