@@ -115,7 +115,8 @@ export class Layover extends Construct {
     this.#scheduleRole.addToPolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")]));
     this.#scheduleRole.addToPolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
 
-    this.http = this.#function("http", { timeout: Duration.seconds(30), reservedConcurrency: props.httpConcurrency });
+    // A request may wait a minute for the end of a run.
+    this.http = this.#function("http", { timeout: Duration.seconds(90), reservedConcurrency: props.httpConcurrency });
     this.turns = this.#function("turns", { timeout: props.turnsTimeout ?? Duration.minutes(15) });
     this.tick = this.#function("tick", { timeout: Duration.minutes(15) });
     this.forward = this.#function("forward", { timeout: Duration.seconds(30) });

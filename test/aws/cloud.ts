@@ -123,6 +123,11 @@ export class AwsCloud {
     return killed.length;
   }
 
+  /** Id of the process of a function that was used last. Undefined: none is alive. */
+  pid(handler: string): number | undefined {
+    return (this.#environments.get(this.#named(handler)) ?? []).findLast(({ isAlive }) => isAlive)?.pid;
+  }
+
   /** Does what Lambda does when it has tried an event of a function for the last time. */
   giveUpEvent(handler: string, event: unknown): void {
     this.#giveUp(this.#named(handler), event);

@@ -52,6 +52,10 @@ export class Environment {
     return this.#child === undefined || (this.#child.exitCode === null && this.#child.signalCode === null);
   }
 
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   get isAtWork(): boolean {
     return this.#current !== undefined;
   }

@@ -41,6 +41,7 @@ async function demo(args: readonly string[], interruptedAt?: RegExp): Promise<To
 test.each([
   ["node", []],
   ["cloudflare", ["--on", "cloudflare"]],
+  ["aws", ["--on", "aws"]],
 ])("the demo on %s ends as it is told, and leaves nothing behind", { timeout: 90_000 }, async (_, args) => {
   const { output, code, left } = await demo(args);
   expect(output).toMatch(/charge +asked 2 times, done 1 time\n/);
@@ -51,6 +52,7 @@ test.each([
 test.each([
   ["node", []],
   ["cloudflare", ["--on", "cloudflare"]],
+  ["aws", ["--on", "aws"]],
 ])("a refund whose server is killed on %s is done once", { timeout: 90_000 }, async (_, args) => {
   const { output, code, left } = await demo(["--saga", ...args]);
   expect(output).toMatch(/charge +asked 1 time, done 1 time\n +refund +asked 2 times, done 1 time\n/);
@@ -70,7 +72,7 @@ test.each([
 });
 
 test.each([
-  [["--on", "aws"], '--on takes node or cloudflare, not "aws".'],
+  [["--on", "azure"], '--on takes node or cloudflare or aws, not "azure".'],
   [["--at", "once"], "It takes --on and --saga."],
 ])("the demo that is told %j says what it takes", async (args, sentence) => {
   const { output, code } = await demo(args);

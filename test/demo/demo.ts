@@ -6,6 +6,7 @@
  *   --saga       another story: the order is cancelled, and the server is killed in the middle of the refund
  *   --on HOST    node (the default): `layover dev` on an embedded Postgres
  *                cloudflare: functions/worker.ts on workerd, with its queue, Durable Object and cron trigger
+ *                aws: functions/lambda.ts, deployed by its construct to functions, a queue and schedules of this machine
  */
 import { join } from "node:path";
 import { runLeavingNothing } from "./leaving-nothing.ts";

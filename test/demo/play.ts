@@ -9,13 +9,14 @@ import { paint, Screen } from "./screen.ts";
 import { Stage } from "./stage.ts";
 import { openWorld } from "./world.ts";
 
-const hosts: Readonly<Record<"node" | "cloudflare", (options: HostOptions) => Promise<Host>>> = {
+const hosts: Readonly<Record<"node" | "cloudflare" | "aws", (options: HostOptions) => Promise<Host>>> = {
   node: async (options) => new (await import("./on-node.ts")).OnNode(options),
   cloudflare: async (options) => new (await import("./on-cloudflare.ts")).OnCloudflare(options),
+  aws: async (options) => new (await import("./on-aws.ts")).OnAws(options),
 };
 
 const { on } = flagsIn({ on: "node" }, ["saga"]);
-const openHost = hosts[oneOf(["node", "cloudflare"], on, "--on")];
+const openHost = hosts[oneOf(["node", "cloudflare", "aws"], on, "--on")];
 
 const screen = new Screen();
 const world = await openWorld();

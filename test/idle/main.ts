@@ -5,6 +5,7 @@
  *
  *   --on HOST     cloudflare (the default): a Worker on workerd, its cron trigger rung each minute as Cloudflare would
  *                 node: a server, whose timers are its alarms
+ *                 aws: the functions of a stack, woken by schedules that fire late
  *   --minutes M   how many are quiet (10). Getting there takes three more
  */
 import { join } from "node:path";

@@ -50,14 +50,15 @@ async function ringEachMinute(site: Site, signal: AbortSignal): Promise<never> {
 
 async function play(options: QuietOptions): Promise<number> {
   const { site, screen, minutes, each } = options;
+  const { earlyMs = 0, alarmsLateMs = 0 } = site;
   await startWaiting(site, each);
   screen.say("do", `${3 * each} runs: ${each} sleep, ${each} wait for a signal, and ${each} for a callback`);
 
-  const from = Math.ceil((Date.now() + startingMs + armedMs - halfMs) / minuteMs) * minuteMs + halfMs;
-  const dueAt = from + minutes * minuteMs + halfMs;
+  const from = Math.ceil((Date.now() + startingMs + armedMs + alarmsLateMs - halfMs) / minuteMs) * minuteMs + halfMs;
+  const dueAt = from + minutes * minuteMs + halfMs + earlyMs;
   await startDueAt(site, dueAt);
   screen.say("do", `one more sleeps until ${clock(dueAt)}`);
-  if (Date.now() + armedMs > from) throw new Error("this machine is too slow to be quiet in time");
+  if (Date.now() + armedMs + alarmsLateMs > from) throw new Error("this machine is too slow to be quiet in time");
   screen.say("wait", `until ${clock(from)}: what these turns have armed rings once more, and finds nothing`);
   await until(from);
 

@@ -9,6 +9,10 @@ export interface Site {
   readonly counts: Readonly<Record<string, number>>;
   /** Does what the platform does each minute, if it does anything. */
   ring?(): Promise<void>;
+  /** How long before a run is due somebody looks at it at most, in milliseconds. Default: 0. */
+  readonly earlyMs?: number;
+  /** How much later than its minute an alarm may ring, in milliseconds. Default: 0. */
+  readonly alarmsLateMs?: number;
   end(): Promise<void>;
 }
 

@@ -42,6 +42,7 @@ describe("the package", () => {
         "SECURITY.md",
         "dist",
         "functions",
+        "infra",
         "package.json",
         "src",
         "wrangler.toml",
@@ -73,14 +74,15 @@ describe("the package", () => {
 });
 
 describe("without any of its optional peers", () => {
-  test("every entry can be imported but the one of Neon's driver, which names it", async () => {
-    const others = ["./package.json", "./neon"];
+  test("every entry can be imported but those of Neon's driver and of the CDK, which name theirs", async () => {
+    const others = ["./package.json", "./neon", "./cdk"];
     const entries = Object.keys(manifest().exports).filter((entry) => !others.includes(entry));
     const imported = await Promise.all(
       entries.map(async (entry) => [entry, await importing(`layover${entry.slice(1)}`)]),
     );
     expect(imported).toEqual(entries.map((entry) => [entry, "imported"]));
     expect(await importing("layover/neon")).toContain("Cannot find package '@neondatabase/serverless'");
+    expect(await importing("layover/cdk")).toContain("Cannot find package 'aws-cdk-lib'");
   });
 
   test("the embedded Postgres for tests says which one it needs", async () => {

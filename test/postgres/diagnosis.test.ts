@@ -40,7 +40,7 @@ describeEachPostgres(
       test.each([
         ["was claimed once", "lost = 1"],
         ["was dispatched twice", "dispatches = 2"],
-        ["has been due for two minutes", "due_at = layover.now() - interval '2 minutes'"],
+        ["has been due for three minutes", "due_at = layover.now() - interval '3 minutes'"],
         ["is due much later, whatever it was like", "dispatches = 9, due_at = layover.now() + interval '7 hours'"],
       ])("finds nothing about one that %s", async (_, assignments) => {
         await set(await aRun(stage), assignments);
@@ -56,7 +56,7 @@ describeEachPostgres(
         ["unclaimed", "dispatches = 3"],
         ["unclaimed", "dispatches = 3, due_at = layover.now() + interval '6 hours'"],
         ["unclaimed", "dispatches = 3, due_at = layover.now() - interval '1 hour'"],
-        ["overdue", "due_at = layover.now() - interval '2 minutes 1 millisecond'"],
+        ["overdue", "due_at = layover.now() - interval '3 minutes 1 millisecond'"],
         ["blocked", "blocked = 'by other code', due_at = null"],
       ])("%s: %s", async (keptBy, assignments) => {
         await set(await aRun(stage), assignments);

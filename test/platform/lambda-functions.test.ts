@@ -1,0 +1,346 @@
+/** The four handlers of AWS Lambda, and what an environment keeps from one invocation to the next. */
+import { workflow } from "layover";
+import type { LambdaOptions } from "layover/lambda";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+import type { OneShot } from "../../src/platform/lambda/aws/schedule.ts";
+import type { QueuedMessage } from "../../src/platform/lambda/aws/send.ts";
+import { functionsOf, type LambdaFunctions } from "../../src/platform/lambda/serve.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { secret } from "./a-worker.ts";
+
+const database = testDatabase();
+
+const still = workflow({ name: "still", version: 1 }).handler(async ({ step }) => step.run("it", () => "done"));
+const slow = workflow({ name: "slow", version: 1 }).handler(async ({ step }) => {
+  await step.run("video", () => "done", { timeout: "16 minutes" });
+});
+
+const env = {
+  LAYOVER_TURNS: "turns",
+  LAYOVER_TICK: "tick",
+  LAYOVER_SCHEDULE_GROUP: "orders",
+  LAYOVER_SCHEDULE_ROLE: "role",
+  LAYOVER_QUEUE_URL: "https://queue.example",
+  LAYOVER_QUEUE_ARN: "queue",
+  LAYOVER_PARAMETERS: "/orders",
+};
+
+/** How far each of the environment's clocks is ahead of this machine's, in milliseconds. */
+let ahead: { wall: number; monotonic: number };
+let parameters: Map<string, string>;
+/** Whether each service refuses what it is asked. */
+let refusing: Set<"invoke" | "schedule" | "send" | "parameters">;
+let statements: string[];
+let invoked: { readonly name: string; readonly event: unknown }[];
+let schedules: OneShot[];
+let sent: QueuedMessage[];
+let reads: number;
+let reported: unknown[];
+
+beforeEach(() => {
+  ahead = { wall: 0, monotonic: 0 };
+  parameters = new Map([
+    ["/orders/secret", secret],
+    ["/orders/public-url", "https://example.com"],
+  ]);
+  refusing = new Set();
+  [statements, invoked, schedules, sent, reported] = [[], [], [], [], []];
+  reads = 0;
+});
+
+function functions(options: Partial<LambdaOptions> = {}, variables: Record<string, string> = env): LambdaFunctions {
+  const check = (service: "invoke" | "schedule" | "send" | "parameters") => {
+    if (refusing.has(service)) throw new Error(`${service} is refused`);
+  };
+  const query = Object.assign(
+    (...call: Parameters<typeof database.query>) => {
+      statements.push(/layover\.(\w+)/.exec(call[0])?.[1] ?? call[0]);
+      return database.query(...call);
+    },
+    { endpoint: database.query.endpoint },
+  );
+  return functionsOf(
+    { workflows: [still, slow], database: () => query, onError: (error) => reported.push(error), ...options },
+    {
+      host: {
+        now: () => hostClock.now() + ahead.wall,
+        monotonic: () => hostClock.monotonic() + ahead.monotonic,
+        after: (ms, act) => hostClock.after(Math.min(ms, 20), act),
+      },
+      env: variables,
+      engine: {},
+      services: {
+        invoke: async (name, event) => {
+          check("invoke");
+          invoked.push({ name, event: JSON.parse(event) });
+        },
+        schedule: async (schedule) => {
+          check("schedule");
+          schedules.push(schedule);
+          return "created";
+        },
+        send: async (_, messages) => {
+          check("send");
+          sent.push(...messages);
+          return [];
+        },
+        parameters: async (names) => {
+          reads += 1;
+          check("parameters");
+          return new Map([...parameters].filter(([name]) => names.includes(name)));
+        },
+      },
+    },
+  );
+}
+
+const context = { awsRequestId: "request", getRemainingTimeInMillis: () => 900_000 };
+
+function keyOf(root: string): string {
+  return createApiKey(new Secrets([root]), { name: "me", namespace: "default", scopes });
+}
+
+async function call(
+  of: LambdaFunctions,
+  method: string,
+  path: string,
+  { key = keyOf(secret), body = undefined as unknown } = {},
+) {
+  const event = {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: path,
+    rawQueryString: "",
+    headers: { host: "example.com", authorization: `Bearer ${key}`, "content-type": "application/json" },
+    requestContext: { domainName: "example.com", http: { method, path } },
+    body: body === undefined ? null : JSON.stringify(body),
+    isBase64Encoded: false,
+  };
+  const answer = await of.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
+  return { status: answer.statusCode, body: JSON.parse(answer.body) };
+}
+
+async function start(of: LambdaFunctions, name = "still"): Promise<string> {
+  const { body } = await call(of, "POST", `/v1/workflows/${name}/runs`, { body: {} });
+  return body.runId;
+}
+
+describe("an environment", () => {
+  test("reads its parameters once, all in one call", async () => {
+    const of = functions();
+    await start(of);
+    await start(of);
+    await of.tick({}, context);
+    expect(reads).toBe(1);
+  });
+
+  test("asks for the time once, and again when it was away for more than five seconds", async () => {
+    const of = functions();
+    await start(of);
+    await start(of);
+    expect(statements).toEqual(["read_clock", "start_run", "start_run"]);
+    ahead = { wall: 6_000, monotonic: 6_000 };
+    await start(of);
+    expect(statements.slice(3)).toEqual(["read_clock", "start_run"]);
+  });
+
+  test("arms anew what it had armed, once its clocks went apart while it was frozen", async () => {
+    const of = functions();
+    await start(of);
+    const before = schedules.length;
+    ahead = { wall: 3_000, monotonic: 0 };
+    await start(of);
+    expect(schedules.length).toBeGreaterThan(before);
+    expect(statements.slice(2)).toEqual(["read_clock", "start_run"]);
+  });
+
+  test("arms one minute for all starts within it", async () => {
+    const of = functions();
+    for (let count = 0; count < 5; count += 1) await start(of);
+    expect(schedules.length).toBeLessThanOrEqual(2);
+  });
+
+  test("tries again to read its parameters while AWS refuses, and answers 500 without SQL in the end", async () => {
+    refusing.add("parameters");
+    const { status, body } = await call(functions(), "POST", "/v1/workflows/still/runs", { body: {} });
+    expect([status, body.code]).toEqual([500, "internal"]);
+    expect(reads).toBe(5);
+    expect(statements).toEqual([]);
+  });
+
+  test("names the parameter that is missing, to the operator alone", async () => {
+    parameters.delete("/orders/secret");
+    const { body } = await call(functions(), "GET", "/v1/runs");
+    expect(reported[0]).toMatchObject({
+      message: "the parameter /orders/secret does not exist in Systems Manager",
+      hint: expect.stringContaining("aws ssm put-parameter"),
+    });
+    expect(JSON.stringify(body)).not.toContain("/orders");
+  });
+});
+
+describe("a new secret", () => {
+  const next = "YW5vdGhlciBzZWNyZXQgb2YgdGhpcyB0ZXN0LCBhcyBnb29kIGFzIHRoZSBmaXJzdA";
+
+  test("is read when a request is refused that it signs", async () => {
+    const of = functions();
+    await start(of);
+    parameters.set("/orders/secret", next).set("/orders/secret-old", secret);
+    ahead = { wall: 61_000, monotonic: 61_000 };
+    expect((await call(of, "GET", "/v1/runs", { key: keyOf(next) })).status).toBe(200);
+    expect((await call(of, "GET", "/v1/runs", { key: keyOf(secret) })).status).toBe(200);
+  });
+
+  test("is looked for at most once a minute, however many forged keys come", async () => {
+    const of = functions();
+    for (let count = 0; count < 20; count += 1)
+      expect((await call(of, "GET", "/v1/runs", { key: keyOf(next) })).status).toBe(401);
+    expect(reads).toBe(1);
+    ahead = { wall: 61_000, monotonic: 61_000 };
+    for (let count = 0; count < 20; count += 1) await call(of, "GET", "/v1/runs", { key: keyOf(next) });
+    expect(reads).toBe(2);
+  });
+
+  test("is not known while AWS refuses, and the old one stays in use", async () => {
+    const of = functions();
+    await start(of);
+    refusing.add("parameters");
+    ahead = { wall: 61_000, monotonic: 61_000 };
+    expect((await call(of, "GET", "/v1/runs", { key: keyOf(next) })).status).toBe(401);
+    expect((await call(of, "GET", "/v1/runs")).status).toBe(200);
+  });
+});
+
+describe("turns", () => {
+  test("carries out what was dispatched", async () => {
+    const of = functions();
+    const runId = await start(of);
+    expect(invoked).toMatchObject([{ name: "turns", event: { turns: [{ runId, turn: 1 }] } }]);
+    await of.turns(invoked[0]?.event, context);
+    expect((await call(of, "GET", `/v1/runs/${runId}`)).body).toMatchObject({ status: "completed", result: "done" });
+  });
+
+  test("arms nothing that its sender has armed", async () => {
+    await start(functions());
+    const before = schedules.length;
+    await functions().turns(invoked[0]?.event, context);
+    expect(schedules.length).toBe(before);
+  });
+
+  test.each([undefined, {}, { turns: 3 }, { turns: [{ runId: "x", turn: 1 }] }, "rubbish"])(
+    "reports an event that names no turn, and sends no statement (%j)",
+    async (event) => {
+      await functions().turns(event, context);
+      expect(String(reported[0])).toContain("names no turn");
+      expect(statements).toEqual([]);
+    },
+  );
+
+  test("fails a step that may take longer than an invocation, without beginning it", async () => {
+    const of = functions();
+    const runId = await start(of, "slow");
+    await of.turns(invoked[0]?.event, context);
+    expect((await call(of, "GET", `/v1/runs/${runId}`)).body).toMatchObject({
+      status: "failed",
+      error: { cause: { code: "exceeds_host", message: expect.stringContaining('step "video" may take 960 s') } },
+    });
+  });
+});
+
+describe("tick", () => {
+  test("that fails arms the next one by its own clock, and ends well", async () => {
+    refusing.add("parameters");
+    await functions().tick({ tries: 1 }, context);
+    expect(schedules.map(({ input }) => JSON.parse(input))).toEqual([{ minute: expect.any(Number), tries: 2 }]);
+    expect(reported).toHaveLength(1);
+  });
+
+  test("that fails and can arm nothing rejects, so that Lambda tries again", async () => {
+    refusing.add("parameters").add("schedule");
+    await expect(functions().tick({}, context)).rejects.toThrow("schedule is refused");
+  });
+
+  test("whose dispatch is refused arms the next one, and makes its runs due again", async () => {
+    const of = functions();
+    const runId = await start(of);
+    await database.pool.query("update layover.run_state set due_at = layover.now() where run_id = $1", [runId]);
+    refusing.add("invoke");
+    schedules = [];
+    await of.tick({}, context);
+    expect(schedules.some(({ input }) => JSON.parse(input).tries === 1)).toBe(true);
+    const { rows } = await database.pool.query(
+      "select due_at < layover.now() + interval '2 minutes' as is_soon from layover.run_state where run_id = $1",
+      [runId],
+    );
+    expect(rows).toEqual([{ is_soon: true }]);
+  });
+
+  test("names the variable that is missing", async () => {
+    const { LAYOVER_TICK: _, ...others } = env;
+    await expect(functions({}, others).tick({}, context)).rejects.toThrow("LAYOVER_TICK is missing");
+  });
+});
+
+describe("forward", () => {
+  const messages = (...bodies: unknown[]) => ({
+    Records: bodies.map((body, index) => ({
+      messageId: `m${index}`,
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    })),
+  });
+  const turns = { turns: [{ runId: "019b796d-d62f-7fd1-8a65-ec2548bbcbbc", turn: 1 }] };
+
+  test("hands on turns, and ticks", async () => {
+    const tick = { minute: 3, tries: 1 };
+    const of = functions();
+    expect(await of.forward(messages({ to: "turns", event: turns }, { to: "tick", event: tick }), context)).toEqual({
+      batchItemFailures: [],
+    });
+    expect(invoked).toEqual([
+      { name: "turns", event: turns },
+      { name: "tick", event: tick },
+    ]);
+  });
+
+  test("hands on the event of a schedule that could not invoke the function", async () => {
+    await functions().forward(messages({ minute: 3, readyUntil: 200_000 }), context);
+    expect(invoked).toEqual([{ name: "tick", event: { minute: 3, readyUntil: 200_000 } }]);
+  });
+
+  test.each([
+    [0, 60],
+    [1, 120],
+    [3, 480],
+    [9, 900],
+  ])("tries a tick that failed %i times before again after %i s", async (tries, delaySeconds) => {
+    await functions().forward(messages({ requestContext: {}, requestPayload: { minute: 3, tries } }), context);
+    expect(sent.map(({ body, ...rest }) => ({ ...rest, body: JSON.parse(body) }))).toEqual([
+      { delaySeconds, body: { to: "tick", event: { minute: 3, tries: tries + 1 } } },
+    ]);
+  });
+
+  test("has those come again that could not be handed on, and no others", async () => {
+    refusing.add("invoke");
+    const answer = await functions().forward(messages({ to: "turns", event: turns }, "rubbish"), context);
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: "m0" }] });
+  });
+
+  test("reports what is no event, and lets it go", async () => {
+    await functions().forward(messages("rubbish", { to: "nobody" }, { to: "turns", event: { turns: [] } }), context);
+    expect(reported.map(String)).toEqual(Array(3).fill(expect.stringContaining("is no event")));
+    expect(statements).toEqual([]);
+  });
+});
+
+test.each([
+  [{ batch: 0 }, "batch: 0"],
+  [{ batch: 1_001 }, "batch: 1001"],
+  [{ namespace: "no good" }, "namespace"],
+  [{ leaseMs: 5 }, "leaseMs"],
+  [{ parameters: ["1", "2", "3", "4", "5", "6", "7"] }, "7 further names"],
+] as const)("options that cannot be are refused when the module is loaded: %j", (options, message) => {
+  expect(() => functions(options)).toThrow(message);
+});
