@@ -358,16 +358,22 @@ export class AwsCloud {
   }
 
   #after(ms: number, act: () => void): void {
+    const isFar = ms > longestTimerMs;
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
-        if (!this.#isClosed) act();
+        if (this.#isClosed) return;
+        if (isFar) this.#after(ms - longestTimerMs, act);
+        else act();
       },
-      Math.max(0, ms),
+      Math.max(0, isFar ? longestTimerMs : ms),
     );
     this.#timers.add(timer);
   }
 }
+
+/** The longest time that a timer of Node's can wait. */
+const longestTimerMs = 2 ** 31 - 1;
 
 function arn(service: string, resource: string): string {
   return `arn:aws:${service}:${region}:${account}:${resource}`;
