@@ -8,7 +8,7 @@ import {
   at,
   branches,
   minute,
-  type Run,
+  Run,
   second,
   soon,
   terms,
@@ -72,11 +72,11 @@ describeEachPostgres(
         },
       };
 
-      /** The second run waits for the first one, and is at its second turn. */
-      const aParent = async () => {
+      /** The second run waits for the first one, or for `childId`, and is at its second turn. */
+      const aParent = async (childId: string = ids[0]) => {
         const parent = await aRunAtWork(stage, { runId: ids[1] });
-        const child = { ...at("part"), demandedAfter: 0, ordinal: 1, runId: ids[0], isBound: true } as const;
-        const children = [{ ...child, workflow: "part", version: 1, input: "0{}" }];
+        const child = { ...at("part"), demandedAfter: 0, ordinal: 1, runId: childId, isBound: true } as const;
+        const children = [{ ...child, workflow: "flow", version: 1, input: "0{}" }];
         await parent.finish(stage.onlooker, { token: "first", next: "ready", children });
         await parent.claim(stage.onlooker, { turn: 2, token: "second" });
         return parent;
@@ -92,6 +92,17 @@ describeEachPostgres(
           const turns = [
             other.toFinish({ token: "first", next: "ready" }),
             parent.toFinish({ token: "second", next: "completed", value: "0" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { ...terms, turns });
+        },
+        "the end of a run for which a later one waits, with a finish between them": async () => {
+          const child = new Run(stage, "00000000-0000-7000-8000-000000000001");
+          await aParent(child.id);
+          await child.claim(stage.onlooker, { token: "child" });
+          const between = await aRunAtWork(stage, { runId: ids[0] });
+          const turns = [
+            child.toFinish({ token: "child", next: "completed", value: "0" }),
+            between.toFinish({ token: "first", next: "ready" }),
           ];
           return (session: Session) => session.call("finish_turns", { ...terms, turns });
         },

@@ -7,28 +7,22 @@ language plpgsql volatile as $$
 declare
   v_branching constant text[] := array( -- runs with a branch in this call
     select i.turn->>'runId' from jsonb_array_elements(p->'turns') as i (turn) where i.turn ? 'path');
-  v_turns   jsonb := p->'turns';
+  v_runs constant uuid[] := array(select (i.turn->>'runId')::uuid from jsonb_array_elements(p->'turns') as i (turn));
   v_answers json[];
   v_part    record;
   v_item    record;
   v_turn    jsonb;
 begin
-  if is_finish and layover.leaves_others(p->'turns') then -- others that it may change are locked in their places in the one lock order
-    v_turns := v_turns || coalesce((
-      select jsonb_agg(jsonb_build_object('runId', o.run, 'waits', o.is_whole))
-        from layover.families_of(array(select (i.turn->>'runId')::uuid from jsonb_array_elements(p->'turns') as i (turn)), true) as o
-       where not exists (select from jsonb_array_elements(p->'turns') as i (turn) where (i.turn->>'runId')::uuid = o.run)), '[]');
-  end if;
-  if is_finish and p->'turns' @? '$[*].children[*].id' then
-    for v_turn in select i.turn from layover.in_lock_order(v_turns) as i loop
-      perform layover.lock_run((v_turn->>'runId')::uuid);
-    end loop;
+  if is_finish and (p->'turns' @? '$[*].children[*].id' or layover.leaves_others(p->'turns') and exists (
+    select from layover.run_state t where t.run_id = any (v_runs) and (t.has_parent or t.children > 0)))
+  then -- a finish may lock runs, and ids, that come after those of the finishes that follow it
+    perform layover.lock_families(v_runs, true);
     perform layover.lock_ids(p->>'namespace', jsonb_path_query_array(p->'turns', '$[*].children[*]'));
   end if;
   for v_try in 1 .. 2 loop
     begin
       v_answers := '{}';
-      for v_part in select s.set, s.items, s.places from layover.in_stretches(v_turns, v_try = 1) as s loop
+      for v_part in select s.set, s.items, s.places from layover.in_stretches(p->'turns', v_try = 1) as s loop
         if v_part.set is not null then
           for v_item in
             select i.place, i.answer from layover.claim_or_finish_set(p, v_part.items, v_part.set = 'runs', is_finish) as i
@@ -38,12 +32,6 @@ begin
         end if;
         for v_number in 1 .. cardinality(v_part.items) loop
           v_turn := v_part.items[v_number];
-          if v_turn ? 'waits' then
-            perform from layover.run_state t where t.run_id = (v_turn->>'runId')::uuid for update;
-            perform from layover.pending b
-              where (v_turn->>'waits')::boolean and b.run_id = (v_turn->>'runId')::uuid order by b.path, b.occurrence for update;
-            continue;
-          end if;
           continue when v_answers[v_part.places[v_number]] is not null;
           if v_turn->>'runId' = any (v_branching) and (is_finish and v_turn ? 'released'
             or not is_finish and not v_turn ? 'path' and exists (select from layover.pending b

@@ -61,7 +61,13 @@ begin
      case when t.status = 'running' then layover.describe_held(t) end as claimed
    into s;
   if not found then
-    if not f ? 'hasLockedFamily' and layover.leaves_others(f) and layover.lock_families(array[(f->>'runId')::uuid], true) then
+    -- The update may have waited for the row and then left it, and holds its lock. So families are locked only where the update did not
+    -- want the row at all, because of them: locks that are taken later are out of the one order.
+    if not f ? 'hasLockedFamily' and layover.leaves_others(f) and exists (select from layover.run_state t
+        where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid
+          and t.last_position = (f->>'position')::integer and (t.has_parent and v_is_over or t.children > 0))
+      and layover.lock_families(array[(f->>'runId')::uuid], true)
+    then
       return layover.finish_run(p, f || '{"hasLockedFamily": true}');
     elsif (v_is_over or f ?| '{ending,closing}') and exists (select from layover.run_state t
       where t.run_id = (f->>'runId')::uuid and t.namespace = p->>'namespace' and t.token = (f->>'token')::uuid

@@ -20,7 +20,7 @@ begin
     into v_items, v_places, v_sets, v_keys
     from (
       select i.turn, i.place, case
-          when not are_sets or i.turn ? 'waits' then null
+          when not are_sets then null
           when i.turn ? 'path' then case when i.turn ? 'record' and not i.turn ?| '{attempt,blocked,says}'
             or i.turn->'alone' = 'false' then i.turn->>'runId' end
           else (select case when case when i.turn ? 'next'
