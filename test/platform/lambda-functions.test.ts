@@ -2,6 +2,7 @@
 import { workflow } from "layover";
 import type { LambdaOptions } from "layover/lambda";
 import { beforeEach, describe, expect, test } from "vitest";
+import { minuteMs, minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import type { OneShot } from "../../src/platform/lambda/aws/schedule.ts";
@@ -256,6 +257,23 @@ describe("tick", () => {
     await functions().tick({ tries: 1 }, context);
     expect(schedules.map(({ input }) => JSON.parse(input))).toEqual([{ minute: expect.any(Number), tries: 2 }]);
     expect(reported).toHaveLength(1);
+  });
+
+  test("that fails tells the next one how far to look, since the database's clock may have been set back meanwhile", async () => {
+    const of = functions();
+    await of.tick({}, context); // the first one of a deployment looks at all runs
+    const runId = await start(of);
+    await database.pool.query(
+      "update layover.run_state set due_at = layover.now() + interval '4 minutes' where run_id = $1",
+      [runId],
+    );
+    [invoked, schedules] = [[], []];
+    const minute = minuteOf(hostClock.now());
+    refusing.add("parameters");
+    await functions().tick({ minute, readyUntil: minuteRingsAt(minute) + 5 * minuteMs }, context);
+    refusing.clear();
+    await of.tick(JSON.parse(schedules[0]?.input ?? ""), context);
+    expect(JSON.stringify(invoked)).toContain(runId);
   });
 
   test("that fails and can arm nothing rejects, so that Lambda tries again", async () => {

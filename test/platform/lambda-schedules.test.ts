@@ -188,7 +188,7 @@ test("a dispatch names the next five schedules, and no more", async () => {
 });
 
 test("after a tick that failed the next one comes a minute later, then after 2, 5 and 10 minutes", async () => {
-  for (const tries of [0, 1, 2, 3, 4]) await schedules().ringAgain(tries);
+  for (const tries of [0, 1, 2, 3, 4]) await schedules().ringAgain({ tries });
   expect(minutes()).toEqual([1, 2, 5, 10, 10]);
   expect(asked.map(({ input }) => JSON.parse(input).tries)).toEqual([1, 2, 3, 4, 5]);
 });

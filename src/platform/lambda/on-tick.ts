@@ -16,10 +16,10 @@ export async function onTick(served: ServedFunctions, event: unknown, context: L
   const asked = readTickEvent(event);
   environment.wake();
   try {
-    if (!(await isTicked(served, asked, context))) await schedules().ringAgain(asked.tries ?? 0);
+    if (!(await isTicked(served, asked, context))) await schedules().ringAgain(asked);
   } catch (error) {
     report(error, "ticking");
-    await schedules().ringAgain(asked.tries ?? 0);
+    await schedules().ringAgain(asked);
   } finally {
     environment.rest();
   }

@@ -88,22 +88,28 @@ export class Schedules {
   };
 
   /**
-   * Arms a tick by the host's clock, whatever the database's is: after a tick that failed. The pause grows with the tries,
-   * since each of them wakes the database.
+   * Arms a tick after one that failed, by the host's clock. The pause grows with the tries, since each of them wakes the
+   * database. The tick looks at what the failed one would have found, though the database's clock was set back.
    */
-  async ringAgain(tries: number): Promise<void> {
+  async ringAgain({ minute, readyUntil, tries = 0 }: TickEvent): Promise<void> {
     const { host } = this.#options;
     const minutes = pausesAfterFailure[Math.min(tries, pausesAfterFailure.length - 1)] ?? 1;
-    await this.#create(minuteOf(host.now()) + minutes, "again", { tries: tries + 1 });
+    const at = minuteOf(host.now()) + minutes;
+    const next: TickEvent = { tries: tries + 1 };
+    if (minute === undefined || readyUntil === undefined) {
+      await this.#create(at, "again", next);
+      return;
+    }
+    const aheadMs = readyUntil - minuteSlackMs - minuteRingsAt(minute);
+    await this.#create(at, `again ${stepsOf(aheadMs)}`, (at) => ({ ...next, readyUntil: readyUntilOf(at, aheadMs) }));
   }
 
   /** The minute rings at this difference between the clocks. If the database's clock is set, another one is armed. */
   async #arm(minute: number, aheadMs: number): Promise<void> {
-    const ahead = Math.round(aheadMs / aheadStepMs);
+    const ahead = stepsOf(aheadMs);
     const key = (at: number) => `${at}:${ahead}`;
     if (this.#options.armed.has(key(minute))) return;
-    const readyUntil = (at: number) => minuteRingsAt(at) + aheadMs + minuteSlackMs;
-    const stands = await this.#create(minute, String(ahead), (at) => ({ readyUntil: readyUntil(at) }));
+    const stands = await this.#create(minute, String(ahead), (at) => ({ readyUntil: readyUntilOf(at, aheadMs) }));
     // A later minute than the wanted one counts for itself alone.
     this.#options.armed.add(key(stands));
   }
@@ -145,6 +151,15 @@ export class Schedules {
       deadLetters: queueArn,
     };
   }
+}
+
+function stepsOf(aheadMs: number): number {
+  return Math.round(aheadMs / aheadStepMs);
+}
+
+/** The latest due instant at which the tick of a minute looks, by the database's clock, which is so far ahead of the host's. */
+function readyUntilOf(minute: number, aheadMs: number): number {
+  return minuteRingsAt(minute) + aheadMs + minuteSlackMs;
 }
 
 /** How many minutes after a tick that failed the next one comes. */
