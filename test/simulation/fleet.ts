@@ -68,6 +68,8 @@ export class Fleet implements Source {
 
   /** Those that take something now. */
   get takers(): readonly Mortal[] {
+    const taker = this.#deployments === 0 ? undefined : this.#options.outside().taker?.();
+    if (taker !== undefined) return [taker];
     return this.#processes.filter(({ isDead, isBeginning }) => !isDead && !isBeginning);
   }
 
@@ -120,8 +122,16 @@ export class Fleet implements Source {
   /** Answers whether any process was dead. */
   revive(): boolean {
     if (!this.#processes.some(({ isDead }) => isDead)) return false;
-    this.#processes = this.#processes.map((process, index) => (process.isDead ? this.#beget(index) : process));
+    if (this.#areOnDemand) this.#processes = this.#processes.filter(({ isDead }) => !isDead);
+    else this.#processes = this.#processes.map((process, index) => (process.isDead ? this.#beget(index) : process));
     return true;
+  }
+
+  /** One process more of the live deployment. */
+  another(): Mortal {
+    const process = this.#beget(this.#processes.length % this.#options.scenario.skewsMs.length);
+    this.#processes.push(process);
+    return process;
   }
 
   /** One pass of the scheduler. */
@@ -159,6 +169,11 @@ export class Fleet implements Source {
     return this.#options.scenario.deployments[this.#deployments];
   }
 
+  /** The platform makes processes as they are needed. */
+  get #areOnDemand(): boolean {
+    return this.#options.scenario.platform === "aws";
+  }
+
   /** Alarms and dispatches are lost with the process. */
   get #isInMemory(): boolean {
     const { platform } = this.#options.scenario;
@@ -182,7 +197,7 @@ export class Fleet implements Source {
     this.isNew = true;
     const old = this.#processes;
     const { platform, processes } = this.#options.scenario;
-    const count = platform === "embedded" ? 1 : processes;
+    const count = this.#areOnDemand ? 0 : platform === "embedded" ? 1 : processes;
     this.#processes = [];
     for (const process of old) {
       if (process instanceof Process && platform === "node" && graceMs !== undefined) {

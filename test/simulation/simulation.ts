@@ -136,6 +136,8 @@ class Simulation {
       timeOf: (at) => at - beginning,
       below: (bound) => chance.below(bound),
       processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
+      another: () => this.#fleet.another(),
+      crash: (process) => this.#fleet.crash(process),
       tick: (process, readyUntil) => this.#fleet.tick(process, readyUntil),
       hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),

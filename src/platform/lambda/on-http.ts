@@ -6,10 +6,12 @@ import {
   handle,
   type LambdaEvent,
 } from "hono/aws-lambda";
+import type { Client } from "../../client/over-postgres/client.ts";
 import { besideApiKeys } from "../../http/access.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
+import type { Loaded } from "./environment.ts";
 import type { LambdaContext } from "./options.ts";
 import type { ServedFunctions } from "./served-functions.ts";
 
@@ -43,25 +45,35 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 }
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
-  const { options, namespace, environmentName, prefix, environment, begin, report } = served;
+  const { options, namespace, environmentName, prefix, environment, report } = served;
   const { workflows, cors, authenticate } = options;
+  return await inRequest(served, context, async (client, { secrets }) => {
+    const terms = { secrets, namespace, environment: environmentName };
+    const site = createSite({
+      ...terms,
+      contracts: workflows.map(({ contract }) => contract),
+      remembered: environment.remembered,
+      prefix,
+      cors,
+      client,
+      authenticate: authenticate && besideApiKeys(authenticate, terms),
+      onError: (error) => report(error, answering(request)),
+    });
+    return await site.fetch(request);
+  });
+}
+
+/** Does `work` for a request. Nothing runs on after the answer, so what was dispatched goes out before it. */
+export async function inRequest<Answer>(
+  { environment, begin }: ServedFunctions,
+  context: LambdaContext,
+  work: (client: Client, loaded: Loaded) => Promise<Answer>,
+): Promise<Answer> {
   const loaded = await environment.load();
   const { client, end } = begin(loaded, context, {});
-  const terms = { secrets: loaded.secrets, namespace, environment: environmentName };
-  const site = createSite({
-    ...terms,
-    contracts: workflows.map(({ contract }) => contract),
-    remembered: environment.remembered,
-    prefix,
-    cors,
-    client,
-    authenticate: authenticate && besideApiKeys(authenticate, terms),
-    onError: (error) => report(error, answering(request)),
-  });
   try {
-    return await site.fetch(request);
+    return await work(client, loaded);
   } finally {
-    // Nothing runs on after the answer, so what was dispatched goes out first.
     await end();
   }
 }

@@ -27,7 +27,7 @@ export interface LambdaRuntime {
   readonly services: Services;
   /** The variables of the function. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly engine: Pick<EngineOptions, "atRest" | "newToken" | "random">;
+  readonly engine: Pick<EngineOptions, "atRest" | "claimBytes" | "newToken" | "random">;
 }
 
 /** How long before its end an invocation begins nothing more, so that what is under way can end. */

@@ -1,5 +1,5 @@
 /** An isolate of Cloudflare's: the product's own Worker, and its Durable Objects, on a clock and bindings of the world. */
-import type { Client, Query } from "layover";
+import type { Client } from "layover";
 import {
   type AlarmNamespace,
   type Fetcher,
@@ -7,7 +7,6 @@ import {
   type MessageBatch,
   type QueueProducer,
 } from "layover/cloudflare";
-import { isSuspect } from "../../../src/core/groups.ts";
 import type { TurnRef } from "../../../src/core/ports.ts";
 import { errorIn, type LayoverEvent } from "../../../src/engine/events.ts";
 import { shownError } from "../../../src/http/problem.ts";
@@ -16,7 +15,8 @@ import type { Served } from "../../../src/platform/cloudflare/alarm/script.ts";
 import { inRequest } from "../../../src/platform/cloudflare/on-request.ts";
 import { workerOf } from "../../../src/platform/cloudflare/serve.ts";
 import { servedWorker } from "../../../src/platform/cloudflare/served-worker.ts";
-import { atWork, Mortal } from "../../engine/mortal.ts";
+import { atWork } from "../../engine/mortal.ts";
+import { Hosted } from "./hosted.ts";
 import type { Plan } from "./outside.ts";
 
 /** What is bound, as far as the platform has it. */
@@ -35,13 +35,11 @@ export interface IsolateOptions {
 
 const secret = "a root secret of at least 32 bytes, for tests";
 
-export class Isolate extends Mortal {
+export class Isolate extends Hosted {
   readonly #env: Env;
   readonly #script: Set<Served>;
   readonly #served;
   readonly #worker;
-  /** How many deliveries are under way that have turns of groups. */
-  #groups = 0;
 
   constructor(plan: Plan, { bindingsOf, alarmShards, onTicked = () => {} }: IsolateOptions) {
     super(plan);
@@ -55,7 +53,7 @@ export class Isolate extends Mortal {
       alarmShards,
       deployment: () => plan.deployment?.id,
       deploymentName: plan.deployment?.name,
-      database: () => this.#database(),
+      database: () => this.database(),
       publicUrl: () => "https://example.com",
       secrets: () => [secret],
       queue: ({ QUEUE }: Env) => QUEUE,
@@ -89,12 +87,12 @@ export class Isolate extends Mortal {
 
   async deliver(batch: MessageBatch): Promise<void> {
     const turns = batch.messages.map(({ body }) => body);
-    await this.#carryOut(turns, () => this.#worker.queue(batch, this.#env));
+    await this.carryingOut(turns, () => this.#worker.queue(batch, this.#env));
   }
 
   /** A request of the Worker to itself. */
   async fetch(request: Request, turns: readonly TurnRef[]): Promise<Response> {
-    return await this.#carryOut(turns, () => this.#worker.fetch(request, this.#env, { waitUntil: () => {} }));
+    return await this.carryingOut(turns, () => this.#worker.fetch(request, this.#env, { waitUntil: () => {} }));
   }
 
   async trigger(scheduledTime: number): Promise<void> {
@@ -106,23 +104,6 @@ export class Isolate extends Mortal {
     const { timers } = this;
     const host = { now, monotonic: () => timers.monotonic(), after: timers.after.bind(timers) };
     return new LayoverAlarm({ storage }, this.#env, { script: this.#script, host });
-  }
-
-  async #carryOut<Answer>(turns: readonly unknown[], work: () => Promise<Answer>): Promise<Answer> {
-    const isGroup = turns.some((turn) => isSuspect(Object(turn)));
-    if (isGroup) this.#groups += 1;
-    const answer = await atWork.run(this, work);
-    if (isGroup) this.#groups -= 1;
-    this.hasGroup &&= this.#groups > 0;
-    return answer;
-  }
-
-  #database(): Query {
-    const query = (...[text, parameters]: Parameters<Query>): ReturnType<Query> => {
-      if (this.#groups > 0 && text.includes("claim_turns")) this.hasGroup ||= claimsGroup(String(parameters?.[0]));
-      return this.query(text, parameters);
-    };
-    return Object.assign(query, { endpoint: this.query.endpoint, transact: this.query.transact });
   }
 }
 
@@ -143,9 +124,4 @@ class Ticking extends Set<Served> {
     };
     return super.add({ ...one, tick });
   }
-}
-
-function claimsGroup(parameter: string): boolean {
-  const { turns }: { turns: readonly { readonly turn: number; readonly runId: string }[] } = JSON.parse(parameter);
-  return turns.some(isSuspect);
 }

@@ -21,6 +21,8 @@ export interface Outside extends Source {
   standing(): readonly StandingAlarm[];
   /** How many dispatches of a run the platform has taken. Left out: it takes all of them. */
   taken?(runId: string): number;
+  /** A process that takes a request now. The platform makes one if need be. Left out: any process takes it. */
+  taker?(): Mortal;
   /** A process died: what becomes of what it was about. */
   lose(process: Mortal): void;
   /** A process was asked to end: it takes nothing any more, and what it arms is to ring elsewhere. */
@@ -39,6 +41,9 @@ export interface Ground {
   readonly below: (bound: number) => number;
   /** The processes that may take something now. */
   readonly processes: () => readonly Process[];
+  /** Makes one more process of the live deployment, where a platform makes them as they are needed. */
+  readonly another: () => Mortal;
+  readonly crash: (process: Mortal) => void;
   /** One pass of the scheduler, by this process. `readyUntil`: the instant of the database's clock that the alarm carries. */
   readonly tick: (process: Process, readyUntil?: number) => Promise<void>;
   /** A tick of this deployment has succeeded. */

@@ -3,6 +3,7 @@ import type { Alarm } from "../../../src/core/ports.ts";
 import type { Mortal } from "../../engine/mortal.ts";
 import { bare, Process, type ProcessOptions } from "../../engine/process.ts";
 import { Apart, type Own } from "./apart.ts";
+import { Aws } from "./aws.ts";
 import { BareCloudflare } from "./bare-cloudflare.ts";
 import { type BellRules, Bells } from "./bells.ts";
 import { Cloudflare } from "./cloudflare.ts";
@@ -12,29 +13,10 @@ import type { Ground, Outside, Plan } from "./outside.ts";
 export const platforms = ["cloudflare", "aws", "cron", "node", "embedded"] as const;
 export type PlatformName = (typeof platforms)[number];
 
-const minuteMs = 60_000;
 const sixHoursMs = 6 * 3_600_000;
 
-const invoke: DeliveryRules = {
-  // https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
-  batch: null,
-  twice: 5,
-  late: 10,
-  lateMs: 30_000,
-  againMs: [minuteMs, 2 * minuteMs],
-};
 const inProcess: DeliveryRules = { batch: 100, twice: 0, late: 0, lateMs: 0, againMs: [] };
 
-const oneShots: BellRules = {
-  // https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html: within 60 s; then an asynchronous invoke.
-  roundMs: minuteMs,
-  lateMs: minuteMs,
-  againMs: [minuteMs, 2 * minuteMs],
-  areGivenUp: true,
-  isNamed: true,
-  areInMemory: false,
-  sweepMs: sixHoursMs,
-};
 const timers: BellRules = {
   roundMs: 1,
   lateMs: 0,
@@ -51,7 +33,7 @@ export function outsideOf(platform: PlatformName, ground: Ground): Outside {
     case "cloudflare":
       return new Cloudflare(ground);
     case "aws":
-      return new RuledOutside(new Deliveries(invoke, ground), new Bells(oneShots, ground));
+      return new Aws(ground);
     case "cron":
       return new BareCloudflare(ground);
     case "node":
