@@ -294,8 +294,7 @@ export class Aws implements Outside {
     this.#schedules.delete(oneShot.name);
     this.#names.set(oneShot.name, now() + below(longestNameMs));
     if (below(silent) === 0) {
-      this.#sweptAt = Math.ceil((now() + 1) / sweepMs) * sweepMs;
-      this.#outlast(this.#sweptAt);
+      this.#giveUp();
       return;
     }
     this.#invoke("tick", oneShot.input);
@@ -353,7 +352,7 @@ export class Aws implements Outside {
     this.#send({ body: JSON.stringify({ requestPayload: JSON.parse(payload) }), delaySeconds: 0 });
   }
 
-  /** A message has come too often. The sweep finds what it was about. */
+  /** A schedule or a message is gone. The sweep finds what it was about. */
   #giveUp(): void {
     this.#sweptAt = Math.ceil((this.#ground.now() + 1) / sweepMs) * sweepMs;
     this.#outlast(this.#sweptAt);

@@ -1,50 +1,32 @@
-/** How dispatches become invocations: at least once or at most, in any order, late, and again where one failed. */
+/** How dispatches become invocations in processes that live on: at most once, in any order, several together. */
 import { groupSizeOf, isSuspect } from "../../../src/core/groups.ts";
 import type { Dispatch, TurnRef } from "../../../src/core/ports.ts";
 import { earliest, type Happening, type Source } from "../../engine/course.ts";
-import type { Mortal } from "../../engine/mortal.ts";
 import { describeTurn, type Process } from "../../engine/process.ts";
 import type { Ground } from "./outside.ts";
 
-export interface DeliveryRules {
-  /** How many turns one invocation takes. Null: those that were dispatched together. */
-  readonly batch: number | null;
-  /** How many in a hundred come twice, how many come late, and by how much at most. */
-  readonly twice: number;
-  readonly late: number;
-  readonly lateMs: number;
-  /**
-   * Milliseconds after which a delivery comes again that failed, or whose process died, one for each try. After the
-   * last try it is a dead letter.
-   */
-  readonly againMs: readonly number[];
-  /** Called with a process that could not carry out what was delivered to it. */
-  readonly onFailed?: (process: Process) => void;
+interface Message {
+  readonly turn: TurnRef;
+  readonly at: number;
 }
 
-interface Message {
-  readonly turns: readonly TurnRef[];
-  readonly at: number;
-  readonly tries: number;
-}
+/** How many turns one invocation takes. */
+const batch = 100;
 
 export class Deliveries implements Source {
-  readonly #rules: DeliveryRules;
   readonly #ground: Ground;
+  readonly #onFailed: () => void;
   #messages: Message[] = [];
-  readonly #underWay = new Map<Message, Process>();
-  deadLetters = 0;
 
-  constructor(rules: DeliveryRules, ground: Ground) {
-    this.#rules = rules;
+  /** `onFailed`: is called when a process could not carry out what was delivered to it. */
+  constructor(ground: Ground, onFailed: () => void) {
     this.#ground = ground;
+    this.#onFailed = onFailed;
   }
 
   readonly dispatch: Dispatch = async (turns, delayMs) => {
-    const { batch } = this.#rules;
     const at = Math.ceil(this.#ground.now() + delayMs);
-    const parts = batch === null ? [turns] : turns.map((turn) => [turn]);
-    for (const part of parts) this.#send({ turns: part, at, tries: 0 });
+    this.#messages.push(...turns.map((turn) => ({ turn, at })));
   };
 
   happenings(): readonly Happening[] {
@@ -52,9 +34,10 @@ export class Deliveries implements Source {
     return this.#messages
       .filter(({ at }) => at <= now)
       .flatMap((message) => {
-        const takers = this.#ground.processes().filter((process) => process.takes(message.turns));
+        const takers = this.#ground.processes().filter((process) => process.takes([message.turn]));
         if (takers.length === 0) return [];
-        return [{ what: () => describe(message), act: () => this.#deliver(message, takers) }];
+        const what = () => `delivers ${describeTurn(message.turn)} of ${message.turn.runId}`;
+        return [{ what, act: () => this.#deliver(message, takers) }];
       });
   }
 
@@ -64,19 +47,9 @@ export class Deliveries implements Source {
     return at === undefined ? undefined : this.#ground.timeOf(at);
   }
 
-  lose(process: Mortal): void {
-    for (const [message, owner] of this.#underWay) {
-      if (owner !== process) continue;
-      this.#underWay.delete(message);
-      this.#again(message);
-    }
-  }
-
-  #send(message: Message): void {
-    const { twice, late, lateMs } = this.#rules;
-    const { below } = this.#ground;
-    this.#messages.push(below(100) < late ? { ...message, at: message.at + below(lateMs) } : message);
-    if (below(100) < twice) this.#messages.push({ ...message, at: message.at + below(lateMs) });
+  /** The process died, and what was dispatched with it. */
+  lose(): void {
+    this.#messages = [];
   }
 
   #deliver(message: Message, takers: readonly Process[]): void {
@@ -84,14 +57,8 @@ export class Deliveries implements Source {
     if (process === undefined) return;
     const taken = this.#take(message);
     this.#messages = this.#messages.filter((other) => !taken.includes(other));
-    for (const each of taken) this.#underWay.set(each, process);
-    const turns = taken.flatMap((each) => each.turns);
-    void process.carryOut(turns).then((couldClaim) => {
-      if (!couldClaim) this.#rules.onFailed?.(process);
-      for (const each of taken) {
-        this.#underWay.delete(each);
-        if (!couldClaim) this.#again(each);
-      }
+    void process.carryOut(taken.map(({ turn }) => turn)).then((couldClaim) => {
+      if (!couldClaim) this.#onFailed();
     });
   }
 
@@ -101,27 +68,13 @@ export class Deliveries implements Source {
    */
   #take(message: Message): readonly Message[] {
     const size = sizeOf(message);
-    const most = Math.min(this.#rules.batch ?? 1, size ?? Number.POSITIVE_INFINITY);
+    const most = Math.min(batch, size ?? batch);
     const now = this.#ground.now();
     const others = this.#messages.filter((other) => other !== message && other.at <= now && sizeOf(other) === size);
     return [message, ...others.slice(0, most - 1)];
   }
-
-  #again(message: Message): void {
-    const pauseMs = this.#rules.againMs[message.tries];
-    if (pauseMs === undefined) {
-      this.deadLetters += 1;
-      return;
-    }
-    this.#messages.push({ ...message, at: this.#ground.now() + pauseMs, tries: message.tries + 1 });
-  }
 }
 
-function sizeOf({ turns }: Message): number | undefined {
-  const [suspect] = turns.filter(isSuspect);
-  return suspect && groupSizeOf(suspect);
-}
-
-function describe({ turns }: Message): string {
-  return `delivers ${turns.map((turn) => `${describeTurn(turn)} of ${turn.runId}`).join(", ")}`;
+function sizeOf({ turn }: Message): number | undefined {
+  return isSuspect(turn) ? groupSizeOf(turn) : undefined;
 }
