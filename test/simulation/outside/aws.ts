@@ -71,8 +71,9 @@ const forwarded = 10;
 const longestNameMs = 5 * minuteMs;
 /** How long a call of a service may take. As services.ts has it. */
 const callMs = 10_000;
-/** One reading of the parameters in so many is refused. */
-const refusing = 40;
+/** One call in so many of Systems Manager or of the schedules meets a throttle, which then lasts for up to so long. */
+const throttling = 50;
+const longestThrottleMs = 20_000;
 /** The clocks of hosts on AWS are less than this apart, in milliseconds. So an alarm may ring so much too early. */
 const mostAheadMs = 2_000;
 
@@ -88,6 +89,8 @@ export class Aws implements Outside {
   /** The schedules by their names. One that has fired keeps its name for a while. */
   readonly #schedules = new Map<string, Schedule>();
   readonly #names = new Map<string, number>();
+  /** Until when each service refuses all calls. */
+  readonly #throttledUntil = new Map<string, number>();
   #invocations: Invocation[] = [];
   #messages: Message[] = [];
   #sweptAt: number | undefined;
@@ -229,12 +232,27 @@ export class Aws implements Outside {
             return [];
           }),
         ),
-      schedule: (oneShot) => limited(asking.ask("alarm", oneShot.name, async () => this.#schedule(oneShot))),
+      schedule: (oneShot) =>
+        limited(
+          asking.ask("alarm", oneShot.name, async () => {
+            this.#throttle("schedules");
+            return this.#schedule(oneShot);
+          }),
+        ),
       parameters: async () => {
-        if (this.#ground.below(refusing) === 0) throw new Error("Systems Manager takes no more calls");
+        this.#throttle("parameters");
         return parameters;
       },
     };
+  }
+
+  /** Whatever is asked of the service, it refuses for a while. */
+  #throttle(service: "parameters" | "schedules"): void {
+    const { below, now } = this.#ground;
+    if (below(throttling) === 0) this.#throttledUntil.set(service, now() + below(longestThrottleMs));
+    if ((this.#throttledUntil.get(service) ?? 0) < now()) return;
+    this.#outlast(now());
+    throw new Error(`there are too many calls of the ${service}`);
   }
 
   #refuse(): void {
