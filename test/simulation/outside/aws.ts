@@ -89,7 +89,7 @@ export class Aws implements Outside {
   /** The schedules by their names. One that has fired keeps its name for a while. */
   readonly #schedules = new Map<string, Schedule>();
   readonly #names = new Map<string, number>();
-  /** Until when each service refuses all calls. */
+  /** Each service refuses all calls until this instant. */
   readonly #throttledUntil = new Map<string, number>();
   #invocations: Invocation[] = [];
   #messages: Message[] = [];
