@@ -34,8 +34,20 @@ export const ofOthers: readonly Explanation[] = [
     ],
   },
   {
-    why: "A claim never says what is released.",
-    mutants: ["claim_or_finish: is_finish → true"],
+    why: "A claim says of nothing that it is released, starts no run, and ends none.",
+    mutants: ["claim_or_finish: is_finish → true", "claim_or_finish: is_finish → true (2)"],
+  },
+  {
+    why: "Costs time only: runs are locked sooner than need be, in the one order.",
+    mutants: [
+      "claim_or_finish: (p->'turns' @? '$[*].children[*].id' or layover.leaves_others(p->'turns') and exists ( select fro... → true",
+      "claim_or_finish: layover.leaves_others(p->'turns') → true",
+      "claim_or_finish: exists ( select from layover.run_state t where t.run_id = any (v_runs) and (t.has_parent or t.chi... → true",
+      "claim_or_finish: t.run_id = any (v_runs) → true",
+      "claim_or_finish: (t.has_parent or t.children > 0) → true",
+      "claim_or_finish: t.children > 0)) → t.children >= 0))",
+      "claim_or_finish: (is_finish and v_turn ? 'released' or not is_finish and not v_turn ? 'path' and exists (select fr... → true",
+    ],
   },
   {
     why: "Costs time only: what the fast paths leave alone is done by the slow ones, which ask for the same under the lock.",

@@ -22,6 +22,7 @@ import { type Session, stageOn } from "./stage.ts";
  */
 type Calls = Readonly<Record<string, () => Promise<(session: Session) => Promise<unknown>>>>;
 
+const first = "00000000-0000-7000-8000-000000000001";
 const ids = ["00000000-0000-7000-8000-00000000000a", "00000000-0000-7000-8000-00000000000b"] as const;
 
 describeEachPostgres(
@@ -72,9 +73,9 @@ describeEachPostgres(
         },
       };
 
-      /** The second run waits for the first one, or for `childId`, and is at its second turn. */
-      const aParent = async (childId: string = ids[0]) => {
-        const parent = await aRunAtWork(stage, { runId: ids[1] });
+      /** A run that waits for another one, and is at its second turn. */
+      const aParent = async ({ runId = ids[1], childId = ids[0] }: { runId?: string; childId?: string } = {}) => {
+        const parent = await aRunAtWork(stage, { runId });
         const child = { ...at("part"), demandedAfter: 0, ordinal: 1, runId: childId, isBound: true } as const;
         const children = [{ ...child, workflow: "flow", version: 1, input: "0{}" }];
         await parent.finish(stage.onlooker, { token: "first", next: "ready", children });
@@ -96,12 +97,21 @@ describeEachPostgres(
           return (session: Session) => session.call("finish_turns", { ...terms, turns });
         },
         "the end of a run for which a later one waits, with a finish between them": async () => {
-          const child = new Run(stage, "00000000-0000-7000-8000-000000000001");
-          await aParent(child.id);
+          const child = new Run(stage, first);
+          await aParent({ childId: first });
           await child.claim(stage.onlooker, { token: "child" });
           const between = await aRunAtWork(stage, { runId: ids[0] });
           const turns = [
             child.toFinish({ token: "child", next: "completed", value: "0" }),
+            between.toFinish({ token: "first", next: "ready" }),
+          ];
+          return (session: Session) => session.call("finish_turns", { ...terms, turns });
+        },
+        "the end of a run that waits for a later one, with a finish between them": async () => {
+          const parent = await aParent({ runId: first, childId: ids[1] });
+          const between = await aRunAtWork(stage, { runId: ids[0] });
+          const turns = [
+            parent.toFinish({ token: "second", next: "completed", value: "0" }),
             between.toFinish({ token: "first", next: "ready" }),
           ];
           return (session: Session) => session.call("finish_turns", { ...terms, turns });
