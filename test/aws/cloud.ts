@@ -29,6 +29,8 @@ export interface CloudOptions {
   readonly fateOf?: (received: Received) => Fate;
   /** How long a message that is to be delayed so long is delayed here, in milliseconds. Default: so long. */
   readonly delays?: (ms: number) => number;
+  /** As for an environment. */
+  readonly runtime?: readonly string[];
   /** How many invocations are at work at a time at most. Default: 20. */
   readonly concurrency?: number;
 }
@@ -349,7 +351,7 @@ export class AwsCloud {
     this.#environments.set(name, all);
     let environment = all.findLast(({ isAlive, isAtWork }) => isAlive && !isAtWork);
     if (environment === undefined) {
-      environment = new Environment(settings, (line) => this.output.push(line));
+      environment = new Environment({ ...settings, runtime: this.#options.runtime }, (line) => this.output.push(line));
       all.push(environment);
     }
     const ended = await environment.invoke(event);

@@ -17,6 +17,8 @@ export interface FunctionSettings {
   readonly variables: Readonly<Record<string, string>>;
   /** The folder of its bundle. */
   readonly code: string;
+  /** The arguments of Node that begin an environment. Default: bootstrap.mjs. */
+  readonly runtime?: readonly string[] | undefined;
 }
 
 export interface Ended {
@@ -96,14 +98,18 @@ export class Environment {
   async #begin(): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     const { port } = this.#server.address() as AddressInfo;
-    const { name, role, handler, variables, code } = this.settings;
-    const child = spawn(process.execPath, [bootstrap], {
+    const { name, role, handler, variables, code, runtime = [bootstrap] } = this.settings;
+    const child = spawn(process.execPath, runtime, {
       env: {
         PATH: process.env["PATH"],
         AWS_REGION: "eu-central-1",
         AWS_ACCESS_KEY_ID: role,
         AWS_SECRET_ACCESS_KEY: "of no account",
         AWS_LAMBDA_FUNCTION_NAME: name,
+        AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",
+        AWS_LAMBDA_FUNCTION_MEMORY_SIZE: "1024",
+        AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${name}`,
+        AWS_LAMBDA_LOG_STREAM_NAME: "stream",
         AWS_LAMBDA_RUNTIME_API: `127.0.0.1:${port}`,
         LAMBDA_TASK_ROOT: code,
         _HANDLER: handler,
@@ -142,6 +148,7 @@ export class Environment {
       "content-type": "application/json",
       "lambda-runtime-aws-request-id": id,
       "lambda-runtime-deadline-ms": String(deadline),
+      "lambda-runtime-invoked-function-arn": `arn:aws:lambda:eu-central-1:123456789012:function:${this.settings.name}`,
       "lambda-runtime-trace-id": "Root=1-00000000-000000000000000000000000;Parent=0000000000000000;Sampled=1;Lineage=1",
     });
     this.#waiting.end(event);

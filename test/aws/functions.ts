@@ -13,9 +13,18 @@ const busy = workflow({ name: "busy", version: 1, signals: { go: z.string() } })
   await step.waitForSignal("go", { timeout: "1 hour" });
 });
 
+/** Its body leaves a promise to itself, which is rejected. */
+const careless = workflow({ name: "careless", version: 1 }).handler(async ({ step }) => {
+  await step.run("leave", async () => {
+    void Promise.reject(new Error("nobody awaits this"));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return "done";
+  });
+});
+
 const fetchEndpoint = process.env["FETCH_ENDPOINT"] ?? "";
 
 export const { http, turns, tick, forward } = serve({
-  workflows: [...workflows, ...reference, busy],
+  workflows: [...workflows, ...reference, busy, careless],
   database: (parameter) => neon(parameter("database-url"), { fetchEndpoint }),
 });
