@@ -10,6 +10,7 @@ import { pause } from "../../src/core/waits.ts";
 import type { OneShot } from "../../src/platform/lambda/aws/schedule.ts";
 import type { QueuedMessage } from "../../src/platform/lambda/aws/send.ts";
 import type { Services } from "../../src/platform/lambda/aws/services.ts";
+import type { TurnsEvent } from "../../src/platform/lambda/messages.ts";
 import { functionsOf, type LambdaFunctions } from "../../src/platform/lambda/serve.ts";
 import { PlayedTime } from "../idle/played-time.ts";
 import type { Clock } from "../postgres/clock.ts";
@@ -58,6 +59,8 @@ const parameters = new Map([
 export class AwsTally {
   readonly statements: string[] = [];
   readonly invocations: Record<FunctionName, number> = { turns: 0, tick: 0, forward: 0 };
+  /** The turns of all events that were carried out. */
+  turns = 0;
   schedules = 0;
   messages = 0;
   coldStarts = 0;
@@ -100,6 +103,11 @@ export class PlayedAws {
     return this.#time.now();
   }
 
+  /** Waits, on its time. */
+  async pause(ms: number): Promise<void> {
+    await pause(this.#time.host, ms);
+  }
+
   async passUntil(instant: number): Promise<void> {
     await this.#time.passUntil(instant);
   }
@@ -131,6 +139,7 @@ export class PlayedAws {
       }
       this.#atWork += 1;
       this.#tally.invocations[event.name] += 1;
+      if (event.name === "turns") this.#tally.turns += (event.payload as TurnsEvent).turns.length;
       this.#carryOut(event).then(
         () => this.#ended(),
         (error: unknown) => {

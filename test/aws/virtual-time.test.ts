@@ -1,5 +1,7 @@
 /** Ten thousand runs that sleep until one instant, on AWS: hours of that, in seconds. */
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { Chance } from "../engine/chance.ts";
 import { workflows } from "../idle/workflows.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -80,6 +82,52 @@ describe.each([1_000, 10])("with a concurrency of %i", (concurrency) => {
   });
 });
 
-function toldOf({ counts, invocations, schedules, messages, coldStarts }: ReturnType<PlayedAws["takeTally"]>) {
-  return { counts, invocations, schedules, messages, coldStarts };
+describe("with a concurrency of 10, and bodies that take 8 s", () => {
+  const database = testDatabase();
+  /** They wait for each other for five minutes. */
+  const count = 4_000;
+
+  test("what waits for its turn is not asked for again and again", { timeout: 240_000 }, async () => {
+    const clock = await database.turnClock();
+    const reported: unknown[] = [];
+    let bodies = 0;
+    const slow = workflow({ name: "sleeper", version: 1, input: z.object({ wakesAt: z.number() }) });
+    const played: PlayedAws = new PlayedAws({
+      workflows: [
+        slow.handler(async ({ step, input }) => {
+          await step.sleepUntil("nap", new Date(input.wakesAt));
+          await step.run("work", async () => {
+            bodies += 1;
+            await played.pause(8_000);
+          });
+        }),
+      ],
+      query: database.query,
+      clock,
+      concurrency: 10,
+      lateness: () => 0,
+      onError: (error) => reported.push(error),
+    });
+    await clock.set(played.now());
+    const dueAt = Math.floor(played.now() / minuteMs) * minuteMs + hourMs;
+    const run = JSON.stringify({ workflow: "sleeper", version: 1, input: { wakesAt: dueAt } });
+    await database.pool.query("select layover.start_run($1) from generate_series(1, $2)", [run, count]);
+    played.deployed();
+    await played.passUntil(dueAt - 5 * minuteMs);
+    played.takeTally();
+
+    await played.passUntil(dueAt + hourMs);
+    const { rows } = await database.pool.query(
+      "select max(ended_at) as last from layover.run_state where status = 'completed'",
+    );
+    const tally = played.takeTally();
+    console.log("due at one instant, with slow bodies:", toldOf(tally), { "the last": Number(rows[0]?.last) - dueAt });
+    expect(bodies).toBe(count);
+    expect([...played.errors, ...reported]).toEqual([]);
+    expect(tally.turns).toBeLessThanOrEqual(3 * count);
+  });
+});
+
+function toldOf({ counts, invocations, turns, schedules, messages, coldStarts }: ReturnType<PlayedAws["takeTally"]>) {
+  return { counts, invocations, turns, schedules, messages, coldStarts };
 }
