@@ -140,7 +140,11 @@ export class Layover extends Construct {
    * the schedules that stand for months name a function that stays.
    */
   #nameOf(name: FunctionName): string {
-    return `${Names.uniqueResourceName(this, { maxLength: 64 - "-forward".length, separator: "-" })}-${name}`;
+    return `${this.#name}-${name}`;
+  }
+
+  get #name(): string {
+    return Names.uniqueResourceName(this, { maxLength: 64 - "-forward".length, separator: "-" });
   }
 
   #arnOf(name: FunctionName): string {
@@ -256,6 +260,7 @@ export class Layover extends Construct {
       stringValue: url,
     });
     new CfnOutput(this, "Url", { value: url, description: "Where layover answers" });
+    new CfnOutput(this, "Name", { value: this.#name, description: "What `layover doctor --aws` takes" });
     // The first tick of a deployment looks at all runs that are ready or blocked.
     new Trigger(this, "Deployed", {
       handler: this.tick,

@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { type Ended, Environment, type FunctionSettings } from "./environments.ts";
 import { Policies } from "./policies.ts";
 import { account, Resolved, region, type Template } from "./template.ts";
-import { AwsError, functionArn, type Received, type Schedule, sentAnswer, Wire } from "./wire.ts";
+import { AwsError, type Call, functionArn, type Received, type Schedule, sentAnswer, Wire } from "./wire.ts";
 
 /** What becomes of a call: it is carried out; refused; refused after it took effect; lost though it was taken; done twice. */
 export type Fate = "passes" | "throttled" | "fails after" | "lost" | "twice";
@@ -34,6 +34,9 @@ export interface CloudOptions {
   /** How many invocations are at work at a time at most. Default: 20. */
   readonly concurrency?: number;
 }
+
+/** The access key of a person who may do everything. */
+export const operator = "operator";
 
 export interface Invoked extends Ended {
   readonly name: string;
@@ -201,13 +204,14 @@ export class AwsCloud {
           `${role} is not authorized to perform: ${action} on ${resource}`,
         );
     };
+    if (role === operator) return;
     switch (call.service) {
       case "scheduler":
         check(call.action, arn("scheduler", `schedule/${call.schedule.GroupName}/${call.schedule.name}`));
         check("iam:PassRole", call.schedule.Target.RoleArn, { "iam:PassedToService": "scheduler.amazonaws.com" });
         return;
       case "lambda":
-        check(call.action, functionArn(call.name));
+        check(call.action, "name" in call ? functionArn(call.name) : "*");
         return;
       case "sqs":
         check(call.action, arn("sqs", call.queueUrl.split("/").at(-1) ?? ""));
@@ -227,6 +231,7 @@ export class AwsCloud {
       case "scheduler":
         return this.#createSchedule(call.schedule);
       case "lambda":
+        if (call.action !== "lambda:InvokeFunction") return this.#toldOf(call);
         this.#enqueue({ name: this.#functionOf(call.name), event: call.event, attempt: 1, at: Date.now() });
         return {};
       case "sqs":
@@ -238,6 +243,20 @@ export class AwsCloud {
         return { Parameters: found.map((Name) => ({ Name, Value: known[Name], Type: "SecureString" })) };
       }
     }
+  }
+
+  /** What Lambda tells of a function, or of the account. */
+  #toldOf(call: Exclude<Extract<Call, { service: "lambda" }>, { action: "lambda:InvokeFunction" }>): object {
+    const { concurrency = 1_000 } = this.#options;
+    if (call.action === "lambda:GetAccountSettings")
+      return { AccountLimit: { UnreservedConcurrentExecutions: concurrency } };
+    const settings = this.#functions.get(this.#functionOf(call.name));
+    return {
+      FunctionName: call.name,
+      State: "Active",
+      LastUpdateStatus: "Successful",
+      Environment: { Variables: settings?.variables },
+    };
   }
 
   /** The parameters that the template writes. The URL of the function is known here only. */

@@ -129,6 +129,25 @@ test("no call to AWS goes on with the chain of the invocation that made it: Lamb
   for (const { headers } of cloud.wire.received) expect(Object.keys(headers)).not.toContain("x-amzn-trace-id");
 });
 
+test("a run of ten steps in a row is two invocations, twelve statements and one schedule", { timeout }, async () => {
+  const deployment = await deploy(database);
+  const { cloud, start, statements, world } = deployment;
+  await ended(deployment, await start("chain", { world: world.url })); // the environments are warm, and know the time
+  const [before] = [cloud.wire.received.length, statements()];
+  cloud.invoked.splice(0);
+
+  await start("chain", { world: world.url, steps: 10 });
+  await expect.poll(() => cloud.invoked.map(({ name }) => name), patiently).toEqual(["http", "turns"]);
+  expect(Object.groupBy(statements(), (name) => name)).toEqual({
+    start_run: [expect.anything()],
+    claim_turns: [expect.anything()],
+    finish_turns: Array.from({ length: 10 }, () => expect.anything()),
+  });
+  const calls = cloud.wire.received.slice(before).map(({ call }) => call.action);
+  expect(calls.filter((action) => action === "lambda:InvokeFunction")).toHaveLength(1);
+  expect(calls.filter((action) => action === "scheduler:CreateSchedule").length).toBeLessThanOrEqual(1);
+});
+
 test("a process that is killed amid a step is replaced when its lease is over", { timeout }, async () => {
   const deployment = await deploy(database);
   const { cloud, start, world } = deployment;

@@ -10,6 +10,7 @@ export interface Resource {
 
 export interface Template {
   readonly Resources: Readonly<Record<string, Resource>>;
+  readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
 }
 
 export class Resolved {
@@ -26,6 +27,12 @@ export class Resolved {
   all(type: string): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
     const found = Object.entries(this.#template.Resources).filter(([, resource]) => resource.Type === type);
     return new Map(found.map(([id, { Properties }]) => [id, this.resolve(Properties) as Record<string, unknown>]));
+  }
+
+  /** What the stack tells whoever deploys it, by a part of the output's name. */
+  output(part: string): string {
+    const found = Object.entries(this.#template.Outputs ?? {}).find(([name]) => name.includes(part));
+    return String(this.resolve(found?.[1].Value));
   }
 
   /** Resolves the intrinsic functions in a value. @throws where it knows one of them not */

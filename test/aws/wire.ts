@@ -1,5 +1,6 @@
 /**
- * AWS' services on the wire, as much of them as layover calls: EventBridge Scheduler, Lambda's Invoke, SQS, Systems Manager.
+ * AWS' services on the wire, as much of them as layover calls: EventBridge Scheduler, Lambda's Invoke and what it tells of
+ * functions, SQS, Systems Manager.
  * The real clients of AWS talk to it. What becomes of a call is said by whoever opens it. Signatures are not checked: the
  * access key in them is the name of the caller's role, and the role's policies decide.
  *
@@ -27,6 +28,8 @@ export type Call =
       readonly queueUrl: string;
       readonly messages: readonly { readonly id: string; readonly body: string; readonly delaySeconds: number }[];
     }
+  | { readonly service: "lambda"; readonly action: "lambda:GetFunctionConfiguration"; readonly name: string }
+  | { readonly service: "lambda"; readonly action: "lambda:GetAccountSettings" }
   | { readonly service: "ssm"; readonly action: "ssm:GetParameters"; readonly names: readonly string[] };
 
 export interface Received {
@@ -116,7 +119,7 @@ export class Wire {
     const received = { call: callOf(request, text), role, headers: request.headers };
     this.received.push(received);
     const answer = await this.#serve(received);
-    const isInvoke = received.call.service === "lambda";
+    const isInvoke = received.call.action === "lambda:InvokeFunction";
     response.writeHead(isInvoke ? 202 : 200, { "content-type": "application/json", "x-amzn-requestid": "request" });
     response.end(isInvoke ? "" : JSON.stringify(answer));
   }
@@ -138,6 +141,10 @@ function callOf({ url = "", headers }: IncomingMessage, text: string): Call {
     if (text.length > 1_048_576) throw new AwsError("RequestTooLargeException", 413);
     return { service: "lambda", action: "lambda:InvokeFunction", name: decodeURIComponent(name), event: body };
   }
+  const configured = /^\/2015-03-31\/functions\/([^/]+)\/configuration$/.exec(pathname)?.[1];
+  if (configured !== undefined)
+    return { service: "lambda", action: "lambda:GetFunctionConfiguration", name: decodeURIComponent(configured) };
+  if (pathname === "/2016-08-19/account-settings") return { service: "lambda", action: "lambda:GetAccountSettings" };
   switch (headers["x-amz-target"]) {
     case "AmazonSQS.SendMessageBatch": {
       const { QueueUrl: queueUrl, Entries } = Messages.parse(body);
