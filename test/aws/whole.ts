@@ -26,6 +26,10 @@ export interface WholeOptions extends Pick<CloudOptions, "lateness"> {
 export interface Whole {
   readonly cloud: AwsCloud;
   readonly databaseUrl: string;
+  /** What the functions call the database. */
+  readonly endpoint: string;
+  /** An API key that may do everything. */
+  readonly key: string;
   /** How often Neon was asked. */
   readonly statements: number;
   api(method: string, path: string, value?: unknown): Promise<Answer>;
@@ -59,6 +63,8 @@ export async function deployWhole({ entry, variables, settings = {}, ...options 
   return {
     cloud,
     databaseUrl,
+    endpoint: `${neonHost}${url.pathname}`,
+    key,
     get statements() {
       return neon.arrivals;
     },
