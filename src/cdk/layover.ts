@@ -136,6 +136,61 @@ export class Layover extends Construct {
   }
 
   /**
+   * Lets another function start, signal and read runs by `clientOf` of `layover/lambda`: it may arm and invoke what carries
+   * them out, and read the address of the database. It does not get the root secret. `parameterNames`: what else it reads.
+   */
+  grantStart(
+    other: LambdaFunction,
+    { parameterNames = [] }: { readonly parameterNames?: readonly string[] } = {},
+  ): void {
+    this.#tell(other);
+    this.#allowCalls(other, ["database-url", ...parameterNames]);
+    other.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")])); // its client's `wake`
+  }
+
+  /** Tells a function what the deployment is made of. */
+  #tell(other: LambdaFunction): void {
+    const told: Readonly<Record<string, string | undefined>> = {
+      LAYOVER_ENVIRONMENT: this.#props.environment,
+      [variables.turns]: this.#arnOf("turns"),
+      [variables.tick]: this.#arnOf("tick"),
+      [variables.scheduleGroup]: this.#group.ref,
+      [variables.scheduleRole]: this.#scheduleRole.roleArn,
+      [variables.queueUrl]: this.queue.queueUrl,
+      [variables.queueArn]: this.queue.queueArn,
+      [variables.parameters]: this.#props.parameters,
+    };
+    for (const [name, value] of Object.entries(told)) if (value !== undefined) other.addEnvironment(name, value);
+  }
+
+  /** Allows what every call does that makes a run ready, and the reading of parameters. */
+  #allowCalls(made: LambdaFunction, parameterNames: readonly string[]): void {
+    const { parameters, parametersKey } = this.#props;
+    const stack = Stack.of(this);
+    const read = parameterNames.map((name) =>
+      stack.formatArn({
+        service: "ssm",
+        resource: "parameter",
+        resourceName: `${parameters}/${name}`.replace(/^\//, ""),
+      }),
+    );
+    const group = stack.formatArn({ service: "scheduler", resource: "schedule", resourceName: `${this.#group.ref}/*` });
+    made.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns")]));
+    made.addToRolePolicy(allow(["scheduler:CreateSchedule"], [group]));
+    made.addToRolePolicy(
+      new PolicyStatement({
+        effect: Effect.ALLOW,
+        actions: ["iam:PassRole"],
+        resources: [this.#scheduleRole.roleArn],
+        conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
+      }),
+    );
+    made.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
+    made.addToRolePolicy(allow(["ssm:GetParameters"], read));
+    parametersKey?.grantDecrypt(made);
+  }
+
+  /**
    * A function's name is made here, and not by CloudFormation. So the functions can name each other without a circle. And
    * the schedules that stand for months name a function that stays.
    */
@@ -161,7 +216,7 @@ export class Layover extends Construct {
     name: FunctionName,
     { timeout, reservedConcurrency }: { timeout: Duration; reservedConcurrency?: number | undefined },
   ): LambdaFunction {
-    const { memorySize = 512, environment, parameters, logRetention = RetentionDays.ONE_MONTH } = this.#props;
+    const { memorySize = 512, logRetention = RetentionDays.ONE_MONTH } = this.#props;
     const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
     const logGroup = new LogGroup(this, `${title}Logs`, {
       retention: logRetention,
@@ -185,46 +240,16 @@ export class Layover extends Construct {
       environment: {
         NODE_OPTIONS: "--enable-source-maps",
         LAYOVER_DEPLOYMENT: this.#bundle.assetHash,
-        ...(environment !== undefined && { LAYOVER_ENVIRONMENT: environment }),
-        [variables.turns]: this.#arnOf("turns"),
-        [variables.tick]: this.#arnOf("tick"),
-        [variables.scheduleGroup]: this.#group.ref,
-        [variables.scheduleRole]: this.#scheduleRole.roleArn,
-        [variables.queueUrl]: this.queue.queueUrl,
-        [variables.queueArn]: this.queue.queueArn,
-        [variables.parameters]: parameters,
       },
     });
+    this.#tell(made);
     return made;
   }
 
   /** Grants each function what it uses, and no more. */
   #grant(): void {
-    const { parameters, parameterNames = [], parametersKey } = this.#props;
-    const stack = Stack.of(this);
-    const read = ["secret", "secret-old", "database-url", "public-url", ...parameterNames].map((name) =>
-      stack.formatArn({
-        service: "ssm",
-        resource: "parameter",
-        resourceName: `${parameters}/${name}`.replace(/^\//, ""),
-      }),
-    );
-    const group = stack.formatArn({ service: "scheduler", resource: "schedule", resourceName: `${this.#group.ref}/*` });
-    for (const made of [this.http, this.turns, this.tick]) {
-      made.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns")]));
-      made.addToRolePolicy(allow(["scheduler:CreateSchedule"], [group]));
-      made.addToRolePolicy(
-        new PolicyStatement({
-          effect: Effect.ALLOW,
-          actions: ["iam:PassRole"],
-          resources: [this.#scheduleRole.roleArn],
-          conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
-        }),
-      );
-      made.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
-      made.addToRolePolicy(allow(["ssm:GetParameters"], read));
-      parametersKey?.grantDecrypt(made);
-    }
+    const read = ["secret", "secret-old", "database-url", "public-url", ...(this.#props.parameterNames ?? [])];
+    for (const made of [this.http, this.turns, this.tick]) this.#allowCalls(made, read);
     this.forward.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns"), this.#arnOf("tick")]));
     this.forward.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
     const receiving = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];

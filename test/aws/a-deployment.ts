@@ -18,6 +18,8 @@ export function theSynthesis(): Synthesized {
 export interface Deployment {
   readonly cloud: AwsCloud;
   readonly world: World;
+  /** Where Neon's protocol is spoken, for a function of one's own. */
+  readonly fetchEndpoint: string;
   /** The SQL functions that were called since the last time that a test asked. */
   statements(): readonly string[];
   start(workflow: string, input: unknown, options?: object): Promise<string>;
@@ -48,6 +50,7 @@ export async function deploy(database: TestDatabase, options: Partial<CloudOptio
   return {
     cloud,
     world,
+    fetchEndpoint: endpoint.fetchEndpoint,
     post,
     statements() {
       const { bodies } = endpoint;

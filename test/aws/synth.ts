@@ -19,17 +19,22 @@ export interface Synthesized {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** `entry`: a path from the root. */
-export function synthesize(entry: string, props: Partial<LayoverProps> = {}): Synthesized {
+/** `entry`: a path from the root. `more`: adds to the stack. */
+export function synthesize(
+  entry: string,
+  props: Partial<LayoverProps> = {},
+  more: (stack: Stack, layover: Layover) => void = () => {},
+): Synthesized {
   const outdir = mkdtempSync(join(tmpdir(), "layover-cdk-"));
   const app = new App({ outdir });
   const stack = new Stack(app, "Orders");
-  new Layover(stack, "Layover", {
+  const layover = new Layover(stack, "Layover", {
     entry: join(root, entry),
     parameters: "/orders",
     esbuild: { conditions: ["layover-source"], nodePaths: [join(root, "node_modules")] },
     ...props,
   });
+  more(stack, layover);
   const template = Assertions.fromStack(stack).toJSON() as Template;
   const assets = readdirSync(outdir).filter((name) => name.startsWith("asset."));
   const code = assets.map((name) => join(outdir, name)).find((folder) => readdirSync(folder).includes("index.mjs"));

@@ -358,7 +358,7 @@ test.each([
   [{ batch: 1_001 }, "batch: 1001"],
   [{ namespace: "no good" }, "namespace"],
   [{ leaseMs: 5 }, "leaseMs"],
-  [{ parameters: ["1", "2", "3", "4", "5", "6", "7"] }, "7 further names"],
+  [{ parameters: ["1", "2", "3", "4", "5", "6", "7"] }, "11 names, with layover's own"],
 ] as const)("options that cannot be are refused when the module is loaded: %j", (options, message) => {
   expect(() => functions(options)).toThrow(message);
 });

@@ -20,6 +20,8 @@ export interface InvocationOptions {
   readonly turns?: number;
   /** Whether the platform delivers these turns. Then the invocation may also carry out what follows from them. */
   readonly isDelivery?: boolean;
+  /** How `wake` of the client asks for a tick. Default: it does one pass of the scheduler here. */
+  readonly wake?: () => Promise<void>;
   /** The platform's id of the invocation. */
   readonly requestId?: string | undefined;
 }
@@ -84,7 +86,7 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   const client = new Client({
     calls,
     dispatch,
-    wake: async () => void (await tick()),
+    wake: options.wake ?? (async () => void (await tick())),
     openCallback: callbackOpener(platform),
     sealCallback,
     onError,

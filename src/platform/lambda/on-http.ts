@@ -11,6 +11,7 @@ import { besideApiKeys } from "../../http/access.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
+import type { InvocationOptions } from "../invocation/begin-invocation.ts";
 import type { Loaded } from "./environment.ts";
 import type { LambdaContext } from "./options.ts";
 import type { ServedFunctions } from "./served-functions.ts";
@@ -68,9 +69,10 @@ export async function inRequest<Answer>(
   { environment, begin }: ServedFunctions,
   context: LambdaContext,
   work: (client: Client, loaded: Loaded) => Promise<Answer>,
+  given: Pick<InvocationOptions, "wake"> = {},
 ): Promise<Answer> {
   const loaded = await environment.load();
-  const { client, end } = begin(loaded, context, {});
+  const { client, end } = begin(loaded, context, given);
   try {
     return await work(client, loaded);
   } finally {

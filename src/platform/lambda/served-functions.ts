@@ -30,8 +30,18 @@ export interface LambdaRuntime {
   readonly engine: Pick<EngineOptions, "atRest" | "claimBytes" | "newToken" | "random">;
 }
 
-/** How long before its end an invocation begins nothing more, so that what is under way can end. */
-const marginMs = 10_000;
+/** What differs between the deployment's own functions and another one's client. */
+export interface ServedTerms {
+  /** The parameters that layover itself reads. */
+  readonly ownParameters: readonly string[];
+  /** How long before its end an invocation begins nothing more, so that what is under way can end. */
+  readonly marginMs: number;
+}
+
+const ownTerms: ServedTerms = {
+  ownParameters: ["secret", "secret-old", "public-url", "database-url"],
+  marginMs: 10_000,
+};
 
 /**
  * The steps of all turns of an invocation together, and how long it goes on beginning new ones. So their statements and
@@ -65,7 +75,11 @@ export interface ServedFunctions {
  * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `leaseMs`,
  *   `invalid_request` for `batch` and `parameters`
  */
-export function servedFunctions(options: LambdaOptions, runtime: LambdaRuntime): ServedFunctions {
+export function servedFunctions(
+  options: LambdaOptions,
+  runtime: LambdaRuntime,
+  { ownParameters, marginMs }: ServedTerms = ownTerms,
+): ServedFunctions {
   const { host, services, env } = runtime;
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
@@ -79,7 +93,7 @@ export function servedFunctions(options: LambdaOptions, runtime: LambdaRuntime):
   const parameters = new Parameters({
     services,
     path: () => named("parameters").replace(/\/+$/, ""),
-    names: parameterNames(options.parameters ?? []),
+    names: parameterNames([...ownParameters, ...(options.parameters ?? [])]),
     host,
     random,
   });
@@ -166,12 +180,10 @@ export async function waitUntil({ host }: LambdaRuntime, at: number): Promise<vo
   if (ms > 0) await pause(host, ms);
 }
 
-const ownParameters = ["secret", "secret-old", "public-url", "database-url"];
-
-function parameterNames(others: readonly string[]): readonly string[] {
-  const names = [...new Set([...ownParameters, ...others])];
+function parameterNames(all: readonly string[]): readonly string[] {
+  const names = [...new Set(all)];
   if (names.length <= 10) return names;
-  throw new LayoverError("invalid_request", `parameters: there are ${others.length} further names`, {
+  throw new LayoverError("invalid_request", `parameters: there are ${names.length} names, with layover's own`, {
     hint: "Systems Manager reads ten parameters in one call. Give up to six names.",
     details: { field: "parameters" },
   });
