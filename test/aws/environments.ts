@@ -48,6 +48,7 @@ export class Environment {
     this.settings = settings;
     this.#onOutput = onOutput;
     this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server.keepAliveTimeout = 0; // a process that was frozen for an hour goes on by the connection that it has
   }
 
   get isAlive(): boolean {

@@ -93,6 +93,28 @@ describeEachPostgres("the next epoch", (database) => {
     });
   }
 
+  /** One that goes on after its retry, with a failed attempt, a map and a setback in its second epoch. */
+  async function aRetriedRun(): Promise<Run> {
+    const run = await aFailedRun();
+    await repair(run, "retry");
+    await claim(run, "third");
+    const attempt = { ...at("b"), number: 1, beganAt: noon, endedAt: noon + minute, error: "0null", demandedAfter: 5 };
+    const map = { path: "all", slots: 1, failsFast: false };
+    const demands = [aDemand("branch", "all/a", { map, demandedAfter: 5 })];
+    await run.finish(stage.onlooker, { token: "third", position: 5, attempt, demands });
+    await stage.look(
+      "insert into layover.setback (run_id, path, occurrence, turn, reason, tries, since, until) values ($1, '', 0, 1, '', 1, layover.now(), layover.now())",
+      [run.id],
+    );
+    return run;
+  }
+
+  /** Claims a run, and blocks it at once. */
+  async function block(run: Run, position: number): Promise<void> {
+    await claim(run, "blocking");
+    await run.finish(stage.onlooker, { token: "blocking", position, next: "blocked", value: "other code" });
+  }
+
   /** What every epoch begins with. */
   const fresh = {
     ...{
@@ -207,6 +229,13 @@ describeEachPostgres("the next epoch", (database) => {
       expect(await rows(other)).toEqual(before);
     });
 
+    test("is not taken back: it is blocked", async () => {
+      const run = await aFailedRun();
+      await repair(run, "restart");
+      await block(run, 0);
+      expect(await state(run)).toMatchObject({ status: "parked", blocked: "other code", epoch: 1 });
+    });
+
     test("has the input of the epoch before, and is parsed as that was", async () => {
       const run = await aRun(stage);
       await stage.look("update layover.run set is_input_parsed = false where id = $1", [run.id]);
@@ -260,7 +289,7 @@ describeEachPostgres("the next epoch", (database) => {
     });
 
     test("that is taken back leaves each row as it was", async () => {
-      const [other, run] = [await aFailedRun(), await aFailedRun()];
+      const [other, run] = [await aRetriedRun(), await aFailedRun()];
       const before = [await rows(run), await state(run)] as const;
       const others = [await rows(other), await state(other)];
       await stage.clock.set(noon + 20 * second);
@@ -301,6 +330,28 @@ describeEachPostgres("the next epoch", (database) => {
       );
     });
 
+    test("that comes after another one is taken back alone", async () => {
+      const run = await aFailedRun();
+      await repair(run, "retry");
+      await claim(run, "third");
+      const failure = { at: 6, timeouts: [], lost: [], repeats: [] };
+      const records = [aRecord("step", "b", { isFailure: true })];
+      await run.finish(stage.onlooker, { token: "third", position: 5, records, next: "failed", value: "0{}", failure });
+      await repair(run, "retry");
+      await block(run, 5);
+      expect(await state(run)).toMatchObject({ status: "failed", epoch: 1, last_position: 6 });
+      expect((await rows(run))["epoch"]).toMatchObject([{ epoch: 1, why: "retried" }]);
+    });
+
+    test("is not taken back once somebody has asked the run to end", async () => {
+      const run = await aFailedRun();
+      await repair(run, "retry");
+      await claim(run, "blocking");
+      await run.operate(stage.onlooker, "cancel");
+      await run.finish(stage.onlooker, { token: "blocking", position: 5, next: "blocked", value: "other code" });
+      expect(await state(run)).toMatchObject({ status: "parked", epoch: 1 });
+    });
+
     test("is not taken back once it has gone on: it is blocked", async () => {
       const run = await aFailedRun();
       await repair(run, "retry");
@@ -332,14 +383,19 @@ describeEachPostgres("the next epoch", (database) => {
   });
 
   test("of a run that continues as new has its input, its mail, its timeout and its status, and drops the histories before the last", async () => {
-    const [other, run] = [await aRunAtWork(stage), await aRunAtWork(stage, { timeoutMs: 60 * minute })];
-    await other.finish(stage.onlooker, { token: "first", records: [aRecord("step", "a")], demands: [aWaitFor("go")] });
+    const other = await aRetriedRun();
     const before = await rows(other);
+    await stage.clock.set(noon);
+    const run = await aRunAtWork(stage, { timeoutMs: 60 * minute });
     await run.signal(stage.onlooker, "go");
     await stage.look(`update layover.run_state set custom_status = '0"busy"' where run_id = $1`, [run.id]);
     const { turn } = await state(run);
     const lap = async (token: string, input: string) => {
       await stage.clock.advance(2 * second);
+      const attempt = { ...at("a"), number: 1, beganAt: noon, endedAt: noon, error: "0null", demandedAfter: 0 };
+      const patches = [{ path: "check first", position: 0 }];
+      await run.finish(stage.onlooker, { token, attempt, patches, next: "ready" });
+      await claim(run, token);
       const records = [aRecord("step", "a"), aRecord("close", "go", { value: "0true" })];
       await run.finish(stage.onlooker, { token, records, next: "ready", continues: input });
     };
@@ -348,7 +404,7 @@ describeEachPostgres("the next epoch", (database) => {
       ...{ ...fresh, finished_answer: expect.stringContaining("finished") },
       ...{
         epoch: 1,
-        turn: Number(turn) + 1,
+        turn: Number(turn) + 2,
         last_position: 0,
         handed_position: -1,
         history_bytes: 0,
@@ -359,8 +415,10 @@ describeEachPostgres("the next epoch", (database) => {
     });
     await claim(run, "second");
     await lap("second", '0"third"');
-    const { record, epoch, signal } = await rows(run);
+    const { record, epoch, signal, attempt, patch } = await rows(run);
     expect(record).toMatchObject([{ epoch: 1 }, { epoch: 1 }]);
+    expect(attempt).toMatchObject([{ epoch: 1 }]);
+    expect(patch).toMatchObject([{ epoch: 1 }, { epoch: 2 }]);
     expect(signal).toMatchObject([{ position: null }]);
     expect(epoch).toMatchObject([
       { epoch: 1, why: "continued", input: '0"second"', is_input_parsed: true, kept: 0, laps: 0 },
