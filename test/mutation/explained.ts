@@ -2,6 +2,7 @@
  * Mutants that nobody finds out, and why each of them changes nothing that anybody relies on. An explanation whose mutant
  * is gone, or is found out after all, is an error: `main.ts` says so.
  */
+import { ofEpochs } from "./explained-epochs.ts";
 import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
 
@@ -11,6 +12,7 @@ export interface Explanation {
 }
 
 export const explained: readonly Explanation[] = [
+  ...ofEpochs,
   ...ofFinishes,
   ...ofOthers,
   {

@@ -59,11 +59,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(keep|read)_patches$/, "races/sets races/deferred engine/patches races/remains"],
   [
     /^(continue_run|count_laps|forget_epochs|may_continue)$/,
-    "races/laps races/next-epochs engine/continue-as-new races/epochs races/remains",
+    "races/laps races/next-epochs races/lock-order engine/continue-as-new races/epochs races/remains",
   ],
   [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
-    "races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries races/refusals races/deletions races/lock-order http/revocation client/repairs engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
+    "races/decoys races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries races/refusals races/deletions races/lock-order http/revocation client/repairs engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
   [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
   [

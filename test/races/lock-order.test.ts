@@ -213,6 +213,16 @@ describeEachPostgres(
           const end = { token: "second", position: 1, next: "completed", value: "0null" } as const;
           return (session: Session) => run.finish(session, end);
         },
+        "the end of a history that continues as new": async () => {
+          const run = await aContinuation();
+          const lap = { token: "second", position: 1, next: "ready", continues: "0{}" } as const;
+          return (session: Session) => run.finish(session, lap);
+        },
+        "a restart": async () => {
+          const run = await aParkedRun(stage, branches(paths));
+          await run.operate(stage.onlooker, "pause");
+          return (session: Session) => session.call("restart_run", { runId: run.id, armed: [soon] });
+        },
         "the end of the run, with a race decided by it": async () => {
           const run = await aContinuation();
           const end = { token: "second", position: 1, next: "completed", value: "0null" } as const;

@@ -32,7 +32,6 @@ begin
   if v_verdict is not null then
     return v_verdict;
   end if;
-  perform from layover.pending b where b.run_id = v_run order by b.path, b.occurrence for update;
   v_now := layover.now();
   v_until := greatest(s.leased_until, (select max(b.leased_until) from layover.pending b where b.run_id = v_run));
   v_kept := layover.find_cut(v_run, s.epoch, p->'from');

@@ -1,0 +1,40 @@
+/** The mutants of forks, restarts, retries and laps that nobody finds out. */
+import type { Explanation } from "./explained.ts";
+
+export const ofEpochs: readonly Explanation[] = [
+  {
+    why: "check_key lets a call pass that names no key.",
+    mutants: ["fork_run: p ? 'keyId' → true", "restart_run: p ? 'keyId' → true", "retry_run: p ? 'keyId' → true"],
+  },
+  {
+    why: "The number of a signal is unique in the table.",
+    mutants: ["take_back_retry: g.run_id = run → true"],
+  },
+  {
+    why: "The attempts of the epochs before have ended before it began.",
+    mutants: ["take_back_retry: a.epoch = e.epoch → true"],
+  },
+  {
+    why: "A place has one record in an epoch.",
+    mutants: ["find_cut: min(h.position) → max(…)"],
+  },
+  {
+    why: "Only the first epoch of a fork has this reason.",
+    mutants: ["fork_run: e.epoch = 1 → true"],
+  },
+  {
+    why: "A fork that was just made has no other epoch.",
+    mutants: ["fork_run: h.epoch = 1 → true"],
+  },
+  {
+    why: "Costs time only: where nothing is undone, no record is found.",
+    mutants: [
+      "refuse_cut: cardinality(v_undone) > 0 → true",
+      "refuse_cut: (v_undone) > 0 and h → (v_undone) >= 0 and h",
+    ],
+  },
+  {
+    why: "`select into` takes the first row.",
+    mutants: ["refuse_cut: limit 1 → nothing"],
+  },
+];
