@@ -206,7 +206,7 @@ describeEachPostgres("beside decoys", (database) => {
   });
 
   test("a retry is refused for its own children that have failed, and are not in what is kept", async () => {
-    const parentOf = async () => {
+    const parentOf = async (kept: string, last: string) => {
       const run = await aRunAtWork(stage);
       const ids = Array.from({ length: 4 }, () => randomUUID())
         .toSorted()
@@ -224,14 +224,15 @@ describeEachPostgres("beside decoys", (database) => {
       }
       await run.claim(stage.onlooker, { token: "second", turn: 2 });
       const records = [
-        ...[aRecord("child", "part 2", { isFailure: true }), aRecord("step", "part 1")],
-        aRecord("child", "part 0", { isFailure: true }),
+        ...[aRecord("child", kept, { isFailure: true }), aRecord("step", "part 1")],
+        aRecord("child", last, { isFailure: true, occurrence: 2 }),
+        aRecord("child", last, { isFailure: true }),
       ];
-      await end(run, "second", records, { at: 3, timeouts: [], lost: [], repeats: [] });
+      await end(run, "second", records, { at: 4, timeouts: [], lost: [], repeats: [] });
       return { run, ids };
     };
-    await parentOf();
-    const { run, ids } = await parentOf();
+    await parentOf("part 0", "part 2");
+    const { run, ids } = await parentOf("part 2", "part 0");
     expect(await repair(run, "retry")).toMatchObject({
       outcome: "child_failed",
       children: ids.slice(0, 2).toSorted(),
