@@ -34,7 +34,9 @@ describeEachPostgres("beside decoys", (database) => {
   }
 
   const decoy = [
+    aRecord("step", "m"),
     aRecord("step", "b"),
+    aRecord("cancellation", ""),
     aRecord("step", "[undo]/z"),
     aRecord("step", "z"),
     aRecord("step", "r", { isFailure: true, value: '0"old failure"' }),
@@ -98,6 +100,15 @@ describeEachPostgres("beside decoys", (database) => {
       const run = await aRunBesideDecoys(undone);
       expect(await repair(run, "restart", from("[undo]/m"))).toMatchObject({ outcome: "compensated", path: "m" });
       expect(await repair(run, "restart", from("n"))).toMatchObject({ outcome: "compensated", path: "m" });
+    });
+
+    test("goes before the first step that is undone", async () => {
+      const undone = [
+        ...[aRecord("step", "k"), aRecord("step", "m"), aRecord("ending", "", { value: '0{"owed":[]}' })],
+        aRecord("step", "[undo]/m"),
+      ];
+      const run = await aRunBesideDecoys(undone);
+      expect(await repair(run, "restart", from("m"))).toMatchObject({ outcome: "restarted", kept: 1, dropped: 3 });
     });
 
     test("is refused where the last record before the cut ends the run", async () => {
