@@ -42,7 +42,7 @@ describe("layover migrate", () => {
     expect(await layover(["migrate", "--check"], { env })).toMatchObject({ status: 0, stderr: "" });
   });
 
-  /** Between two tries the last statement of migrate is the commit of its look at who is in the way, which is `holder` here. */
+  /** The last statement of migrate before it pauses is the commit of its look at who is in the way, which is `holder` here. */
   async function untilItPauses(holder: number): Promise<void> {
     const pausing =
       "select from pg_stat_activity where datname = current_database() and pid <> $1 and query = 'commit'";
