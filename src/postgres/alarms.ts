@@ -49,6 +49,17 @@ export class Alarms {
   }
 
   /**
+   * Arms by a guess of the database's time, while that is asked for. Nothing counts on it: what a call relies on is armed
+   * by the answer, and the alarm may remember then what it has armed. So a guess that fails does no harm.
+   */
+  async armByGuess(now: number, notAfter: number, wakeInstants: readonly number[]): Promise<void> {
+    const { isBeat, pace } = this;
+    const instants = [...new Set(instantsToArm(wakeInstants, { now, notAfter, isBeat, pace }))];
+    const set = instants.map((at) => ({ at, inMs: Math.max(0, at - now) }));
+    await within(this.#host, armMs, this.#alarm(set), noAnswer).catch(() => {});
+  }
+
+  /**
    * Treats alarms that ring within so many milliseconds as rung, so that they are armed anew when they are needed. The
    * clock of the host that rings may be ahead of this one's.
    */

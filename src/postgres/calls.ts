@@ -21,6 +21,8 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
   readonly transact: Query["transact"];
   /** Answers the database's time, and asks for it if no answer has told it yet. */
   now(): Promise<number>;
+  /** Does the same for a call that makes a run. Where that must be armed, arming begins meanwhile. */
+  nowForNewRun(): Promise<number>;
   /**
    * Makes the calls of the holder of this API key. Once the key is revoked, each call of a verb (`ClientCalls`) is
    * refused (LO005) by the very statement that would carry it out.
@@ -44,6 +46,7 @@ function callsOf(sender: CallSender): Calls {
       return sender.transact;
     },
     now: () => sender.now(),
+    nowForNewRun: () => sender.nowArming(),
     by: (keyId: string) => callsOf(sender.by(keyId)),
   };
   return Object.assign(own, turnCalls(sender), schedulerCalls(sender), clientCalls(sender), operatorCalls(sender));

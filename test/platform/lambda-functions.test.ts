@@ -40,8 +40,11 @@ let schedules: OneShot[];
 let sent: QueuedMessage[];
 let reads: number;
 let reported: unknown[];
+/** Resolves once the database may answer what its time is. */
+let mayTell: Promise<void>;
 
 beforeEach(() => {
+  mayTell = Promise.resolve();
   ahead = { wall: 0, monotonic: 0 };
   parameters = new Map([
     ["/orders/secret", secret],
@@ -57,9 +60,11 @@ function functions(options: Partial<LambdaOptions> = {}, variables: Record<strin
     if (refusing.has(service)) throw new Error(`${service} is refused`);
   };
   const query = Object.assign(
-    (...call: Parameters<typeof database.query>) => {
-      statements.push(/layover\.(\w+)/.exec(call[0])?.[1] ?? call[0]);
-      return database.query(...call);
+    async (...call: Parameters<typeof database.query>) => {
+      const name = /layover\.(\w+)/.exec(call[0])?.[1] ?? call[0];
+      statements.push(name);
+      if (name === "read_clock") await mayTell;
+      return await database.query(...call);
     },
     { endpoint: database.query.endpoint },
   );
@@ -146,6 +151,48 @@ describe("an environment", () => {
     ahead = { wall: 6_000, monotonic: 6_000 };
     await start(of);
     expect(statements.slice(3)).toEqual(["read_clock", "start_run"]);
+  });
+
+  test("arms while it asks for the time, so a start waits for both at once", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    mayTell = promise;
+    const started = start(functions());
+    await expect.poll(() => schedules.length).toBe(1);
+    expect(statements).toEqual(["read_clock"]);
+    resolve();
+    await started;
+    expect(schedules).toHaveLength(1);
+  });
+
+  test("arms again if its own clock was wrong, and guesses better the next time", async () => {
+    ahead = { wall: -3_600_000, monotonic: 0 };
+    const of = functions();
+    await start(of);
+    expect(schedules).toHaveLength(2);
+    const [guessed, known] = schedules.map(({ input }) => JSON.parse(input).readyUntil);
+    expect(known - guessed).toBeGreaterThan(3_500_000);
+    ahead = { wall: -3_594_000, monotonic: 6_000 };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    mayTell = promise;
+    const started = start(of);
+    await expect.poll(() => statements.at(-1)).toBe("read_clock");
+    resolve();
+    await started;
+    // Six seconds later it may be the next minute, which is armed by the guess, and not twice.
+    expect(new Set(schedules.slice(2).map(({ name }) => name)).size).toBe(schedules.length - 2);
+    expect(schedules.length).toBeLessThanOrEqual(3);
+  });
+
+  test("starts a run though nothing could be armed by the guess", async () => {
+    refusing.add("schedule");
+    const { promise, resolve } = Promise.withResolvers<void>();
+    mayTell = promise;
+    const started = start(functions());
+    await expect.poll(() => statements.length).toBe(1);
+    await new Promise((done) => setTimeout(done, 100));
+    refusing.delete("schedule");
+    resolve();
+    expect(await started).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   test("arms anew what it had armed, once its clocks went apart while it was frozen", async () => {

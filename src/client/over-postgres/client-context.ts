@@ -38,6 +38,11 @@ export class ClientContext {
     return translated(() => this.calls.now());
   }
 
+  /** Answers the same where a run is to be made with it. */
+  nowForNewRun(): Promise<number> {
+    return translated(() => this.calls.nowForNewRun());
+  }
+
   /** Dispatches branches of a run, as `dispatchSoon` does with its turn. */
   async dispatchBranches(runId: string, branches: readonly (Place & { readonly turn: number })[]): Promise<void> {
     const turns = branches.map(({ path, occurrence, turn }) => ({ runId, turn, branch: { path, occurrence } }));

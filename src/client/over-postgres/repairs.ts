@@ -38,7 +38,7 @@ export async function planRestart(
 
 export async function fork(context: ClientContext, runId: string, options: ForkOptions): Promise<ForkReceipt> {
   const { limits } = context;
-  const call = await forkCall(runId, options, { maxBytes: limits.valueBytes, now: () => context.now() });
+  const call = await forkCall(runId, options, { maxBytes: limits.valueBytes, now: () => context.nowForNewRun() });
   const answer = await repair(context, "fork", call);
   if (answer.outcome !== "forked") throw unexpected(answer);
   return { runId: answer.runId, outcome: answer.outcome };

@@ -31,6 +31,8 @@ export interface InvocationHost {
   readonly host: WallClock;
   /** The database's clock, kept from one invocation to the next. An invocation that knows the time need not ask for it. */
   readonly clock: DatabaseClock;
+  /** What the database's time probably is while it is not known. Default: nothing is armed before it is known. */
+  readonly guess?: (() => number) | undefined;
   readonly secrets: Secrets;
   readonly publicUrl: string;
   /** Opens the database. It is called when the first statement is sent, and after the end of the last opening again. */

@@ -39,6 +39,8 @@ export class Environment {
   #loaded: Loaded | undefined;
   #seen: { readonly now: number; readonly monotonic: number } | undefined;
   #isFirst = false;
+  /** How far the database's clock was ahead of the host's when both were known. */
+  #aheadMs = 0;
 
   constructor(
     options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">,
@@ -54,6 +56,11 @@ export class Environment {
   /** The database's time, as far as it is known. */
   get clock(): DatabaseClock {
     return this.#clock;
+  }
+
+  /** What the database's time probably is. */
+  guess(): number {
+    return this.#host.now() + this.#aheadMs;
   }
 
   /** Begins an invocation. */
@@ -73,6 +80,7 @@ export class Environment {
   /** Notes when an invocation has ended. */
   rest(): void {
     this.#seen = this.#note();
+    if (this.#clock.isKnown) this.#aheadMs = this.#clock.now() - this.#seen.now;
   }
 
   /** Reads the parameters and opens the database, unless that was done before. @throws LayoverError `internal` */

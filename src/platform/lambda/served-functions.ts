@@ -150,6 +150,7 @@ export function servedFunctions(
           deployment,
           host,
           clock: environment.clock,
+          guess: () => environment.guess(),
           secrets,
           publicUrl,
           database: () => database,

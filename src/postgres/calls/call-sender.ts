@@ -32,6 +32,11 @@ export interface CallsOptions {
   readonly host?: HostClock | undefined;
   /** What is known of the database's time already. Default: nothing, so the first call asks. */
   readonly clock?: DatabaseClock | undefined;
+  /**
+   * Answers what the database's time probably is, where the alarm remembers what it has armed. So the first call arms and
+   * asks for the time at once. Default: it asks, and then it arms.
+   */
+  readonly guess?: (() => number) | undefined;
   /** Is told once if the database has functions of another release. */
   readonly report?: ((error: unknown, doing: string) => void) | undefined;
   /** The processes in which alarms ring. It is given where alarms are timers, which are gone with their process. */
@@ -98,6 +103,21 @@ export class CallSender {
   }
 
   /**
+   * Answers the database's time to a call that will arm. If it must be asked, what a guess can name is armed meanwhile.
+   * Default: the motion minute alone.
+   */
+  async nowArming(wakeInstants: (now: number) => readonly number[] = () => []): Promise<number> {
+    const { guess } = this.#options;
+    if (guess === undefined || this.clock.isKnown) return await this.now();
+    const guessed = guess();
+    const [now] = await Promise.all([
+      this.now(),
+      this.alarms.armByGuess(guessed, guessed + callMs, wakeInstants(guessed)),
+    ]);
+    return now;
+  }
+
+  /**
    * Sends a call that arms nothing. `armed`: instants that the caller has armed already. Only the processes in which
    * they ring are looked up here.
    */
@@ -119,7 +139,7 @@ export class CallSender {
     send: (terms: { readonly armed: readonly number[]; readonly notAfter: number }) => Promise<Answer>,
   ): Promise<Answer> {
     return this.#again(async () => {
-      const now = await this.now();
+      const now = await this.nowArming(wakeInstants);
       const notAfter = now + callMs;
       return send({ armed: await this.alarms.armFor(notAfter, wakeInstants(now)), notAfter });
     });
