@@ -37,6 +37,12 @@ const timeouts: Readonly<Record<FunctionName, number>> = { turns: 900_000, tick:
 /** How long an event of `turns` waits for an environment at most. */
 const eventAgeMs = 15 * 60_000;
 const minuteMs = 60_000;
+/**
+ * How long Lambda waits before it tries an event again that found no concurrency: twice as long after each try. (AWS Lambda
+ * developer guide, "How Lambda handles errors and retries with asynchronous invocation".)
+ */
+const firstPauseMs = 1_000;
+const longestPauseMs = 5 * 60_000;
 /** How many messages the function `forward` gets at a time. */
 const forwarded = 10;
 
@@ -64,6 +70,10 @@ export class AwsTally {
   schedules = 0;
   messages = 0;
   coldStarts = 0;
+  /** How often an event found no concurrency. */
+  throttled = 0;
+  /** How many events were dropped, since they found none for too long. Their runs' alarms stand. */
+  dropped = 0;
 
   get counts(): Readonly<Record<string, number>> {
     const groups = Map.groupBy(this.statements, (name) => name);
@@ -82,14 +92,13 @@ interface Event {
 }
 
 export class PlayedAws {
-  /** Errors of invocations that rejected, and of events that were dropped. */
+  /** Errors of invocations that rejected, and of messages that were to come again. */
   readonly errors: unknown[] = [];
   readonly #options: PlayedAwsOptions;
   readonly #time: PlayedTime;
   readonly #idle: Record<FunctionName, Environment[]> = { turns: [], tick: [], forward: [] };
   readonly #schedules = new Set<string>();
   #tally = new AwsTally();
-  #waiting: Event[] = [];
   #atWork = 0;
   readonly #delivered: string[] = [];
 
@@ -125,34 +134,27 @@ export class PlayedAws {
   }
 
   #invoke(name: FunctionName, payload: unknown): void {
-    this.#waiting.push({ name, payload, at: this.now() });
-    this.#work();
+    this.#try({ name, payload, at: this.now() }, firstPauseMs);
   }
 
-  #work(): void {
-    while (this.#atWork < this.#options.concurrency) {
-      const event = this.#waiting.shift();
-      if (event === undefined) return;
-      if (event.name === "turns" && this.now() - event.at > eventAgeMs) {
-        this.errors.push(new Error("an event of turns was dropped, since it waited too long"));
-        continue;
-      }
-      this.#atWork += 1;
-      this.#tally.invocations[event.name] += 1;
-      if (event.name === "turns") this.#tally.turns += (event.payload as TurnsEvent).turns.length;
-      this.#carryOut(event).then(
-        () => this.#ended(),
-        (error: unknown) => {
-          this.errors.push(error);
-          this.#ended();
-        },
-      );
+  #try(event: Event, pauseMs: number): void {
+    if (event.name === "turns" && this.now() - event.at > eventAgeMs) {
+      this.#tally.dropped += 1;
+      return;
     }
-  }
-
-  #ended(): void {
-    this.#atWork -= 1;
-    this.#work();
+    if (this.#atWork >= this.#options.concurrency) {
+      this.#tally.throttled += 1;
+      this.#time.host.after(pauseMs, () => this.#try(event, Math.min(2 * pauseMs, longestPauseMs)));
+      return;
+    }
+    this.#atWork += 1;
+    this.#tally.invocations[event.name] += 1;
+    if (event.name === "turns") this.#tally.turns += (event.payload as TurnsEvent).turns.length;
+    this.#carryOut(event)
+      .catch((error: unknown) => this.errors.push(error))
+      .finally(() => {
+        this.#atWork -= 1;
+      });
   }
 
   async #carryOut({ name, payload }: Event): Promise<void> {

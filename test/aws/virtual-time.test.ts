@@ -10,8 +10,8 @@ import { PlayedAws } from "./played-aws.ts";
 const sleepers = 10_000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** What turns lean on has rung by then, and found nothing. */
-const afterwardsMs = 6 * minuteMs;
+/** What turns lean on has rung by then, and found nothing; and what Lambda tried again after its pauses has ended. */
+const afterwardsMs = 40 * minuteMs;
 
 function percentile(values: readonly number[], part: number): number | undefined {
   return values.toSorted((one, other) => one - other)[Math.ceil(values.length * part) - 1];
@@ -51,11 +51,11 @@ describe.each([1_000, 10])("with a concurrency of %i", (concurrency) => {
     await start(sleepers, dueAt);
     played.deployed();
 
-    await played.passUntil(beganAt + 2 * afterwardsMs);
+    await played.passUntil(beganAt + afterwardsMs);
     expect(await statuses()).toEqual({ parked: sleepers });
     console.log(`begun, with a concurrency of ${concurrency}:`, toldOf(played.takeTally()));
 
-    await played.passUntil(beganAt + hourMs);
+    await played.passUntil(beganAt + hourMs + 40 * minuteMs);
     const { statements, invocations, schedules, messages } = played.takeTally();
     expect({ statements, invocations, schedules, messages }).toEqual({
       statements: [],
@@ -64,7 +64,7 @@ describe.each([1_000, 10])("with a concurrency of %i", (concurrency) => {
       messages: 0,
     });
 
-    await played.passUntil(dueAt + 30 * minuteMs);
+    await played.passUntil(dueAt + afterwardsMs);
     expect(await statuses()).toEqual({ completed: sleepers });
     const lateness = awake.map(({ at }) => at - dueAt);
     const tally = played.takeTally();
@@ -128,6 +128,15 @@ describe("with a concurrency of 10, and bodies that take 8 s", () => {
   });
 });
 
-function toldOf({ counts, invocations, turns, schedules, messages, coldStarts }: ReturnType<PlayedAws["takeTally"]>) {
-  return { counts, invocations, turns, schedules, messages, coldStarts };
+function toldOf({
+  counts,
+  invocations,
+  turns,
+  schedules,
+  messages,
+  coldStarts,
+  throttled,
+  dropped,
+}: ReturnType<PlayedAws["takeTally"]>) {
+  return { counts, invocations, turns, schedules, messages, coldStarts, throttled, dropped };
 }
