@@ -8,7 +8,14 @@
  * `/orders/secret` and `/orders/database-url`.
  */
 import { ArnFormat, CfnOutput, Duration, Names, RemovalPolicy, Stack } from "aws-cdk-lib";
-import { Alarm, ComparisonOperator, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
+import {
+  Alarm,
+  ComparisonOperator,
+  Metric,
+  type MetricOptions,
+  Stats,
+  TreatMissingData,
+} from "aws-cdk-lib/aws-cloudwatch";
 import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import {
@@ -20,7 +27,7 @@ import {
   RecursiveLoop,
   Runtime,
 } from "aws-cdk-lib/aws-lambda";
-import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { FilterPattern, LogGroup, MetricFilter, RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Asset } from "aws-cdk-lib/aws-s3-assets";
 import { CfnSchedule, CfnScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
@@ -62,6 +69,9 @@ export interface LayoverProps extends BundleOptions {
 }
 
 type FunctionName = "http" | "turns" | "tick" | "forward";
+
+/** The metrics that are counted from the logs, and the level of the lines that each of them counts. */
+const logMetrics = { LoggedErrors: "ERROR", LoggedWarnings: "WARN" } as const;
 
 /** How long a message is hidden from others while it is forwarded. AWS asks for six times the function's timeout. */
 const visibility = Duration.minutes(3);
@@ -125,7 +135,7 @@ export class Layover extends Construct {
     this.url = this.#publicUrl();
     this.#sweep();
     this.deadLetterAlarm = new Alarm(this, "DeadLetterAlarm", {
-      metric: this.deadLetters.metricApproximateNumberOfMessagesVisible(),
+      metric: this.metricDeadLetters(),
       threshold: 1,
       evaluationPeriods: 1,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -146,6 +156,35 @@ export class Layover extends Construct {
     this.#tell(other);
     this.#allowCalls(other, ["database-url", ...parameterNames]);
     other.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("tick")])); // its client's `wake`
+  }
+
+  /**
+   * How many errors the functions logged: a run failed or is blocked, or a call to the database or to AWS failed for good.
+   * Equal lines within a minute are one. Without errors there is no figure, and so no cost.
+   *
+   * @example layover.metricLoggedErrors().createAlarm(stack, "Errors", { threshold: 1, evaluationPeriods: 1 });
+   */
+  metricLoggedErrors(options?: MetricOptions): Metric {
+    return this.#logMetric("LoggedErrors", options);
+  }
+
+  /** How many warnings the functions logged: a step failed for good, a lease was lost, a sweep found what no alarm had. */
+  metricLoggedWarnings(options?: MetricOptions): Metric {
+    return this.#logMetric("LoggedWarnings", options);
+  }
+
+  /** How many messages could not be handed on, and lie there. */
+  metricDeadLetters(options?: MetricOptions): Metric {
+    return this.deadLetters.metricApproximateNumberOfMessagesVisible(options);
+  }
+
+  #logMetric(metricName: keyof typeof logMetrics, options?: MetricOptions): Metric {
+    return new Metric({ namespace: this.#metricNamespace, metricName, statistic: Stats.SUM, ...options });
+  }
+
+  /** The metrics of each deployment are apart. A dimension would have to stand in each line of the logs. */
+  get #metricNamespace(): string {
+    return `Layover/${this.#name}`;
   }
 
   /** Tells a function what the deployment is made of. */
@@ -222,6 +261,7 @@ export class Layover extends Construct {
       retention: logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
+    this.#count(logGroup, title);
     const role = new Role(this, `${title}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     logGroup.grantWrite(role);
     const made = new LambdaFunction(this, title, {
@@ -244,6 +284,18 @@ export class Layover extends Construct {
     });
     this.#tell(made);
     return made;
+  }
+
+  /** Counts the lines of each level that a person should look at. */
+  #count(logGroup: LogGroup, title: string): void {
+    for (const [metricName, level] of Object.entries(logMetrics)) {
+      new MetricFilter(this, `${title}${metricName}`, {
+        logGroup,
+        metricNamespace: this.#metricNamespace,
+        metricName,
+        filterPattern: FilterPattern.stringValue("$.level", "=", level),
+      });
+    }
   }
 
   /** Grants each function what it uses, and no more. */

@@ -36,8 +36,8 @@ export async function deploy(database: TestDatabase, options: Partial<CloudOptio
     template,
     code,
     parameters: { "/orders/secret": secret, "/orders/database-url": endpoint.url },
-    variables: { FETCH_ENDPOINT: endpoint.fetchEndpoint },
     ...options,
+    variables: { FETCH_ENDPOINT: endpoint.fetchEndpoint, ...options.variables },
   });
   onTestFinished(async () => {
     await cloud.close();

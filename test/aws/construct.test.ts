@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { Aspects } from "aws-cdk-lib";
 import { Annotations, Template as Assertions, Match } from "aws-cdk-lib/assertions";
 import { AwsSolutionsChecks } from "cdk-nag";
+import { Layover } from "layover/cdk";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Synthesized, synthesize } from "./synth.ts";
 
@@ -95,6 +96,26 @@ test("a request may have a concurrency of its own, and an address that is not th
 
 test("without an address of its own it needs one", () => {
   expect(() => synthesize("functions/lambda.ts", { functionUrl: false })).toThrow("publicUrl");
+});
+
+test("the errors and warnings in the logs of all functions are counted, and cost nothing while there are none", () => {
+  const filters = Object.values(assertions.findResources("AWS::Logs::MetricFilter")).map(
+    ({ Properties }) => Properties,
+  );
+  const counted = filters.map(({ FilterPattern, MetricTransformations: [made] }) => [FilterPattern, made.MetricName]);
+  expect(Map.groupBy(counted, String)).toEqual(
+    new Map([
+      ['{ $.level = "ERROR" },LoggedErrors', Array(4).fill(['{ $.level = "ERROR" }', "LoggedErrors"])],
+      ['{ $.level = "WARN" },LoggedWarnings', Array(4).fill(['{ $.level = "WARN" }', "LoggedWarnings"])],
+    ]),
+  );
+  expect(filters.filter(({ MetricTransformations: [made] }) => "DefaultValue" in made)).toEqual([]);
+  const metric = Object.values(synthesized.stack.node.children).find((child) => child instanceof Layover);
+  const { namespace, metricName } = metric?.metricLoggedErrors() ?? {};
+  expect({ namespace, metricName }).toEqual({
+    namespace: filters[0]?.MetricTransformations[0].MetricNamespace,
+    metricName: "LoggedErrors",
+  });
 });
 
 test("cdk-nag finds one thing, which has its reason", () => {

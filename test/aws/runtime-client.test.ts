@@ -42,6 +42,16 @@ test("an environment serves one event after the other", {
   expect(requests.filter(({ isCold }) => isCold).length).toBeLessThan(requests.length);
 });
 
+test("an error is a line of JSON whose level can be counted", { timeout }, async () => {
+  const deployment = await deploy(database, { runtime, variables: { AWS_LAMBDA_LOG_FORMAT: "JSON" } });
+  await ended(deployment, await deployment.start("careless", undefined));
+  const lines = deployment.cloud.output.join("").split("\n");
+  const told = lines
+    .filter((line) => line.includes("nobody awaits this"))
+    .map((line) => JSON.parse(line.slice(line.indexOf("{"))));
+  expect(told).toMatchObject([{ level: "ERROR", message: { kind: "error" } }]);
+});
+
 test.each([
   ["of Lambda", runtime],
   ["of these tests", undefined],
