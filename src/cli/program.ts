@@ -23,6 +23,7 @@ import { start } from "./runs/start.ts";
 import { pauseWorkflow, resumeWorkflow } from "./runs/workflow-pause.ts";
 import { endQuietly, printAside } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
+import { webhooks } from "./webhooks/webhooks.ts";
 
 const program = new Command("layover")
   .description("Durable workflows on your own Postgres.")
@@ -53,6 +54,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
     fork,
     pauseWorkflow,
     resumeWorkflow,
+    webhooks,
   ],
 };
 for (const [group, commands] of Object.entries(groups)) {

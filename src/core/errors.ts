@@ -56,6 +56,9 @@ export const errorCodes = {
   invalid_retry: 422,
   invalid_version: 422,
   invalid_output: 422,
+  unknown_delivery: 404,
+  /** The code of a webhook threw. */
+  webhook_failed: 500,
   invalid_status: 422,
   history_limit: 422,
   run_timeout: 422,

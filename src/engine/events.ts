@@ -101,6 +101,20 @@ export type LayoverEvent =
       readonly dueAt: Date | undefined;
       readonly waitsFor: readonly string[];
     }
+  /** A request to a webhook that does not come from its sender, as far as its signature tells. Nothing was read or written. */
+  | { readonly kind: "webhook_unverified"; readonly webhook: string; readonly reason: string }
+  /** A delivery of a sender was verified, and was not carried out, or not wholly. `layover webhooks replay` tries it again. */
+  | {
+      readonly kind: "delivery_refused";
+      readonly webhook: string;
+      /** The sender's id. */
+      readonly delivery: string;
+      /** `failed`: the code threw. `expired`: no run took what was kept for it. */
+      readonly outcome: "refused" | "failed" | "expired";
+      readonly reason: string;
+    }
+  /** The code has nothing to do for a delivery. */
+  | { readonly kind: "delivery_ignored"; readonly webhook: string; readonly reason: string }
   /** This deployment works, but at a cost that `message` names, since something is not bound. */
   | { readonly kind: "binding_missing"; readonly message: string }
   /** A look that no alarm asked for has found runs that were due: an alarm was lost. */

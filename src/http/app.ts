@@ -29,6 +29,7 @@ import { runRoutes } from "./runs.ts";
 import type { Secrets } from "./secrets.ts";
 import { signalRoutes } from "./signals.ts";
 import { startRoutes } from "./starts.ts";
+import type { MountWebhooks } from "./webhooks/mount.ts";
 
 export interface AppOptions {
   readonly client: Client;
@@ -43,6 +44,8 @@ export interface AppOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** How many bytes of bodies are held in memory at once. Default: 32 MiB. */
   readonly bodyBytes?: number | undefined;
+  /** Makes the routes of webhooks. Default: there are none. */
+  readonly webhooks?: MountWebhooks | undefined;
   /** What earlier apps of this process remember of keys and callbacks. Default: nothing. */
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
@@ -76,6 +79,7 @@ export function createApp(options: AppOptions): Hono {
     deleteRoute,
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
+    ...(options.webhooks?.({ secrets: options.secrets, namespace, maxBytes }) ?? []),
     wakeRoute,
     healthRoute(isClosing),
   ];
@@ -174,7 +178,7 @@ export function notFound({ req }: Context): Response {
   const what = `there is nothing at ${JSON.stringify(req.path.slice(0, 100))}`;
   return problem(
     new LayoverError("not_found", what, {
-      hint: "Look at the path: it begins with /v1/, /callbacks/ or /health after the prefix of this app.",
+      hint: "Look at the path: it begins with /v1/, /callbacks/, /webhooks/ or /health after the prefix of this app.",
     }),
   );
 }

@@ -99,8 +99,6 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
       hint: "Send it as it is, without the header `content-encoding`.",
     });
   }
-  const announced = Number(request.headers.get("content-length") ?? 0);
-  if (announced > maxBytes) throw tooLarge(maxBytes, announced);
   const bytes = await readBytes(request, maxBytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -109,7 +107,10 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-async function readBytes(request: Request, maxBytes: number): Promise<ArrayBuffer> {
+/** Reads the body as it came. @throws LayoverError `body_too_large`, `invalid_request` */
+export async function readBytes(request: Request, maxBytes: number): Promise<ArrayBuffer> {
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > maxBytes) throw tooLarge(maxBytes, announced);
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   try {

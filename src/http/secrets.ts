@@ -14,8 +14,9 @@ import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { toBase64Url } from "../core/base64.ts";
 import { LayoverError } from "../core/errors.ts";
 import { utf8Size } from "../core/utf8-size.ts";
+import { areEqual } from "./equal-texts.ts";
 
-export type Purpose = "callback" | "api key" | "internal" | "arm";
+export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook";
 
 const leastBytes = 32;
 const leastDifferentCharacters = 12;
@@ -62,14 +63,6 @@ export class Secrets {
 
 function macOf(key: Uint8Array, text: string): string {
   return toBase64Url(hmac(sha256, key, utf8ToBytes(text)));
-}
-
-/** Takes as long wherever the first difference is. The length of a MAC is no secret. */
-function areEqual(one: string, other: string): boolean {
-  if (one.length !== other.length) return false;
-  let difference = 0;
-  for (let index = 0; index < one.length; index += 1) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
-  return difference === 0;
 }
 
 function checkSecret(secret: string): Uint8Array {

@@ -68,8 +68,10 @@ export interface DueAnswer {
   /** Whether the deployment must note that it is still there. Null: the database does not know it. */
   readonly isStale?: boolean | null;
   readonly runs: readonly DueRun[];
-  /** The earliest due instant to come of all runs of the namespace. */
+  /** The earliest due instant to come of all runs, and kept signals, of the namespace. */
   readonly nextDueAt: number | null;
+  /** Signals that deliveries have kept are due. `expiresAt`: when the first of those expires that may stay. Null: none is due. */
+  readonly kept?: { readonly expiresAt: number | null } | null;
 }
 export interface ProcessCall {
   readonly environment: string;

@@ -69,6 +69,16 @@ export class Watch {
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
       if (wrong !== undefined) throw new Error(`the wake rule does not hold for run ${run.run_id}: ${wrong}`);
     }
+    const kept = await this.#pool.query<{ readonly user_id: string; readonly due: number }>(keptSignals, [
+      this.#namespace,
+      environment,
+      endpoint,
+    ]);
+    for (const { user_id, due } of kept.rows) {
+      const wrong = objection({ due, claimableAt: null, dispatches: 0 }, { alarms, ...rest });
+      if (wrong !== undefined)
+        throw new Error(`the wake rule does not hold for a signal kept for ${user_id}: ${wrong}`);
+    }
   }
 
   #note({ run_id, turn, claimableAt, dispatches }: LiveRun & RowOfRun, now: number): Seen {
@@ -129,3 +139,8 @@ const liveRuns = `
     ) as b on true
    where s.namespace = $1 and r.workflow || '/' || r.version = any($2) and s.ended_at is null and s.paused_at is null and s.blocked is null
      and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($3, $4))`;
+
+const keptSignals = `
+  select k.user_id, layover.to_ms(k.due_at)::float8 as due from layover.kept_signal k
+   where k.namespace = $1
+     and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($2, $3))`;

@@ -92,3 +92,16 @@ describe("layover", () => {
     expect(gzippedBytes).toBeLessThan(13_700);
   });
 });
+
+describe("a Worker", () => {
+  it("without a webhook has nothing of webhooks but the place where they are mounted", async () => {
+    const { sources } = await bundled('export { serve } from "layover/cloudflare"');
+    expect(sources.filter((source) => source.includes("/webhooks/"))).toEqual(["src/http/webhooks/mount.ts"]);
+  });
+
+  it("with one sender's webhook has no other sender's verifier", async () => {
+    const { sources } = await bundled('export { stripeSignature, webhook } from "layover/webhooks"');
+    const verifiers = sources.filter((source) => source.includes("/verifiers/"));
+    expect(verifiers.map((source) => source.split("/").at(-1)).sort()).toEqual(["signature.ts", "stripe.ts"]);
+  });
+});

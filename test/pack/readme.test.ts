@@ -63,7 +63,12 @@ test("the README's lines and files, as they stand, are a project on Node that ca
   const { folder, type } = terminal;
   await type(shellWith("init --on node").replace(serving, ""));
   // The rest is what init writes: the README shows its order, shortened.
-  expect(writeFiles(folder)).toEqual(["start.ts", "functions/webhook.ts", "functions/workflows/order.test.ts"]);
+  expect(writeFiles(folder)).toEqual([
+    "start.ts",
+    "functions/webhook.ts",
+    "functions/webhooks/stripe.ts",
+    "functions/workflows/order.test.ts",
+  ]);
   writeFileSync(join(folder, "functions/workflows/shortened.ts"), blocksIn("ts")[0] ?? "");
   await type("npm run typecheck");
 

@@ -117,7 +117,11 @@ describe("a database with runs from before there were keys", () => {
   test("keeps them when it is migrated, and has keys", async () => {
     const folder = new URL("../../src/postgres/", import.meta.url);
     const read = (path: string) => readFileSync(new URL(path, folder), "utf8");
-    const functions = Object.fromEntries(readSchema().functions.map(({ name, sql }) => [name, sql]));
+    // Those that take or keep a row of a table which is not there yet cannot be made.
+    const laterRow = /\w +layover\.(delivery|kept_signal)(\[\])?[,;)]/;
+    const functions = Object.fromEntries(
+      readSchema().functions.flatMap(({ name, sql }) => (laterRow.test(sql) ? [] : [[name, sql]])),
+    );
     const before = aSchema({ migrations: { tables: read("migrations/0001_tables.sql") }, functions, version: "0.0.1" });
     await migrate(database.pool, before);
     const calls = callsOn(database, "shop");

@@ -11,6 +11,7 @@ import { z } from "zod";
 import type * as wire from "../../src/postgres/wire.ts";
 import type * as scheduler from "../../src/postgres/wire-scheduler.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
+import type * as webhooks from "../../src/postgres/wire-webhooks.ts";
 import type { Clock } from "../postgres/clock.ts";
 import type { TestDatabase } from "../postgres/database.ts";
 
@@ -49,6 +50,8 @@ export interface Answers {
   revoke_key: verbs.RevokeAnswer;
   note_deployment: { readonly outcome: "noted" };
   note_process: scheduler.ProcessAnswer;
+  receive_delivery: webhooks.DeliveryAnswer;
+  send_kept_signals: webhooks.KeptAnswer;
 }
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -15,8 +15,8 @@ export interface BundleSize {
   readonly packages: readonly (readonly [name: string, bytes: number])[];
 }
 
-/** Most gzipped bytes. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
-export const limits = { own: 80_000, all: 145_000 };
+/** Most gzipped bytes, 6 kB of them for the webhook. Neon's driver is one file, whose client for WebSockets no bundler can leave out. */
+export const limits = { own: 80_000, all: 150_000 };
 
 const functions = fileURLToPath(new URL("../../functions", import.meta.url));
 

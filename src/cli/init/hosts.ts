@@ -24,7 +24,7 @@ const overTcp = ["layover", "pg", "zod"];
 const everywhere = { migrate: "layover migrate", typecheck: "tsc" };
 
 const node: Host = {
-  copied: ["functions/node.ts", "functions/workflows"],
+  copied: ["functions/node.ts", "functions/webhooks", "functions/workflows"],
   envFile: ".env",
   database: "Your PostgreSQL, 15 or newer",
   variables: [],
@@ -40,7 +40,7 @@ const node: Host = {
 };
 
 const cloudflare: Host = {
-  copied: ["functions/worker.ts", "functions/wiring.ts", "functions/workflows", "wrangler.toml"],
+  copied: ["functions/worker.ts", "functions/wiring.ts", "functions/webhooks", "functions/workflows", "wrangler.toml"],
   envFile: ".dev.vars",
   database: "A branch of your Neon database",
   variables: [
@@ -62,7 +62,13 @@ const cloudflare: Host = {
 /** A Worker that connects by TCP, for which it needs modules of Node's. */
 const cloudflareByTcp: Host = {
   ...cloudflare,
-  copied: ["functions/worker-pg.ts", "functions/wiring.ts", "functions/workflows", "wrangler.toml"],
+  copied: [
+    "functions/worker-pg.ts",
+    "functions/wiring.ts",
+    "functions/webhooks",
+    "functions/workflows",
+    "wrangler.toml",
+  ],
   renamed: { "functions/worker-pg.ts": "functions/worker.ts" },
   replaced: [
     [
@@ -80,7 +86,7 @@ const cloudflareByTcp: Host = {
 };
 
 const aws: Host = {
-  copied: ["functions/lambda.ts", "functions/workflows", "infra/app.ts", "infra/cdk.json"],
+  copied: ["functions/lambda.ts", "functions/webhooks", "functions/workflows", "infra/app.ts", "infra/cdk.json"],
   // The CDK looks for it where it is called.
   renamed: { "infra/cdk.json": "cdk.json" },
   envFile: ".env",

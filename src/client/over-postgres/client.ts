@@ -232,6 +232,11 @@ export class Client implements ClientVerbs {
     return await operateMany((page) => this.operatePage(verb, filter, page), options, this.#context.host);
   }
 
+  /** Lends what the verbs are made of to a part of layover that few deployments load. */
+  within<Answer>(work: (context: ClientContext) => Promise<Answer>): Promise<Answer> {
+    return work(this.#context);
+  }
+
   /** The database's time, in epoch milliseconds. */
   now(): Promise<number> {
     return this.#context.now();

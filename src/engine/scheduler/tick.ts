@@ -113,6 +113,7 @@ class Tick {
       }
       await this.#prepare(page);
       await this.#lookAt(page);
+      await this.#sendKept(page);
       this.#limit.extend();
       const after = this.#endOf(page);
       if (after === undefined) return await this.#end(page.isNew);
@@ -184,6 +185,22 @@ class Tick {
     const terms = { countsAnew: page.isNew, soonAt, skipsLocked: true };
     this.#locked.push(...(await this.#mover.moveOn(looks, terms)));
     await this.#mover.dispatch(ahead);
+  }
+
+  /** Sends what deliveries of webhooks have kept for runs that are there now. What stays is looked at when it expires. */
+  async #sendKept({ kept }: DueAnswer): Promise<void> {
+    const { tell, options } = this.#context;
+    const { calls } = options;
+    if (kept === null || kept === undefined) return;
+    const { expiresAt } = kept;
+    if (expiresAt !== null) await this.#limit.wait(() => calls.alarms.arm([expiresAt]));
+    for (let isMore = true; isMore; ) {
+      const answer = await this.#limit.wait(() => calls.sendKeptSignals({ limit: pageSize }));
+      isMore = answer.isMore;
+      for (const left of answer.left) tell({ kind: "delivery_refused", ...left });
+      await this.#mover.dispatch(answer.turns.map((ref) => ({ ref, delayMs: 0 })));
+      this.#limit.extend();
+    }
   }
 
   /** Answers the last run of a page if another page follows. */

@@ -14,6 +14,7 @@ import { readTurns, turnsPath } from "../../http/internal.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
+import { mountWebhooks } from "../../http/webhooks/mount.ts";
 import type { ExecutionContext } from "./options.ts";
 import type { ServedWorker } from "./served-worker.ts";
 
@@ -62,8 +63,8 @@ async function answer<Env>(
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { options, namespace, prefix, report, isolateOf } = worker;
-  const { workflows, cors, authenticate } = options;
+  const { options, namespace, prefix, report, tell, isolateOf } = worker;
+  const { workflows, webhooks, cors, authenticate } = options;
   const { secrets, remembered } = isolateOf(env);
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
@@ -74,6 +75,7 @@ async function answer<Env>(
       prefix,
       cors,
       client,
+      webhooks: mountWebhooks(webhooks, { env, tell }),
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
       onError: (error) => report(error, answering(request)),
     });

@@ -5,6 +5,7 @@ import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { CorsOptions } from "../../http/site.ts";
+import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { AlarmNamespace } from "./alarm/layover-alarm.ts";
 import type { QueuedMessage } from "./queue/queue-delivery.ts";
 import type { QueueProducer } from "./queue/queue-dispatch.ts";
@@ -13,6 +14,8 @@ type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onL
 
 export interface CloudflareOptions<Env> extends Settings {
   readonly workflows: readonly Workflow[];
+  /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
+  readonly webhooks?: readonly Webhook<Env>[] | undefined;
   /**
    * Opens the database: `neon(env.DATABASE_URL)`, or by TCP and with nodejs_compat
    * `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. It is called in each request that sends a statement.

@@ -9,6 +9,7 @@ import { type Query, QueryError, type Parameter as SqlParameter, type WallClock 
 import { within } from "../../core/waits.ts";
 import { newRemembered } from "../../http/remembered.ts";
 import { Secrets } from "../../http/secrets.ts";
+import type { Variables } from "../../http/webhooks/verifier.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
 import type { LambdaOptions } from "./options.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
@@ -27,12 +28,14 @@ export interface Loaded {
   readonly secrets: Secrets;
   readonly publicUrl: string;
   readonly database: Query;
+  /** What webhooks read: further parameters, each by its name as a variable's. `stripe-secret` is `STRIPE_SECRET`. */
+  readonly variables: Variables;
 }
 
 export class Environment {
   readonly remembered = newRemembered();
   readonly armed = new Armed();
-  readonly #options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">;
+  readonly #options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl" | "parameters">;
   readonly #parameters: Parameters;
   readonly #host: WallClock;
   #clock: DatabaseClock;
@@ -43,7 +46,7 @@ export class Environment {
   #aheadMs = 0;
 
   constructor(
-    options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl">,
+    options: Pick<LambdaOptions, "database" | "secrets" | "publicUrl" | "parameters">,
     parameters: Parameters,
     host: WallClock,
   ) {
@@ -97,12 +100,13 @@ export class Environment {
   }
 
   #make(parameter: Parameter): Loaded {
-    const { database, secrets, publicUrl } = this.#options;
+    const { database, secrets, publicUrl, parameters = [] } = this.#options;
     const roots = secrets?.(parameter) ?? [parameter("secret"), parameter.optional("secret-old")];
     return {
       secrets: new Secrets(roots),
       publicUrl: checkUrl(publicUrl?.(parameter) ?? parameter("public-url")),
       database: this.#impatient(database(parameter)),
+      variables: Object.fromEntries(parameters.map((name) => [variableOf(name), parameter.optional(name)])),
     };
   }
 
@@ -119,6 +123,10 @@ export class Environment {
   #note() {
     return { now: this.#host.now(), monotonic: this.#host.monotonic() };
   }
+}
+
+function variableOf(parameter: string): string {
+  return parameter.replaceAll(/[^A-Za-z0-9]/g, "_").toUpperCase();
 }
 
 function noAnswer(): QueryError {

@@ -11,6 +11,7 @@ import { besideApiKeys } from "../../http/access.ts";
 import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
+import { mountWebhooks } from "../../http/webhooks/mount.ts";
 import type { InvocationOptions } from "../invocation/begin-invocation.ts";
 import type { Loaded } from "./environment.ts";
 import type { LambdaContext } from "./options.ts";
@@ -46,9 +47,9 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 }
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
-  const { options, namespace, environmentName, prefix, environment, report } = served;
-  const { workflows, cors, authenticate } = options;
-  return await inRequest(served, context, async (client, { secrets }) => {
+  const { options, namespace, environmentName, prefix, environment, report, tell } = served;
+  const { workflows, webhooks, cors, authenticate } = options;
+  return await inRequest(served, context, async (client, { secrets, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
     const site = createSite({
       ...terms,
@@ -57,6 +58,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       prefix,
       cors,
       client,
+      webhooks: mountWebhooks(webhooks, { env: variables, tell }),
       authenticate: authenticate && besideApiKeys(authenticate, terms),
       onError: (error) => report(error, answering(request)),
     });

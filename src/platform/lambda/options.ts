@@ -4,12 +4,16 @@ import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { CorsOptions } from "../../http/site.ts";
+import type { Variables } from "../../http/webhooks/verifier.ts";
+import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { Parameter } from "./parameters.ts";
 
 type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onLog" | "onEvent" | "onError">;
 
 export interface LambdaOptions extends Settings {
   readonly workflows: readonly Workflow[];
+  /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
+  readonly webhooks?: readonly Webhook<Variables>[] | undefined;
   /**
    * Opens the database: `(parameter) => neon(parameter("database-url"))`. It is called once in each environment, and again
    * when the parameters have changed. What it answers stays open from one invocation to the next.
@@ -25,7 +29,10 @@ export interface LambdaOptions extends Settings {
    * parameter `public-url`, which the construct writes.
    */
   readonly publicUrl?: ((parameter: Parameter) => string) | undefined;
-  /** Further parameters that `database`, `secrets` and `publicUrl` read: up to six. Default: none. */
+  /**
+   * Further parameters that `database`, `secrets`, `publicUrl` and webhooks read: up to six. A webhook finds the parameter
+   * `stripe-secret` as `env.STRIPE_SECRET`. Default: none.
+   */
   readonly parameters?: readonly string[] | undefined;
   /**
    * Name of the environment. A database belongs to one. API keys and callback links that name another environment are

@@ -10,6 +10,7 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
     case "run_failed":
     case "run_blocked":
     case "error":
+    case "delivery_refused":
       return "error";
     case "step_exhausted":
     case "run_held_up":
@@ -18,6 +19,7 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
     case "sweep_found":
     case "binding_missing":
     case "contract_differs":
+    case "webhook_unverified":
       return "warn";
     case "dispatch_given_up":
       return event.blocked === undefined ? "warn" : "error";
@@ -45,6 +47,12 @@ export function messageOf(event: LayoverEvent): string {
       return `${workOf(event)} was dispatched ${event.dispatches} times, and nobody has claimed it. layover doctor finds out why`;
     case "dispatch_given_up":
       return `a dispatch was given up; the run is ${event.status}, and its alarm ${event.dueAt === undefined ? "is not needed" : "stands"}`;
+    case "webhook_unverified":
+      return `a request to the webhook ${event.webhook} was refused: ${event.reason}`;
+    case "delivery_refused":
+      return `the delivery ${event.delivery} to the webhook ${event.webhook} is ${event.outcome}: ${event.reason}. After the fix: layover webhooks replay`;
+    case "delivery_ignored":
+      return `a delivery to the webhook ${event.webhook} was ignored: ${event.reason}`;
     case "sweep_found":
     case "binding_missing":
     case "handler_logged":
@@ -67,6 +75,7 @@ export function keyOf(event: LayoverEvent): string {
   if ("step" in event) parts.push(event.step?.replaceAll(/\[[^\]]*\]|#\d+$/g, ""));
   if ("error" in event && event.kind !== "error") parts.push(event.code, event.error.name);
   if (event.kind === "binding_missing") parts.push(event.message);
+  if ("webhook" in event) parts.push(event.webhook, withoutNumbers(event.reason));
   return parts.join("\n");
 }
 

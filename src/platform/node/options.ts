@@ -2,6 +2,8 @@
 import type { Client } from "../../client/over-postgres/client.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { CorsOptions } from "../../http/site.ts";
+import type { Variables } from "../../http/webhooks/verifier.ts";
+import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { CloseOptions, InProcessOptions } from "./in-process/options.ts";
 import type { ProcessesOptions } from "./neighbours/door.ts";
 
@@ -14,6 +16,11 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly hostname?: string | undefined;
   /** The prefix of every path: `/layover`. Default: none. */
   readonly prefix?: string | undefined;
+  /**
+   * The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. They read the variables of the
+   * process. Default: none.
+   */
+  readonly webhooks?: readonly Webhook<Variables>[] | undefined;
   /**
    * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
    * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.

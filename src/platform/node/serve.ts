@@ -9,6 +9,7 @@ import { armPath } from "../../http/arm.ts";
 import { answering, prefixOf } from "../../http/prefix.ts";
 import { Secrets } from "../../http/secrets.ts";
 import { createSite } from "../../http/site.ts";
+import { mountWebhooks } from "../../http/webhooks/mount.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import { prepareInProcess } from "./in-process/in-process.ts";
 import { close, closeAtOnce, listen, newServer, portOf } from "./listener.ts";
@@ -84,6 +85,7 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
     contracts: workflows.map(({ contract }) => contract),
     ...terms,
     authenticate: authenticate && besideApiKeys(authenticate, terms),
+    webhooks: mountWebhooks(options.webhooks, { env: process.env, tell: hooks.onEvent }),
     isClosing: () => resident.isClosing,
     onError: (error, request) => report(error, answering(request)),
   });

@@ -3,6 +3,7 @@ import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
 import type * as verbs from "../wire-verbs.ts";
+import * as webhooks from "../wire-webhooks.ts";
 import { answerOf, type CallSender } from "./call-sender.ts";
 
 export type ClientCalls = ReturnType<typeof clientCalls>;
@@ -78,6 +79,23 @@ export function clientCalls(sender: CallSender) {
       call: wire.Place & { readonly runId: string; readonly epoch: number; readonly madeAt?: number },
     ): Promise<verbs.CallbackState> {
       return sender.call("read_callback", call);
+    },
+
+    receiveDelivery(call: webhooks.DeliveryCall): Promise<webhooks.DeliveryAnswer> {
+      return sender.armedCall("receive_delivery", { ...call, endpoint: sender.endpoint }, (now) =>
+        call.deeds.flatMap((deed) => [
+          ...("encodedInput" in deed ? [deed.startAt ?? now + (deed.delayMs ?? 0)] : []),
+          ...("encodedPayload" in deed ? [now + webhooks.keptMs] : []),
+        ]),
+      );
+    },
+
+    listDeliveries(call: webhooks.ListDeliveriesCall): Promise<webhooks.ListDeliveriesAnswer> {
+      return sender.call("list_deliveries", call);
+    },
+
+    getDelivery(call: webhooks.DeliveryKey): Promise<webhooks.WireDelivery | verbs.Unknown> {
+      return sender.call("get_delivery", call);
     },
 
     /** `longestInput`: in bytes; a longer one is left out. */

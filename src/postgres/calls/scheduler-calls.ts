@@ -1,6 +1,7 @@
 /** The calls of the scheduler, and of the hosts and processes that tick. One method for each SQL function. */
 
 import type * as scheduler from "../wire-scheduler.ts";
+import type { KeptAnswer } from "../wire-webhooks.ts";
 import type { CallSender } from "./call-sender.ts";
 
 export type SchedulerCalls = ReturnType<typeof schedulerCalls>;
@@ -21,6 +22,11 @@ export function schedulerCalls(sender: CallSender) {
         ...(call.soonAt === undefined ? [] : [call.soonAt]),
       ];
       return sender.call("move_due", call, instants);
+    },
+
+    /** Looks at the signals that deliveries have kept. The instant at which the first of them expires must be armed. */
+    sendKeptSignals(call: { readonly limit: number }): Promise<KeptAnswer> {
+      return sender.armedCall("send_kept_signals", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
     pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{

@@ -3,6 +3,8 @@
 -- The answers stay within the caller's budget of bytes (`budgetBytes`): a turn that does not fit is not claimed, and answers
 -- `later`. A turn that must go alone comes in a call of its own, since it locks its run: other claims of branches read the run without
 -- a lock.
+--
+-- Deliveries of webhooks may have kept signals for a run before it was there: its first claim takes them.
 create or replace function layover.claim_turns(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -12,6 +14,9 @@ declare
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     perform layover.check_isolation();
+  end if;
+  if p->'turns' @> '[{"turn": 1}]' and exists (select from layover.kept_signal u where u.namespace = p->>'namespace') then
+    perform layover.take_kept_of_claimed(p);
   end if;
   if jsonb_array_length(p->'turns') = 1 then
     v_answers[1] := layover.claim_turn(p, p->'turns'->0);

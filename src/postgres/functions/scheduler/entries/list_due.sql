@@ -12,6 +12,9 @@
 --
 -- A run that this deployment has refused is listed too, since another deployment may get the dispatch. It counts as never dispatched.
 --
+-- `kept`: signals of deliveries that were kept for runs are due as well (send_kept_signals). The first of those that stay expires at
+-- `expiresAt`.
+--
 -- If the database belongs to another environment, there is nothing to look at: a caller that may claim nothing must not move what
 -- others wait for.
 --
@@ -113,7 +116,10 @@ begin
         ) as q
     ) as b on true;
   return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'isUnnoted', v_is_unnoted,
-    'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', (
-    select layover.to_ms(min(t.due_at)) from layover.run_state t
-     where t.namespace = p->>'namespace' and t.due_at > v_now));
+    'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', layover.to_ms(least((
+      select min(t.due_at) from layover.run_state t where t.namespace = p->>'namespace' and t.due_at > v_now), (
+      select min(u.due_at) from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at > v_now))),
+    'kept', (
+      select json_build_object('expiresAt', layover.to_ms(min(u.expires_at) filter (where u.expires_at > v_now)))
+        from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at <= v_now having count(*) > 0));
 end $$;

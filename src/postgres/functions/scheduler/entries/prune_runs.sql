@@ -23,6 +23,7 @@ begin
       where o.namespace = p->>'namespace'
         and o.deleted_at <= v_now - greatest((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 millisecond'
       order by o.deleted_at limit (p->>'limit')::integer for update skip locked);
+  perform layover.prune_deliveries(p);
   perform layover.check_time(p);
   return json_build_object('pruned', v_count);
 end $$;

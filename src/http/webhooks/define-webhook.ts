@@ -1,0 +1,32 @@
+/** Makes webhooks (see webhook.ts), each with the routes that it needs. */
+import { routesOf } from "./routes.ts";
+import type { Variables } from "./verifier.ts";
+import type { Webhook, WebhookOptions, WebhookParts } from "./webhook.ts";
+import { checkWebhookName } from "./webhook-name.ts";
+
+/**
+ * Makes a webhook.
+ *
+ * @throws LayoverError `invalid_name`
+ * @example webhook({ name: "github", verify: githubSignature((env) => env.GITHUB_SECRET), on: ({ event }) => … })
+ */
+export function webhook<Env = Variables, Given = unknown, Event = Given>(
+  options: WebhookOptions<Env, Given, Event>,
+): Webhook<Env> {
+  const { verify, event, on, respondRefused = 200, sameBody } = options;
+  const name = checkWebhookName(options.name);
+  return {
+    name,
+    bind: (env): WebhookParts => ({
+      name,
+      mount: routesOf,
+      sender: verify.sender,
+      verify: (request) => verify.verify(request, env),
+      event,
+      // The event is what the sender's verifier has read, or what the schema made of it.
+      on: (given, headers) => on({ event: given as Event, headers, env }),
+      refusedStatus: respondRefused,
+      comparesBodies: sameBody !== "allow",
+    }),
+  };
+}

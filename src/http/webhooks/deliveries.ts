@@ -1,0 +1,97 @@
+/** What senders have delivered, for people: lists, one delivery, and having one carried out again. */
+import {
+  type DeliveryPage,
+  type DeliveryView,
+  deliveryView,
+  pageCall,
+  pageOfDeliveries,
+} from "../../client/deliveries.ts";
+import { translated } from "../../client/over-postgres/failure.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { readValue } from "../body.ts";
+import { objectBody, optionalText } from "../fields.ts";
+import { respondTo } from "../respond.ts";
+import type { Route, Visit } from "../route.ts";
+import { carryOut } from "./receive.ts";
+import type { MountTerms, WebhookParts } from "./webhook.ts";
+
+export function deliveryRoutes(hooks: ReadonlyMap<string, WebhookParts>, terms: MountTerms): readonly Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/v1/deliveries",
+      scope: "read",
+      isHeavy: true,
+      answer: async (visit) => respondTo(visit.request, await list(visit)),
+    },
+    {
+      method: "GET",
+      path: "/v1/webhooks/:name/deliveries/:id",
+      scope: "read",
+      answer: async (visit) => respondTo(visit.request, await find(visit)),
+    },
+    {
+      method: "POST",
+      path: "/v1/webhooks/:name/deliveries/:id/replay",
+      scope: "admin",
+      answer: async (visit) => respondTo(visit.request, await replay(visit, hooks, terms)),
+    },
+  ];
+}
+
+async function list({ client, query }: Visit): Promise<DeliveryPage> {
+  const call = pageCall({
+    webhook: query.get("webhook") ?? undefined,
+    isOpen: query.get("open") === "true",
+    cursor: query.get("cursor") ?? undefined,
+    ...(query.has("limit") && { limit: Number(query.get("limit")) }),
+  });
+  return await client.within(async ({ calls }) =>
+    pageOfDeliveries(call, await translated(() => calls.listDeliveries(call))),
+  );
+}
+
+async function find({ client, param }: Visit): Promise<DeliveryView> {
+  const key = { webhook: param("name"), delivery: param("id") };
+  const found = await client.within(({ calls }) => translated(() => calls.getDelivery(key)));
+  if (found.outcome === "unknown") throw unknownDelivery(key.webhook, key.delivery);
+  return deliveryView(found);
+}
+
+/** Asks the code again what to do for a delivery that came before, and does it. The signature was verified then. */
+async function replay(
+  visit: Visit,
+  hooks: ReadonlyMap<string, WebhookParts>,
+  terms: MountTerms,
+): Promise<{ readonly outcome: string; readonly reason?: string | undefined }> {
+  const body = objectBody(await readValue(visit.request, terms.maxBytes), ["by", "reason"]);
+  const hook = hooks.get(visit.param("name"));
+  const { webhook, id, event, headers } = await find(visit);
+  if (hook === undefined) throw unknownDelivery(webhook, id);
+  if (headers === undefined)
+    throw new LayoverError("not_applicable", `the event of the delivery ${id} is deleted`, {
+      hint: "Events are kept for a week. Let the sender deliver it again.",
+    });
+  const [by, reason] = [optionalText(body, "by"), optionalText(body, "reason")];
+  const replayed = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const given = {
+    id: { webhook, delivery: id },
+    kept: { replay: replayed },
+    event,
+    headers: new Headers(headers),
+    terms,
+  };
+  const { result } = await visit.client.within((context) => carryOut(hook, { ...given, context }));
+  if (result === undefined) return { outcome: "ignored" };
+  return { outcome: result.outcome, ...("reason" in result && result.reason !== null && { reason: result.reason }) };
+}
+
+function unknownDelivery(webhook: string, id: string): LayoverError {
+  return new LayoverError(
+    "unknown_delivery",
+    `there is no delivery ${JSON.stringify(id.slice(0, 100))} to ${webhook}`,
+    {
+      hint: "Look at `layover webhooks list`. Deliveries are kept for 30 days.",
+    },
+  );
+}

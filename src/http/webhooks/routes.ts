@@ -1,0 +1,32 @@
+/** The routes of a deployment's webhooks: where senders deliver, and where people look at what was delivered. */
+import type { Route } from "../route.ts";
+import { deliveryRoutes } from "./deliveries.ts";
+import { receive } from "./receive.ts";
+import type { BoundWebhook, MountTerms, WebhookParts } from "./webhook.ts";
+import { invalidName } from "./webhook-name.ts";
+
+/** Makes the routes of all webhooks. @throws LayoverError `invalid_name` if two have one name */
+export function routesOf(webhooks: readonly BoundWebhook[], terms: MountTerms): readonly Route[] {
+  const hooks = new Map<string, WebhookParts>();
+  for (const hook of webhooks) {
+    if (hooks.has(hook.name)) throw invalidName(hook.name, "is that of two webhooks");
+    hooks.set(hook.name, partsOf(hook));
+  }
+  const receiving = [...hooks.values()].map(
+    (hook): Route => ({
+      method: "POST",
+      path: `/webhooks/${hook.name}`,
+      answer: (visit) => receive(hook, visit, terms),
+    }),
+  );
+  return [...receiving, ...deliveryRoutes(hooks, terms)];
+}
+
+function partsOf(hook: BoundWebhook): WebhookParts {
+  if (isWhole(hook)) return hook;
+  throw new TypeError(`the webhook ${hook.name} was not made by webhook(…) of layover/webhooks`);
+}
+
+function isWhole(hook: BoundWebhook): hook is WebhookParts {
+  return "sender" in hook && "on" in hook;
+}

@@ -1,0 +1,51 @@
+/**
+ * What tells whether a request comes from the sender that it names. A verifier looks at the raw bytes, compares in constant
+ * time, and sends no SQL: a stranger must not keep the database awake.
+ */
+
+/** A request as its sender made it. */
+export interface SenderRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  /** The bytes of the body, as they came. */
+  readonly body: Uint8Array;
+  /** The time by the host's clock, in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** An answer to a sender that wants a certain one. */
+export interface SenderAnswer {
+  /** Default: 200. */
+  readonly status?: number | undefined;
+  /** The content type. Default: `text/plain`, and `application/json` for a body that is no text. */
+  readonly type?: string | undefined;
+  /** A text, or a value that is sent as JSON. Default: nothing. */
+  readonly body?: unknown;
+}
+
+export type Verdict<Event> =
+  | {
+      readonly outcome: "verified";
+      readonly event: Event;
+      /** The sender's id of the delivery: the same when it is sent again. Undefined: this sender has none. */
+      readonly delivery: string | undefined;
+      /** Whether the signature covers the id. If not, the body tells deliveries apart as well. */
+      readonly isIdSigned: boolean;
+    }
+  /** The sender only asks whether somebody is here. */
+  | { readonly outcome: "answered"; readonly answer: SenderAnswer }
+  /** `reason`: a clause for the operator: "it has no header stripe-signature". The sender is not told. */
+  | { readonly outcome: "refused"; readonly reason: string };
+
+export interface Verifier<Event = unknown, Env = never> {
+  /** Who sends: "Stripe". */
+  readonly sender: string;
+  readonly verify: (request: SenderRequest, env: Env) => Verdict<Event>;
+}
+
+/** The variables of a deployment, by name. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Finds the sender's secret in the variables of the deployment, or two while the secret is being changed. */
+export type SecretOf<Env> = (env: Env) => string | undefined | readonly (string | undefined)[];

@@ -1,0 +1,77 @@
+/**
+ * A webhook: which sender's requests it takes, and what each of them does.
+ *
+ *   export const stripe = webhook({ name: "stripe", verify: stripeSignature((env) => env.STRIPE_SECRET), on: ({ event }) =>
+ *     event.type === "checkout.session.completed" ? start(order, toOrder(event)) : ignore("not ours") });
+ *   // serve({ workflows, webhooks: [stripe] })       POST /webhooks/stripe
+ *
+ * A deployment that has no webhook loads nothing of this folder but types.
+ */
+import type { Schema } from "../../core/contract/schema.ts";
+import type { Tell } from "../../engine/events.ts";
+import type { Route } from "../route.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Answered, Deed, Ignored } from "./deeds.ts";
+import type { SenderRequest, Verdict, Verifier } from "./verifier.ts";
+
+export interface Delivered<Event, Env> {
+  readonly event: Event;
+  /** The headers of the request, but for those that hold keys. */
+  readonly headers: Headers;
+  readonly env: Env;
+}
+
+/** What a delivery does: nothing, one deed, or up to ten. An `answer` beside them is sent once they are done. */
+export type Decision = Deed | Ignored | Answered | readonly (Deed | Answered)[];
+
+export interface WebhookOptions<Env, Given, Event> {
+  /** Its requests come to `/webhooks/` and this name. Letters, digits, `-` and `_`, at most 50. */
+  readonly name: string;
+  /** Tells whether a request comes from the sender. */
+  readonly verify: Verifier<Given, Env>;
+  /** Schema of the events. One that does not fit is refused, and kept to be replayed. Default: no event is checked. */
+  readonly event?: Schema<unknown, Event> | undefined;
+  /** Says what to do. It does nothing itself, so it may be called again for the same delivery. */
+  readonly on: (delivered: Delivered<Event, Env>) => Decision;
+  /** The status of the answer to a delivery that was refused. Default: 200, since most senders would send it again for days. */
+  readonly respondRefused?: 200 | 422 | undefined;
+  /**
+   * Whether two deliveries with the same body are two, where the sender signs no id (GitHub): "allow". Default: within 96
+   * hours they are one.
+   */
+  readonly sameBody?: "allow" | undefined;
+}
+
+/** What the app gives to the webhooks of a deployment. */
+export interface MountTerms {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  /** The most bytes of a body. */
+  readonly maxBytes: number;
+  readonly tell: Tell;
+}
+
+/** A webhook, as `serve` takes it. */
+export interface Webhook<Env = never> {
+  readonly name: string;
+  /** Gives it the variables of a deployment. */
+  readonly bind: (env: Env) => BoundWebhook;
+}
+
+/** A webhook of a deployment. */
+export interface BoundWebhook {
+  readonly name: string;
+  /** Makes the routes of all webhooks of the deployment. */
+  readonly mount: (webhooks: readonly BoundWebhook[], terms: MountTerms) => readonly Route[];
+}
+
+/** A webhook of a deployment with its parts. Only this folder makes one. */
+export interface WebhookParts extends BoundWebhook {
+  /** Who sends. */
+  readonly sender: string;
+  readonly verify: (request: SenderRequest) => Verdict<unknown>;
+  readonly event: Schema | undefined;
+  readonly on: (event: unknown, headers: Headers) => Decision;
+  readonly refusedStatus: number;
+  readonly comparesBodies: boolean;
+}

@@ -1,0 +1,63 @@
+-- nothing -> done or refused, when a delivery of a sender was verified. It carries out all deeds of the delivery or none, and notes what
+-- became of it, in one transaction. So whatever dies, a delivery is done once or not at all.
+--
+-- A delivery that is done does nothing when it comes again: by its id, or by its body (`bodyMac`), where the sender does not sign the id.
+-- One that was refused, failed or expired is tried anew. `refused` and `failed` say why the code before has nothing to carry out.
+-- `replay` says who has it carried out again, though it was done.
+--
+-- Locks: the delivery, then what carry_out_deeds locks. Of one delivery that comes many times at once, the others wait for the first.
+create or replace function layover.receive_delivery(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_namespace constant text := coalesce(p->>'namespace', 'default');
+  v_now     timestamptz := layover.now();
+  v_is_new  boolean;
+  v_reason  text := coalesce(p->>'refused', p->>'failed');
+  v_outcome text := case when p ? 'failed' then 'failed' else 'refused' end;
+  v_done    json := json_build_object('deeds', '[]'::json, 'turns', '[]'::json);
+  j         layover.delivery;
+begin
+  perform layover.check_isolation();
+  if p ? 'keyId' then
+    perform layover.check_key(p);
+  end if;
+  perform layover.check_environment(p);
+  if p ? 'bodyMac' then
+    update layover.delivery o set body_mac = null
+     where o.namespace = v_namespace and o.webhook = p->>'webhook' and o.body_mac = p->>'bodyMac'
+       and o.received_at <= v_now - (p->>'bodyWindowMs')::bigint * interval '1 millisecond';
+  end if;
+  loop
+    insert into layover.delivery (namespace, webhook, id, body_mac, outcome, reason, deeds, headers, event, attempts, received_at, decided_at)
+      values (v_namespace, p->>'webhook', p->>'delivery', p->>'bodyMac', 'failed', '', '[]', p->>'headers', p->>'event', 0, v_now, v_now)
+      on conflict do nothing;
+    v_is_new := found;
+    select o.* into j from layover.delivery o
+     where o.namespace = v_namespace and o.webhook = p->>'webhook'
+       and (o.id = p->>'delivery' or o.body_mac = p->>'bodyMac')
+     order by (o.id = p->>'delivery') desc limit 1 for update;
+    exit when found; -- otherwise it was pruned meanwhile: insert again
+  end loop;
+  if not v_is_new and j.outcome = 'done' and not p ? 'replay' then
+    return json_build_object('outcome', 'duplicate', 'delivery', j.id, 'deeds', j.deeds::json, 'now', layover.to_ms(v_now));
+  end if;
+  p := p || jsonb_build_object('delivery', j.id);
+  if v_reason is null then
+    begin
+      v_done := layover.carry_out_deeds(p, p->'deeds');
+      v_outcome := 'done';
+    exception when sqlstate 'LO006' or sqlstate 'LO007' or sqlstate 'LO015' then
+      v_reason := sqlerrm;
+    end;
+  end if;
+  v_now := layover.now();
+  update layover.delivery o
+     set outcome = v_outcome, reason = v_reason, deeds = v_done->>'deeds', attempts = o.attempts + 1, decided_at = v_now,
+         event = coalesce(p->>'event', o.event), headers = coalesce(p->>'headers', o.headers),
+         replays = case when p ? 'replay' then (coalesce(o.replays, '[]')::jsonb
+           || (p->'replay' || jsonb_build_object('at', layover.to_ms(v_now))))::text else o.replays end
+   where o.namespace = j.namespace and o.webhook = j.webhook and o.id = j.id;
+  perform layover.check_armed(p);
+  return json_build_object('outcome', v_outcome, 'reason', v_reason, 'delivery', j.id, 'deeds', v_done->'deeds', 'turns', v_done->'turns',
+    'now', layover.to_ms(v_now));
+end $$;

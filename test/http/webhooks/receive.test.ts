@@ -1,0 +1,387 @@
+/** What a sender's delivery does: all of it or nothing, once, whoever sends it again and in whatever order. */
+
+import { createHmac } from "node:crypto";
+import { answer, githubSignature, hmac, ignore, signal, signalWithStart, start, webhook } from "layover/webhooks";
+import { describe, expect, test } from "vitest";
+import * as z from "zod";
+import { carryOut } from "../../client/a-client.ts";
+import { testDatabase } from "../../postgres/database.ts";
+import { aKey, anything, authorized, json, order } from "../an-app.ts";
+import { anAppWith, aShop, type Env, signed, type WebhookApp } from "./a-webhook.ts";
+
+const database = testDatabase({ perTest: true });
+
+/** Starts an order when it is paid, and tells it when its address has changed. */
+const shop = aShop(({ event }) =>
+  event.type === "paid"
+    ? start(order, { id: event.order, amount: event.amount }, { id: event.order })
+    : event.type === "moved"
+      ? signal(order, { id: event.order }, "address", { city: "Bonn" })
+      : ignore(`${event.type} is not ours`),
+);
+
+const done = (delivery: string) => ({ status: 200, body: { outcome: "done", delivery } });
+
+async function runs({ client }: WebhookApp) {
+  return (await client.list()).runs.map(({ id, status }) => ({ id, status })).reverse();
+}
+
+async function shown(app: WebhookApp, id: string): Promise<Readonly<Record<string, unknown>>> {
+  const { body } = await app.request(`/v1/webhooks/shop/deliveries/${id}`);
+  return Object(body);
+}
+
+describe("a delivery", () => {
+  test("starts a run by one statement, and dispatches it", async () => {
+    const app = anAppWith(database.query, shop);
+    expect(await app.deliver("d1", { type: "paid", order: "o1", amount: 7 })).toEqual(done("d1"));
+    expect(app.called()).toEqual(["receive_delivery"]);
+    const [run] = (await app.client.list()).runs;
+    expect(run).toMatchObject({ workflow: "order", id: "o1", input: { id: "o1", amount: 7 }, status: "queued" });
+    expect(app.dispatches).toEqual([{ turns: [{ runId: run?.runId, turn: 1 }], delayMs: 0 }]);
+    expect(await shown(app, "d1")).toMatchObject({
+      outcome: "done",
+      attempts: 1,
+      deeds: [{ outcome: "started", runId: run?.runId }],
+      event: { type: "paid", order: "o1", amount: 7 },
+      headers: { "webhook-id": "d1" },
+    });
+  });
+
+  test("does nothing when it comes again", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    const again = { status: 200, body: { outcome: "duplicate", delivery: "d1" } };
+    // A sender's id names one delivery, whatever came the second time.
+    expect(await app.deliver("d1", { type: "paid", order: "o2" })).toEqual(again);
+    expect(await runs(app)).toEqual([{ id: "o1", status: "queued" }]);
+  });
+
+  test("a hundred times at once is done once", async () => {
+    const app = anAppWith(database.query, shop);
+    const event = { type: "paid", order: "o1" };
+    const answers = await Promise.all(Array.from({ length: 100 }, () => app.deliver("d1", event)));
+    const outcomes = answers.map(({ body }) => Object(body).outcome);
+    expect([outcomes.filter((each) => each === "done").length, new Set(outcomes)]).toEqual([
+      1,
+      new Set(["done", "duplicate"]),
+    ]);
+    expect(await runs(app)).toHaveLength(1);
+    expect(await shown(app, "d1")).toMatchObject({ attempts: 1 });
+  });
+
+  test("that is not ours sends no SQL, and is told to the operator", async () => {
+    const app = anAppWith(database.query, shop);
+    expect(await app.deliver("d1", { type: "viewed", order: "o1" })).toEqual({
+      status: 200,
+      body: { outcome: "ignored" },
+    });
+    expect(app.statements).toEqual([]);
+    expect(app.events).toEqual([{ kind: "delivery_ignored", webhook: "shop", reason: "viewed is not ours" }]);
+  });
+
+  test("may do several things, all of them or none", async () => {
+    const several = aShop(({ event }) => [
+      start(anything, event.order, { id: `${event.order}-1` }),
+      signalWithStart(
+        order,
+        "address",
+        { city: "Bonn" },
+        { id: event.order, input: { id: event.order, amount: event.amount ?? 1 } },
+      ),
+      start(anything, event.order, { id: `${event.order}-2` }),
+    ]);
+    const app = anAppWith(database.query, several);
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual(done("d1"));
+    expect((await runs(app)).map(({ id }) => id).sort()).toEqual(["o1", "o1-1", "o1-2"]);
+    expect((await shown(app, "d1"))["deeds"]).toMatchObject([
+      { outcome: "started" },
+      { outcome: "started", signal: "sent" },
+      { outcome: "started" },
+    ]);
+    await app.client.start(anything, "another input", { id: "o2-2" });
+    expect(await app.deliver("d2", { type: "paid", order: "o2" })).toMatchObject({ body: { outcome: "refused" } });
+    expect((await runs(app)).map(({ id }) => id).sort()).toEqual(["o1", "o1-1", "o1-2", "o2-2"]);
+    expect(await shown(app, "d2")).toMatchObject({
+      outcome: "refused",
+      reason: 'the id "o2-2" of workflow anything is taken by a run with another input',
+      deeds: [],
+    });
+  });
+
+  test("may be answered in a way of its own", async () => {
+    const polite = aShop(({ event }) => [
+      start(anything, event, { id: event.order }),
+      answer({ status: 202, body: { text: "We are on it." } }),
+    ]);
+    const app = anAppWith(database.query, polite);
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual({
+      status: 202,
+      body: { text: "We are on it." },
+    });
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual({
+      status: 202,
+      body: { text: "We are on it." },
+    });
+    expect(await runs(app)).toHaveLength(1);
+  });
+
+  test("names what it starts where the code does not, so that it does so once for ever", async () => {
+    const nameless = aShop(({ event }) => [
+      start(anything, event),
+      signal(order, { id: "o1" }, "address", { city: "Bonn" }),
+    ]);
+    const app = anAppWith(database.query, nameless);
+    const { runId } = await app.client.start(order, { id: "o1" }, { id: "o1" });
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    expect(await runs(app)).toMatchObject([{ id: "o1" }, { id: "shop:d1:0" }]);
+    await database.pool.query("delete from layover.delivery");
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual(done("d1"));
+    expect(await runs(app)).toHaveLength(2);
+    const { rows } = await database.pool.query("select count(*)::int from layover.signal where run_id = $1", [runId]);
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("a request that its sender has not signed", () => {
+  test.each<[string, () => RequestInit]>([
+    ["with another secret", () => ({ ...signed("d1", "{}"), body: "{ }" })],
+    ["an hour ago", () => signed("d1", "{}", Math.floor(Date.now() / 1_000) - 3_600)],
+    ["at all", () => ({ method: "POST", body: "{}" })],
+  ])("%s is refused without SQL, and its sender learns nothing of why", async (_, init) => {
+    const app = anAppWith(database.query, shop);
+    const { status, body } = await app.request("/webhooks/shop", init());
+    expect([status, Object(body).code]).toEqual([401, "unauthorized"]);
+    expect(app.statements).toEqual([]);
+    expect(app.events).toMatchObject([{ kind: "webhook_unverified", webhook: "shop" }]);
+    expect(JSON.stringify(body)).not.toContain(Object(app.events[0]).reason);
+  });
+
+  test("or is ten megabytes long, is refused without SQL", async () => {
+    const app = anAppWith(database.query, shop);
+    const { status } = await app.request("/webhooks/shop", signed("d1", JSON.stringify("x".repeat(10_000_000))));
+    expect(status).toBe(413);
+    expect(app.statements).toEqual([]);
+  });
+
+  test("or goes to a webhook that is not there, finds nothing", async () => {
+    const app = anAppWith(database.query, shop);
+    expect((await app.request("/webhooks/other", signed("d1", "{}"))).status).toBe(404);
+    expect((await app.request("/webhooks/shop")).status).toBe(405);
+    expect(app.statements).toEqual([]);
+  });
+});
+
+describe("a delivery that is not carried out", () => {
+  test("since the code threw is told to its sender as an error, and its next try is looked at anew", async () => {
+    let isBroken = true;
+    const broken = aShop(({ event }) => {
+      if (isBroken) throw new Error("no such customer");
+      return start(anything, event, { id: event.order });
+    });
+    const app = anAppWith(database.query, broken);
+    const failed = await app.deliver("d1", { type: "paid", order: "o1" });
+    expect([failed.status, Object(failed.body).code]).toEqual([500, "webhook_failed"]);
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "failed", reason: "Error: no such customer", attempts: 1 });
+    expect(app.events).toMatchObject([{ kind: "delivery_refused", delivery: "d1", outcome: "failed" }]);
+    isBroken = false;
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual(done("d1"));
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "done", attempts: 2 });
+  });
+
+  test("since it answered no decision says so", async () => {
+    const wrong = aShop((() => "start it") as unknown as Parameters<typeof aShop>[0]);
+    const app = anAppWith(database.query, wrong);
+    expect((await app.deliver("d1", { type: "paid", order: "o1" })).status).toBe(500);
+    expect((await shown(app, "d1"))["reason"]).toContain("`on` of the webhook shop answered string");
+  });
+
+  test("since a contract refuses its values is answered well, shown, and played again after the fix", async () => {
+    let amount: unknown = -1;
+    const strict =
+      order.name === "order" ? aShop(({ event }) => start(order, { id: event.order, amount } as { id: string })) : shop;
+    const app = anAppWith(database.query, strict);
+    amount = "many";
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toEqual({
+      status: 200,
+      body: { outcome: "refused", delivery: "d1" },
+    });
+    expect((await app.request("/v1/deliveries?open=true")).body).toMatchObject({
+      deliveries: [{ id: "d1", outcome: "refused", reason: expect.stringContaining("amount") }],
+    });
+    expect(await runs(app)).toEqual([]);
+    amount = 5;
+    const replayed = await app.request("/v1/webhooks/shop/deliveries/d1/replay", json({ by: "ada", reason: "fixed" }));
+    expect(replayed).toEqual({ status: 200, body: { outcome: "done" } });
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "done", replays: [{ by: "ada", reason: "fixed" }] });
+    expect(await runs(app)).toHaveLength(1);
+    expect((await app.request("/v1/deliveries?open=true")).body).toEqual({ deliveries: [] });
+  });
+
+  test("since its event is no event of the schema is refused, with a status of the user's choice", async () => {
+    const checked = aShop(({ event }) => start(anything, event.order, { id: event.order }), {
+      event: z.object({ type: z.literal("paid"), order: z.string() }),
+      respondRefused: 422,
+    });
+    const app = anAppWith(database.query, checked);
+    expect(await app.deliver("d1", { type: "odd" })).toMatchObject({ status: 422, body: { outcome: "refused" } });
+    expect((await shown(app, "d1"))["reason"]).toContain("the event of webhook");
+    expect(await app.deliver("d2", { type: "paid", order: "o2" })).toEqual(done("d2"));
+  });
+
+  test("since its run is over is refused, and is done once the run is there again", async () => {
+    const app = anAppWith(database.query, shop);
+    const run = await app.client.start(order, { id: "o1" }, { id: "o1" });
+    await carryOut(app.calls, { ...run, workflow: "order" }, { completed: null });
+    expect(await app.deliver("d1", { type: "moved", order: "o1" })).toMatchObject({ body: { outcome: "refused" } });
+    expect((await shown(app, "d1"))["reason"]).toContain('takes no signal "address": it is over');
+  });
+
+  test("while the database cannot be reached is an error to its sender", async () => {
+    const query = Object.assign(() => Promise.reject(new Error("down")), { endpoint: "e" });
+    const app = anAppWith(query as unknown as typeof database.query, shop);
+    expect((await app.deliver("d1", { type: "paid", order: "o1" })).status).toBeGreaterThanOrEqual(500);
+  });
+});
+
+describe("a signal that comes before its run", () => {
+  test("is kept, and the first claim of the run takes it", async () => {
+    const app = anAppWith(database.query, shop);
+    expect(await app.deliver("d1", { type: "moved", order: "o1" })).toEqual(done("d1"));
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "waiting", deeds: [{ signal: "kept" }] });
+    await app.client.start(order, { id: "other" }, { id: "other" });
+    await app.deliver("d2", { type: "paid", order: "o1" });
+    const [run] = (await app.client.list({ workflow: "order" })).runs;
+    const claimed = await carryOut(app.calls, { runId: run?.runId ?? "", workflow: "order" }, { completed: null });
+    expect(claimed.signals).toMatchObject([{ name: "address", payload: '1{"city":"Bonn"}', isParsed: true }]);
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "done" });
+    expect(await app.deliver("d1", { type: "moved", order: "o1" })).toMatchObject({ body: { outcome: "duplicate" } });
+  });
+
+  test("is armed like a run, and for its end", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "moved", order: "o1" });
+    const { rows } = await database.pool.query(
+      "select layover.to_ms(due_at)::float8 as due, layover.to_ms(expires_at)::float8 as expires from layover.kept_signal",
+    );
+    expect(app.armed).toEqual(expect.arrayContaining([rows[0]?.due, rows[0]?.expires]));
+    const hours = (rows[0]?.expires - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(95.9);
+    expect(hours).toBeLessThanOrEqual(96);
+  });
+
+  test("is kept within bounds: a hundred for a run", async () => {
+    const app = anAppWith(database.query, shop);
+    for (let count = 0; count < 100; count += 1) await app.deliver(`d${count}`, { type: "moved", order: "o1" });
+    expect(await app.deliver("more", { type: "moved", order: "o1" })).toMatchObject({ body: { outcome: "refused" } });
+    expect((await shown(app, "more"))["reason"]).toBe('100 signals wait for the run "o1" of workflow order already');
+    expect(await app.deliver("other", { type: "moved", order: "o2" })).toEqual(done("other"));
+  });
+});
+
+describe("a sender whose ids are not signed", () => {
+  const github = (options = {}) =>
+    webhook<Env>({
+      name: "github",
+      verify: githubSignature(() => "hook"),
+      on: ({ event }) => start(anything, event),
+      ...options,
+    });
+  const sent = (guid: string, body: string): RequestInit => ({
+    method: "POST",
+    body,
+    headers: {
+      "x-hub-signature-256": `sha256=${createHmac("sha256", "hook").update(body).digest("hex")}`,
+      "x-github-event": "push",
+      "x-github-delivery": guid,
+    },
+  });
+
+  test("cannot be made to deliver one body twice under another id", async () => {
+    const app = anAppWith(database.query, github());
+    const outcomes = [];
+    for (const init of [sent("1", '{"n":1}'), sent("2", '{"n":1}'), sent("3", '{"n":2}')])
+      outcomes.push(Object((await app.request("/webhooks/github", init)).body).outcome);
+    expect(outcomes).toEqual(["done", "duplicate", "done"]);
+    expect(await runs(app)).toHaveLength(2);
+  });
+
+  test("may send the same body again where the user says so", async () => {
+    const app = anAppWith(database.query, github({ sameBody: "allow" }));
+    for (const guid of ["1", "2"]) await app.request("/webhooks/github", sent(guid, '{"n":1}'));
+    expect(await runs(app)).toHaveLength(2);
+  });
+
+  test("and has no ids at all is known by its bodies, for ten minutes", async () => {
+    const bare = webhook<Env>({
+      name: "bare",
+      verify: hmac({ header: "x-mac", secret: () => "bare" }),
+      on: ({ event }) => start(anything, event),
+    });
+    const app = anAppWith(database.query, bare);
+    const init = {
+      method: "POST",
+      body: "{}",
+      headers: { "x-mac": createHmac("sha256", "bare").update("{}").digest("hex") },
+    };
+    const outcomeOf = async () => Object((await app.request("/webhooks/bare", init)).body).outcome;
+    expect([await outcomeOf(), await outcomeOf()]).toEqual(["done", "duplicate"]);
+    await database.pool.query("update layover.delivery set received_at = received_at - interval '11 minutes'");
+    expect(await outcomeOf()).toBe("done");
+    expect(await runs(app)).toHaveLength(2);
+  });
+});
+
+describe("deliveries", () => {
+  test("are listed newest first, a page at a time, of one webhook or of all", async () => {
+    const app = anAppWith(database.query, shop);
+    for (const id of ["d1", "d2", "d3"]) await app.deliver(id, { type: "paid", order: id });
+    const ids = async (query: string) => {
+      const { deliveries, cursor } = Object((await app.request(`/v1/deliveries?${query}`)).body);
+      return { ids: deliveries.map(({ id }: { id: string }) => id), cursor };
+    };
+    const first = await ids("limit=2");
+    expect(first.ids).toEqual(["d3", "d2"]);
+    expect(await ids(`limit=2&cursor=${first.cursor}`)).toEqual({ ids: ["d1"], cursor: undefined });
+    expect((await ids("webhook=shop")).ids).toHaveLength(3);
+    expect((await ids("webhook=other")).ids).toEqual([]);
+    expect((await app.request("/v1/deliveries?cursor=x")).body).toMatchObject({ code: "invalid_cursor" });
+  });
+
+  test("are shown to those who may read, and played again by admins", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    const reader = { authorization: `Bearer ${aKey("read")}` };
+    const path = "/v1/webhooks/shop/deliveries/d1";
+    expect((await app.request(path, { headers: reader })).status).toBe(200);
+    expect((await app.request(path, {})).status).toBe(401);
+    expect((await app.request(`${path}/replay`, json({}, reader))).status).toBe(403);
+    expect((await app.request(`${path}/replay`, json({}))).body).toEqual({ outcome: "done" });
+    expect(await runs(app)).toHaveLength(1);
+    expect((await app.request("/v1/webhooks/shop/deliveries/d9", { headers: authorized })).body).toMatchObject({
+      code: "unknown_delivery",
+    });
+  });
+
+  test("are deleted after a month, and their events after a week", async () => {
+    const app = anAppWith(database.query, shop);
+    for (const id of ["d1", "d2"]) await app.deliver(id, { type: "paid", order: id });
+    const age = (id: string, days: number) =>
+      database.pool.query("update layover.delivery set received_at = now() - $2 * interval '1 day' where id = $1", [
+        id,
+        days,
+      ]);
+    await age("d1", 31);
+    await age("d2", 8);
+    await app.calls.pruneRuns({ keepMs: 1e12, keepFailedMs: 1e12, limit: 10 });
+    expect((await app.request("/v1/deliveries")).body).toMatchObject({ deliveries: [{ id: "d2" }] });
+    expect(await shown(app, "d2")).not.toHaveProperty("event");
+    const { body } = await app.request("/v1/webhooks/shop/deliveries/d2/replay", json({}));
+    expect(body).toMatchObject({ code: "not_applicable" });
+  });
+});
+
+test("two webhooks of one name are refused, and so is a name that is no part of an address", () => {
+  expect(() => anAppWith(database.query, shop, shop)).toThrow("is that of two webhooks");
+  expect(() => aShop(() => ignore(""), { name: "a/b" })).toThrow("is no part of an address");
+});
