@@ -2,6 +2,7 @@
 import { requireDatabase, serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
+import { shop } from "./webhooks/shop.ts";
 import { workflows } from "./workflows/index.ts";
 
 // One handler that forgets to await a promise must not end everybody else's runs.
@@ -15,6 +16,7 @@ const database = pg(pool);
 await requireDatabase(database);
 const server = await serve({
   workflows,
+  webhooks: [shop],
   database,
   environment: env["LAYOVER_ENVIRONMENT"],
   publicUrl: env["PUBLIC_URL"],

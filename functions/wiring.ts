@@ -1,5 +1,6 @@
 /** The variables and bindings of a Worker, as wrangler.toml names them, and the options that layover makes of them. */
 import type { AlarmNamespace, QueueProducer } from "layover/cloudflare";
+import { shop } from "./webhooks/shop.ts";
 import { workflows } from "./workflows/index.ts";
 
 export interface Env {
@@ -11,6 +12,7 @@ export interface Env {
   readonly LAYOVER_SECRET_OLD?: string;
   readonly PUBLIC_URL: string;
   readonly QUEUE: QueueProducer;
+  readonly SHOP_SECRET?: string;
 }
 
 /** The options of `serve`, without the database. */
@@ -22,4 +24,5 @@ export const wiring = {
   publicUrl: (env: Env) => env.PUBLIC_URL,
   queue: (env: Env) => env.QUEUE,
   secrets: (env: Env) => [env.LAYOVER_SECRET, env.LAYOVER_SECRET_OLD],
+  webhooks: [shop],
 };

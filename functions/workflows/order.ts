@@ -6,19 +6,21 @@ import { NonRetryableError, workflow } from "layover";
 import * as z from "zod/mini"; // or "zod", which weighs 13 kB more in a Worker
 import { perform } from "./effects.ts";
 
-const Address = z
+export const Address = z
   .object({ street: z.string(), city: z.string() })
   .register(z.globalRegistry, { examples: [{ street: "1 Main St", city: "Turin" }] });
+
+export const Order = z.object({
+  customer: z.string(),
+  amount: z.number().check(z.positive()),
+  items: z.array(z.string()),
+  address: Address,
+});
 
 export const order = workflow({
   name: "order",
   version: 1,
-  input: z.object({
-    customer: z.string(),
-    amount: z.number().check(z.positive()),
-    items: z.array(z.string()),
-    address: Address,
-  }),
+  input: Order,
   output: z.object({ charge: z.string(), parcels: z.array(z.string()), address: Address }),
   signals: { address: Address },
   callbacks: { approval: z.object({ ok: z.boolean() }) },

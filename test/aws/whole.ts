@@ -41,7 +41,7 @@ export interface Whole {
 export async function deployWhole({ entry, variables, settings = {}, ...options }: WholeOptions): Promise<Whole> {
   const secret = randomBytes(32).toString("base64");
   const key = createApiKey(new Secrets([secret]), { name: "me", namespace: "default", scopes });
-  const { template, code } = synthesize(entry);
+  const { template, code } = synthesize(entry, { parameterNames: ["shop-secret"] }); // as infra/app.ts does
   const postgres = await startPostgres({ version: 18, settings });
   const databaseUrl = (await freshDatabase(postgres.url)).url;
   const neon = await openNeonEndpoint(databaseUrl);

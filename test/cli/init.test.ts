@@ -36,16 +36,19 @@ function found(): readonly string[] {
   return files.map((file) => relative(folder, file).replaceAll("\\", "/")).toSorted();
 }
 
+/** What every host carries out. */
 const workflows = ["effects.ts", "index.ts", "order.ts"].map((name) => `functions/workflows/${name}`);
+const webhook = "functions/webhooks/shop.ts";
 
 describe("layover init in an empty folder", () => {
   test.each([
-    ["node", [".env", ".gitignore", "functions/node.ts", ...workflows, "package.json", "tsconfig.json"]],
+    ["node", [".env", ".gitignore", "functions/node.ts", webhook, ...workflows, "package.json", "tsconfig.json"]],
     [
       "cloudflare",
       [
         ".dev.vars",
         ".gitignore",
+        webhook,
         "functions/wiring.ts",
         "functions/worker.ts",
         ...workflows,

@@ -1,6 +1,8 @@
 /** The four handlers of AWS Lambda, and what an environment keeps from one invocation to the next. */
+import { createHmac } from "node:crypto";
 import { workflow } from "layover";
 import type { LambdaOptions } from "layover/lambda";
+import { hmac, start as startRun, webhook } from "layover/webhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 import { minuteMs, minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
@@ -133,6 +135,46 @@ async function start(of: LambdaFunctions, name = "still"): Promise<string> {
   const { body } = await call(of, "POST", `/v1/workflows/${name}/runs`, { body: {} });
   return body.runId;
 }
+
+describe("a webhook", () => {
+  const shop = webhook({
+    name: "shop",
+    verify: hmac({ header: "x-shop", secret: (env) => env["SHOP_SECRET"], delivery: "x-id" }),
+    on: ({ event }) => startRun(still.contract, undefined, { id: Object(event).order }),
+  });
+  const deliver = async (of: LambdaFunctions, by: string) => {
+    const body = '{"order":"o1"}';
+    const headers = {
+      host: "example.com",
+      "x-id": "d1",
+      "x-shop": createHmac("sha256", by).update(body).digest("hex"),
+    };
+    const request = { domainName: "example.com", http: { method: "POST", path: "/webhooks/shop" } };
+    const event = { version: "2.0", rawPath: "/webhooks/shop", rawQueryString: "", headers, requestContext: request };
+    const whole = { ...event, body: Buffer.from(body).toString("base64"), isBase64Encoded: true };
+    const answer = await of.http(whole as unknown as Parameters<LambdaFunctions["http"]>[0], context);
+    return [answer.statusCode, Object(JSON.parse(answer.body)).outcome];
+  };
+
+  test("has its secret from a parameter, starts a run and invokes what carries it out", async () => {
+    parameters.set("/orders/shop-secret", "of the shop");
+    const of = functions({ webhooks: [shop], parameters: ["shop-secret"] });
+    expect(await deliver(of, "of somebody else")).toEqual([401, undefined]);
+    expect(statements).toEqual([]);
+    expect(await deliver(of, "of the shop")).toEqual([200, "done"]);
+    expect(await deliver(of, "of the shop")).toEqual([200, "duplicate"]);
+    expect(statements).toEqual(["read_clock", "receive_delivery", "receive_delivery"]);
+    expect(invoked).toHaveLength(1);
+  });
+
+  test("takes a new secret as soon as a request is refused that it signs", async () => {
+    const of = functions({ webhooks: [shop], parameters: ["shop-secret"] });
+    expect(await deliver(of, "new")).toEqual([401, undefined]);
+    parameters.set("/orders/shop-secret", "new");
+    ahead = { wall: 61_000, monotonic: 61_000 };
+    expect((await deliver(of, "new"))[0]).toBe(200);
+  });
+});
 
 describe("an environment", () => {
   test("reads its parameters once, all in one call", async () => {
