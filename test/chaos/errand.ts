@@ -8,7 +8,7 @@ import { NonRetryableError, type StepContext, StepError, type Workflow, workflow
 import * as z from "zod";
 import type { Happen } from "./effects.ts";
 
-const Input = z.object({
+export const Input = z.object({
   parcels: z.array(z.string()),
   /** Whose body outlasts its lease, which must be renewed. */
   slow: z.enum(["first", "ship[0]/pack", "none"]),

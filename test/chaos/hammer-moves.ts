@@ -79,6 +79,16 @@ export const moves: Readonly<Record<string, Move>> = {
     const self = { id, door: "http://10.0.0.7:3000", versions, isLeaving };
     await session.call("note_process", { environment, endpoint, ...self, gone, silentMs: pick([-1_000, 1_000]) });
   },
+  receive_delivery: async (session, { ids }) => {
+    const deeds = shuffled([...ids, "nobody's"])
+      .slice(0, 1 + Math.floor(Math.random() * 3))
+      .map(toDeed);
+    // What is kept is due at once, so that the next move finds it.
+    const delivery = { webhook: "sender", delivery: pick(["d0", "d1", randomUUID()]), deeds, armed: [Date.now()] };
+    const replay = Math.random() < 0.5 ? { replay: {} } : {};
+    await session.call("receive_delivery", { ...delivery, ...replay });
+  },
+  send_kept_signals: (session) => session.call("send_kept_signals", { limit: 5, armed: armed() }),
   adopt_environment: (session) => session.call("adopt_environment", terms),
   create_key: (session) => session.call("create_key", { keyId: randomUUID(), name: pick(keyNames), scopes: ["read"] }),
   revoke_key: (session) => call(session, "revoke_key", { name: pick(keyNames) }),
@@ -87,6 +97,12 @@ export const moves: Readonly<Record<string, Move>> = {
 const keyNames = ["ada", "bob"];
 const processIds = [randomUUID(), randomUUID(), randomUUID()];
 let count = 0;
+
+function toDeed(id: string): object {
+  const signal = { workflow: "flow", id, signalId: randomUUID(), name: "go", encodedPayload: "0null" };
+  const start = { workflow: "flow", version: 1, id, runId: randomUUID(), encodedInput: "0{}" };
+  return pick([start, signal, { ...signal, ...start }]) ?? start;
+}
 
 /** Claims one turn alone, or several as a group, so that turns whose leases were lost may be among them. */
 async function claim(session: Session, rows: readonly Row[]): Promise<void> {

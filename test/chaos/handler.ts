@@ -7,6 +7,7 @@ import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { effectsIn } from "./effects.ts";
 import { errandWorkflow } from "./errand.ts";
+import { sender } from "./sender.ts";
 
 const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS, DOOR } = process.env;
 const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
@@ -14,6 +15,7 @@ effects.on("error", () => {});
 const pool = new Pool({ connectionString: DATABASE_URL });
 const server = await serve({
   workflows: [errandWorkflow(effectsIn(effects), (runId, path) => console.log(`begins ${runId} ${path}`))],
+  webhooks: [sender],
   // Each process comes by an address of its own, but it is the same database.
   database: pg(pool, { endpoint: "chaos", prepare: POOLED !== "yes" }),
   hostname: "127.0.0.1",

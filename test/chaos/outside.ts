@@ -7,6 +7,7 @@ import type { InputOf } from "layover";
 import { HttpClient, LayoverError } from "layover/client";
 import { v7 } from "uuid";
 import { errand, notes } from "./errand.ts";
+import { deliver } from "./sender.ts";
 
 export interface OutsideOptions {
   readonly apiKey: string;
@@ -28,6 +29,8 @@ export interface Errand {
   readonly hurry: string;
   /** Whether it fails at its end, and owes undos. */
   readonly fails: boolean;
+  /** Whether a sender's delivery starts it. */
+  readonly isDelivered: boolean;
   /** How long after its start somebody cancels it. Undefined: nobody does. */
   readonly cancelAfterMs: number | undefined;
 }
@@ -46,10 +49,12 @@ export class Outside {
   readonly cancelled = new Set<string>();
   readonly #client: HttpClient;
   readonly #random: () => number;
+  readonly #anyUrl: () => string;
   #isOver = false;
 
   constructor({ apiKey, anyUrl, random }: OutsideOptions) {
     this.#random = random;
+    this.#anyUrl = anyUrl;
     this.#client = new HttpClient({
       url: nowhere,
       apiKey,
@@ -64,11 +69,18 @@ export class Outside {
     const slow = this.#random() < 0.1 ? "first" : "none";
     const cancelAfterMs = number % 3 === 2 ? this.#random() * longestUntilCancelMs : undefined;
     const answers = { code: `code ${number}`, hurry: `hurry ${number}` };
-    return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs, fails: number % 4 === 3 };
+    const fails = number % 4 === 3;
+    const isDelivered = number % 5 === 1;
+    return { runId: v7(), id: `errand-${number}`, parcels, slow, ...answers, cancelAfterMs, fails, isDelivered };
   }
 
-  async #start({ runId, id, parcels, slow, fails }: Errand): Promise<void> {
+  async #start({ runId, id, parcels, slow, fails, isDelivered }: Errand): Promise<void> {
     const input = { parcels: [...parcels], slow, fails };
+    if (isDelivered) {
+      const send = () => this.#insist(() => deliver(this.#anyUrl(), `delivery of ${id}`, { runId, id, input }));
+      await Promise.all([send(), send()]);
+      return await send();
+    }
     await this.#insist(() => this.#client.start(errand, input, { runId, id }));
   }
 

@@ -14,6 +14,7 @@ const errand = {
   code: "yes",
   hurry: "quick",
   cancelAfterMs: undefined,
+  isDelivered: false,
   fails: false,
 };
 const text = (value: unknown) => encode(value, { what: "a value" });

@@ -1,4 +1,6 @@
 /** The people outside who use the workflows: they start runs, write letters, and answer callbacks. */
+import type { Deed } from "../../src/http/webhooks/deeds.ts";
+import { deliver } from "../../src/http/webhooks/deliver.ts";
 import type { Chance } from "../engine/chance.ts";
 import type { Passage } from "./passage.ts";
 import type { Patience } from "./patience.ts";
@@ -12,6 +14,12 @@ export interface PeopleOptions {
   readonly passage: Passage;
   readonly sessions: Sessions;
   readonly note: (line: () => string) => void;
+}
+
+interface DeliveredRun {
+  readonly runId: string;
+  readonly id: string;
+  readonly delay: number | undefined;
 }
 
 /** The payload of a signal that starts its run. */
@@ -74,6 +82,8 @@ export class People {
           this.noteSignal(runId, { name: "red", payload: opening });
           return;
         }
+        case "sender":
+          return await this.#deliver(contract, options);
         default:
           await this.#startInTransaction(contract, options, plan.by);
       }
@@ -126,6 +136,26 @@ export class People {
     if (!isTwice) return;
     await this.#patience.pause(this.#chance.below(300_000), `sends ${name} ${payload} to ${runId} again`);
     await send();
+  }
+
+  /** Delivers a start and its signal to a webhook, several times, each until it is answered: a sender never knows what arrived. */
+  async #deliver(contract: ProgramContract, options: DeliveredRun): Promise<void> {
+    const { runId } = options;
+    const signal = { name: "red", payload: opening, dedupeId: undefined };
+    const deed: Deed = { kind: "start", contract, input: undefined, options, signal };
+    const send = async (copy: number) => {
+      await this.#patience.pause(copy * this.#chance.below(60_000), `delivers ${runId}`);
+      return await this.#patience.insist((client) =>
+        client.within((context) => deliver(context, { webhook: "sender", delivery: runId }, [deed], {})),
+      );
+    };
+    const sent = await Promise.all([send(0), send(0), send(1)]);
+    const outcomes = sent.map((each) => ("answer" in each ? each.answer.outcome : each.refused));
+    const done = outcomes.filter((outcome) => outcome === "done").length;
+    if (done > 1) this.#patience.wrongs.push(`the delivery of ${runId} was done ${done} times`);
+    if (!outcomes.some((outcome) => outcome === "done" || outcome === "duplicate")) return;
+    this.#started.add(runId);
+    this.noteSignal(runId, { name: "red", payload: opening });
   }
 
   async #startInTransaction(

@@ -156,6 +156,11 @@ export const planted: readonly [Planted, ...Planted[]] = [
     definition: changed("run/move_leases.sql", /coalesce\(i\.turn->>'begins', (.)\.begun\)/g, "$1.begun"),
     wrong: /carried out twice/,
   },
+  {
+    what: "a delivery that comes again is carried out again",
+    definition: changed("webhook/entries/receive_delivery.sql", "not p ? 'replay' then", "false then"),
+    wrong: /the delivery of .* was done \d+ times/,
+  },
 ];
 
 /** The definition of a function with one place changed, by its file under src/postgres/functions. */

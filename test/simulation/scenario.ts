@@ -41,7 +41,7 @@ export interface PlannedRun {
    * Who starts it: the client, until it is answered or once; a signal that starts it; two at once, with one id; or somebody
    * in a transaction of their own, which then is committed or rolled back.
    */
-  readonly by: "client" | "signal" | "somebody in a hurry" | "two" | "commit" | "rollback";
+  readonly by: "client" | "signal" | "sender" | "somebody in a hurry" | "two" | "commit" | "rollback";
   readonly letters: readonly Letter[];
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
@@ -107,6 +107,7 @@ const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
   by: fc.constantFrom<PlannedRun["by"][]>(
     "client",
     "signal",
+    "sender",
     "somebody in a hurry",
     "somebody in a hurry",
     "two",

@@ -215,7 +215,7 @@ class Simulation {
     await this.#look();
     for (const [index, plan] of this.#scenario.runs.entries()) {
       const runId = runIdOf(index);
-      const mayHaveStarted = plan.by === "somebody in a hurry" || plan.by === "signal";
+      const mayHaveStarted = ["somebody in a hurry", "signal", "sender"].includes(plan.by);
       const found = judge({
         ...this.#caseOf(runId, plan),
         mayHaveStarted,
