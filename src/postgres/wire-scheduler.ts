@@ -1,4 +1,5 @@
 /** What the SQL functions of the scheduler take and answer, as in wire.ts. */
+import type { ScheduleDefinition } from "../core/contract/schedule.ts";
 import type { BranchRef, ClaimCall, Place } from "./wire.ts";
 
 export interface DueBranch extends BranchRef {
@@ -48,6 +49,8 @@ export interface DueCall {
   /** Name of the caller's deployment. Its id comes beside it. */
   readonly deploymentName?: string;
   readonly deployment?: string;
+  /** Says that this code declares schedules when it notes that it is deployed, also if it declares none. */
+  readonly declares?: true;
   /** How far ahead runs are listed that are not due yet. Default: 0. */
   readonly withinMs?: number;
   /**
@@ -72,6 +75,56 @@ export interface DueAnswer {
   readonly nextDueAt: number | null;
   /** Signals that deliveries have kept are due. `expiresAt`: when the first of those expires that may stay. Null: none is due. */
   readonly kept?: { readonly expiresAt: number | null } | null;
+  /**
+   * The first 500 schedules that are due, on the first page. `lookAt`: the instant for which to arm before it is fired. Null:
+   * it has no further instant.
+   */
+  readonly schedules?: readonly { readonly name: string; readonly lookAt: number | null }[] | null;
+}
+export interface FireCall {
+  readonly environment: string;
+  readonly versions: ClaimCall["versions"];
+  readonly names: readonly string[];
+}
+export interface FiredRun {
+  readonly runId: string;
+  /** Null: it is held, since its workflow is paused. */
+  readonly turn: number | null;
+  readonly schedule: string;
+  readonly at: number;
+}
+export interface Skip {
+  /**
+   * `overlap`: its last run is not over. `missed`: it was too late for one or more instants. `conflict`: the run's id is
+   * taken. `refused`: the run could not be started.
+   */
+  readonly cause: "overlap" | "missed" | "conflict" | "refused";
+  /** The instant that was skipped, or the first of several that were missed. */
+  readonly at: number;
+  readonly runId?: string;
+  readonly reason?: string;
+}
+export interface FireAnswer {
+  readonly now: number;
+  readonly runs: readonly FiredRun[];
+  /** `inRow`: how many firings of the schedule were skipped since it last started a run. */
+  readonly skips: readonly { readonly schedule: string; readonly inRow: number; readonly skip: Skip }[];
+  /** How many stay due, because somebody had locked them. */
+  readonly left: number;
+}
+/** A schedule as it is declared. Its input is stored text, or the code of the run's first turn makes it. */
+export interface DeclaredSchedule extends ScheduleDefinition {
+  readonly encodedInput?: string;
+  readonly computesInput?: true;
+}
+export interface NoteAnswer {
+  readonly outcome: "noted" | "wrong_environment";
+  /** What became of the declared schedules that were not registered. */
+  readonly schedules?: {
+    /** Another deployment declares something else under this name. Null: the schedule was made at run time. */
+    readonly refused: readonly { readonly name: string; readonly owner: string | null }[];
+    readonly invalid: readonly { readonly name: string; readonly reason: string }[];
+  } | null;
 }
 export interface ProcessCall {
   readonly environment: string;
@@ -101,6 +154,8 @@ export interface NoteCall {
   readonly versions?: ClaimCall["versions"];
   /** The signatures of their contracts, by workflow and version, with `deployed`. */
   readonly signatures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The schedules that its code declares, by name, with `deployed`. Left out: they stay as they are. */
+  readonly schedules?: Readonly<Record<string, DeclaredSchedule>> | undefined;
   /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
   readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */

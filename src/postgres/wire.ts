@@ -101,6 +101,14 @@ export interface WireChildEnd extends Place {
   readonly value: string;
   readonly endedAt: number;
 }
+export interface WireFiring {
+  readonly schedule: string;
+  /** The instant that its calendar names. */
+  readonly at: number;
+  readonly firedAt: number;
+  /** Whether the schedule's code makes the input. */
+  readonly computesInput: boolean;
+}
 export interface WireRun {
   readonly workflow: string;
   readonly version: number;
@@ -112,6 +120,8 @@ export interface WireRun {
   readonly parentRunId: string | null;
   /** That of the contract with which it was started. Functions of an earlier release leave it out. */
   readonly signature?: string | null;
+  /** The firing of the schedule that has started it. */
+  readonly scheduled?: WireFiring | null;
   readonly tags: Readonly<Record<string, string>> | null;
   /** What the history is made of. Left out: it is of one piece, since the run is in its first epoch. */
   readonly segments?: readonly [Segment, ...Segment[]];

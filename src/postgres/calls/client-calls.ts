@@ -64,7 +64,8 @@ export function clientCalls(sender: CallSender) {
     },
 
     changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
-      return sender.call(`${verb}_workflow`, { ...call, endpoint: sender.endpoint });
+      // A resume has the scheduler look at the workflow's schedules.
+      return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
     },
 
     operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {

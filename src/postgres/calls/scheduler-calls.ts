@@ -35,8 +35,17 @@ export function schedulerCalls(sender: CallSender) {
       return sender.call("prune_runs", call);
     },
 
-    noteDeployment(call: scheduler.NoteCall): Promise<{ readonly outcome: "noted" | "wrong_environment" }> {
-      return sender.call("note_deployment", { ...call, endpoint: sender.endpoint });
+    /** Fires schedules that are due. `lookAt`: the instants of `list_due` for them. */
+    fireSchedules(call: scheduler.FireCall, lookAt: readonly number[]): Promise<scheduler.FireAnswer> {
+      return sender.armedCall("fire_schedules", { ...call, endpoint: sender.endpoint }, () => lookAt);
+    },
+
+    /** Arms only if there are schedules to register: the scheduler looks at new ones in the motion minute. */
+    noteDeployment(call: scheduler.NoteCall): Promise<scheduler.NoteAnswer> {
+      const sent = { ...call, endpoint: sender.endpoint };
+      return Object.keys(call.schedules ?? {}).length === 0
+        ? sender.call("note_deployment", sent)
+        : sender.armedCall("note_deployment", sent, () => []);
     },
 
     /** Lists a process, and answers the others. */

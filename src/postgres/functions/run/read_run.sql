@@ -4,7 +4,7 @@ language plpgsql volatile as $$
 begin
   return (select json_build_object('workflow', r.workflow, 'version', r.version, 'userId', r.user_id, 'input', r.input,
       'isInputParsed', r.is_input_parsed, 'createdAt', layover.to_ms(r.created_at), 'traceparent', r.traceparent,
-      'parentRunId', r.parent_run_id, 'signature', r.signature,
+      'parentRunId', r.parent_run_id, 'signature', r.signature, 'scheduled', r.scheduled,
       'tags', (select json_object_agg(l.name, l.value) from layover.tag l where l.run_id = r.id))
     from layover.run r where r.id = $1);
 end $$;

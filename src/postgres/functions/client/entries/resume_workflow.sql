@@ -1,5 +1,5 @@
 -- Ends the pause of a workflow: its new runs begin again. Runs that its pause holds are resumed by operate_runs with `holds`, page by page,
--- after this. The same call again (its callId) does nothing, also when the workflow was paused again meanwhile. `isCertain`: no start is
+-- after this. Its schedules are looked at again. The same call again (its callId) does nothing, also when the workflow was paused again meanwhile. `isCertain`: no start is
 -- under way that still sees the pause. If one is, call again.
 --
 -- From psql: select layover.resume_workflow('{"workflow": "order", "by": "ada"}').
@@ -16,6 +16,7 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
+  perform layover.lock_schedules(p); -- before await_starts: whoever fires them reads workflow_pause
   v_is_certain := layover.await_starts();
   update layover.workflow_pause q set resumed_at = layover.now(), resume_call_id = v_call
    where q.namespace = v_namespace and q.workflow = p->>'workflow' and q.resumed_at is null and q.resume_call_id is distinct from v_call;
@@ -24,7 +25,8 @@ begin
   if not found then
     return json_build_object('outcome', 'not_applicable');
   end if;
-  perform layover.check_time(p);
+  perform layover.resume_schedules(p);
+  perform layover.check_armed(p);
   return json_build_object('outcome', case when s.resumed_at is null then 'paused' else 'resumed' end, 'callId', v_call,
     'isCertain', v_is_certain);
 end $$;

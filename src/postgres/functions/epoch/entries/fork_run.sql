@@ -53,10 +53,12 @@ begin
   v_given := layover.given_of(v_run, s.epoch, v_positions, null, null);
   v_segments := layover.cut_segments(layover.segments_of(v_run, s.epoch), v_positions, jsonb_build_object('run', v_new, 'epoch', 1,
     'at', layover.to_ms(v_now), 'shift', layover.to_ms(v_now) - layover.to_ms(s.ended_at)));
-  insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent, signature, created_at, timeout_ms)
+  insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent, signature, created_at, timeout_ms,
+      scheduled)
     select v_new, r.namespace, r.workflow, r.version, p->>'id', coalesce(p->>'encodedInput', e.input, r.input),
         case when not p ? 'encodedInput' and e.input is null then r.sent end,
-        p ? 'encodedInput' or coalesce(e.is_input_parsed, r.is_input_parsed), r.traceparent, r.signature, v_now, r.timeout_ms
+        p ? 'encodedInput' or coalesce(e.is_input_parsed, r.is_input_parsed), r.traceparent, r.signature, v_now, r.timeout_ms,
+        r.scheduled
       from layover.run r left join layover.epoch e on e.run_id = r.id and e.epoch = s.epoch where r.id = v_run
     on conflict do nothing;
   if not found then

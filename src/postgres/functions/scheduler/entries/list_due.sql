@@ -15,6 +15,8 @@
 -- `kept`: signals of deliveries that were kept for runs are due as well (send_kept_signals). The first of those that stay expires at
 -- `expiresAt`.
 --
+-- `schedules`: the first 500 schedules that are due, each with the instant at which the scheduler will look next (fire_schedules).
+--
 -- If the database belongs to another environment, there is nothing to look at: a caller that may claim nothing must not move what
 -- others wait for.
 --
@@ -49,7 +51,8 @@ begin
     v_noted := (select d from layover.deployment d
       where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment');
     v_is_unnoted := v_noted.id is null or v_noted.seen_at < v_now - interval '2 hours' and not exists (
-      select from layover.live_deployments(p->>'namespace') as l where l.name = v_noted.name and l.id = v_noted.id);
+      select from layover.live_deployments(p->>'namespace') as l where l.name = v_noted.name and l.id = v_noted.id)
+      or p ? 'declares' and not v_noted.has_declared; -- `layover deployed` has noted it, which knows no schedules
     v_tried := case when not v_is_unnoted then v_noted.tried_through end;
     v_is_new := coalesce(v_is_new, v_is_unnoted or v_noted.looked_at is null);
   elsif p ? 'deployment' then
@@ -118,7 +121,9 @@ begin
   return json_build_object('now', layover.to_ms(v_now), 'isOurs', true, 'isNew', v_is_new, 'isUnnoted', v_is_unnoted,
     'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', layover.to_ms(least((
       select min(t.due_at) from layover.run_state t where t.namespace = p->>'namespace' and t.due_at > v_now), (
-      select min(u.due_at) from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at > v_now))),
+      select min(u.due_at) from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at > v_now), (
+      select min(v.due_at) from layover.schedule v where v.namespace = p->>'namespace' and v.due_at > v_now))),
+    'schedules', case when not p ? 'after' then layover.list_due_schedules(p, v_now) end,
     'kept', (
       select json_build_object('expiresAt', layover.to_ms(min(u.expires_at) filter (where u.expires_at > v_now)))
         from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at <= v_now having count(*) > 0));

@@ -1,6 +1,6 @@
 -- Notes what a deployment tells of itself, by `note`:
 --   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures. It may claim again what it has
---             refused before, and its next tick looks at all runs that are ready or blocked.
+--             refused before, and its next tick looks at all runs that are ready or blocked. `schedules`: what its code declares.
 --   looked    that tick has done its work. With `triedThrough` it had no room for all blocked runs, and the next tick goes on behind
 --             that one.
 --   seen      it still ticks.
@@ -11,6 +11,7 @@ language plpgsql volatile as $$
 declare
   v_now  constant timestamptz := layover.now();
   v_note constant text := coalesce(p->>'note', 'looked');
+  v_schedules jsonb; -- what became of them
 begin
   if layover.find_mismatch(p) is not null then
     return json_build_object('outcome', case when p ? 'deploymentName' then 'wrong_environment' else 'noted' end);
@@ -18,11 +19,12 @@ begin
     update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
      where e.namespace = p->>'namespace';
   elsif v_note = 'deployed' then
-    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at)
-      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now)
+    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at, has_declared)
+      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now,
+        p ? 'schedules')
       on conflict (namespace, name, id) do update
         set versions = excluded.versions, signatures = excluded.signatures, wake_address = excluded.wake_address, deployed_at = v_now, seen_at = v_now,
-          looked_at = null, tried_through = null;
+          looked_at = null, tried_through = null, has_declared = excluded.has_declared;
     delete from layover.deployment d
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (
        select o.id from layover.deployment o where o.namespace = d.namespace and o.name = d.name
@@ -30,6 +32,9 @@ begin
     if coalesce((p->>'isExclusive')::boolean, false) then -- this process alone uses the database: all other deployments are gone
       delete from layover.deployment d
        where d.namespace = p->>'namespace' and (d.name, d.id) <> (p->>'deploymentName', p->>'deployment');
+    end if;
+    if p ? 'schedules' then
+      v_schedules := layover.declare_schedules(p);
     end if;
     -- A rollback may bring back code of an earlier release. To that code this was another deployment.
     update layover.environment e set deployment = null, tried_through = null
@@ -41,6 +46,6 @@ begin
            seen_at = case when v_note = 'left' then '-infinity' else v_now end
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment';
   end if;
-  perform layover.check_time(p);
-  return json_build_object('outcome', 'noted');
+  perform layover.check_armed(p);
+  return json_build_object('outcome', 'noted', 'schedules', v_schedules);
 end $$;

@@ -1,0 +1,46 @@
+-- Registers all schedules that the code of a deployment declares (`schedules`: definitions by name), when it notes that it is deployed. Those
+-- that it declared before, and does not declare any more, are deleted. The pause of an operator stays.
+--
+-- A name has one owner. If another deployment declares the same there, nothing changes; if it declares something else, that is kept as the
+-- `rival`, and refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
+create or replace function layover.declare_schedules(p jsonb) returns jsonb
+language plpgsql volatile as $$
+declare
+  v_owner   constant text := p->>'deploymentName';
+  v_refused jsonb := '[]';
+  v_invalid jsonb := '[]';
+  v_why     text;
+  v_name    text;
+  v         layover.schedule;
+begin
+  for v_name in
+    select o.name from layover.schedule o where o.namespace = p->>'namespace' and o.owner = v_owner
+    union
+    select e.key from jsonb_object_keys(p->'schedules') as e (key)
+    order by 1
+  loop
+    select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update;
+    if not p->'schedules' ? v_name then
+      delete from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name and o.owner = v_owner;
+    elsif v.owner = v_owner and v.definition = p->'schedules'->v_name then
+      continue;
+    elsif found and v.owner is distinct from v_owner then
+      if v.definition = p->'schedules'->v_name then
+        update layover.schedule o set rival = null
+         where o.namespace = v.namespace and o.name = v.name and o.rival->>'owner' = v_owner;
+      else
+        v_refused := v_refused || jsonb_build_object('name', v_name, 'owner', v.owner);
+        update layover.schedule o set rival = jsonb_build_object('owner', v_owner, 'definition', p->'schedules'->v_name)
+         where o.namespace = v.namespace and o.name = v.name;
+      end if;
+    else
+      v_why := layover.check_schedule(v_name, p->'schedules'->v_name);
+      if v_why is not null then
+        v_invalid := v_invalid || jsonb_build_object('name', v_name, 'reason', v_why);
+      elsif not layover.define_schedule(p, v_name, v_owner, p->'schedules'->v_name) then
+        return layover.declare_schedules(p); -- another deployment has just made it
+      end if;
+    end if;
+  end loop;
+  return jsonb_build_object('refused', v_refused, 'invalid', v_invalid);
+end $$;

@@ -1,0 +1,50 @@
+-- Fires schedules that are due: each starts its run, and moves on to its next instant, in one transaction. `names`: what list_due has
+-- listed. A schedule that is looked at early moves to its instant. One whose workflow is paused is not looked at any more: resume_workflow
+-- has it looked at again.
+--
+-- `left`: some were locked, and stay due. The scheduler looks again soon.
+--
+-- If the answer of such a call is lost, the schedules have moved on when it is sent again. It then answers the runs that they have started and
+-- that nobody has claimed.
+create or replace function layover.fire_schedules(p jsonb) returns json
+language plpgsql volatile as $$
+declare
+  v_now   constant timestamptz := layover.now();
+  v_runs  jsonb := '[]';
+  v_skips jsonb := '[]';
+  v_left  integer := 0;
+  v_fired jsonb;
+  v_name  text;
+  v       layover.schedule;
+begin
+  perform layover.check_isolation();
+  perform layover.check_environment(p);
+  for v_name in select n from jsonb_array_elements_text(p->'names') as n order by n loop
+    select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update skip locked;
+    if not found then
+      v_left := v_left + 1;
+      continue;
+    end if;
+    if v.due_at is null or v.due_at > v_now then
+      v_runs := v_runs || coalesce((
+        select jsonb_build_object('runId', t.run_id, 'turn', t.turn, 'schedule', v.name, 'at', layover.to_ms(v.last_at))
+          from layover.run_state t
+         where t.run_id = v.last_run_id and t.turn = 1 and t.status = 'parked' and t.ready_at <= v_now and t.paused_at is null
+           and v.last_fired_at > v_now - interval '5 minutes'), '[]');
+    elsif not layover.is_carried_here(p, v.workflow, v.version) then
+      continue; -- it was changed since it was listed
+    elsif exists (select from layover.workflow_pause q
+      where q.namespace = v.namespace and q.workflow = v.workflow and q.resumed_at is null)
+    then
+      update layover.schedule o set due_at = null where o.namespace = v.namespace and o.name = v.name;
+    elsif v.fires_at > v_now then
+      update layover.schedule o set due_at = layover.pick_due(p->'armed', v.fires_at) where o.namespace = v.namespace and o.name = v.name;
+    else
+      v_fired := layover.fire_schedule(p, v);
+      v_runs := v_runs || (v_fired->'runs');
+      v_skips := v_skips || (v_fired->'skips');
+    end if;
+  end loop;
+  perform layover.check_armed(p);
+  return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'left', v_left);
+end $$;
