@@ -44,6 +44,14 @@ export {
   workflow,
 } from "./core/contract/contract.ts";
 export type { RetryPolicy } from "./core/contract/retry.ts";
+export {
+  type Calendar,
+  type Firing,
+  type Schedule,
+  type ScheduleOptions,
+  type ScheduleTerms,
+  schedule,
+} from "./core/contract/schedule.ts";
 export type { Schema, Schemas } from "./core/contract/schema.ts";
 export type { InputOf, ResultOf } from "./core/contract/startable.ts";
 export type {

@@ -57,6 +57,14 @@ export const errorCodes = {
   invalid_version: 422,
   invalid_output: 422,
   unknown_delivery: 404,
+  unknown_schedule: 404,
+  /** A schedule's name is taken by another definition, or by the code of a deployment. */
+  schedule_conflict: 409,
+  /** The last run of a schedule is not over. */
+  schedule_overlap: 409,
+  invalid_schedule: 422,
+  /** Code that the run's schedule needs is not in this deployment. */
+  schedule_missing: 500,
   /** The code of a webhook threw. */
   webhook_failed: 500,
   invalid_status: 422,
@@ -86,6 +94,7 @@ export const errorCodes = {
   /** A `step.transaction` on a connection that has no transactions. */
   transactions_unavailable: 500,
   duplicate_workflow: 500,
+  duplicate_schedule: 500,
   callbacks_unavailable: 500,
   unstorable_value: 422,
   too_deep: 422,

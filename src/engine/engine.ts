@@ -37,7 +37,7 @@ export class Engine {
       host,
       tell: options.onEvent,
       report: reportTo(options.onEvent),
-      registry: new Registry(options.workflows),
+      registry: new Registry(options.workflows, options.schedules),
       warm: new WarmRuns(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,

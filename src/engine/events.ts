@@ -115,6 +115,25 @@ export type LayoverEvent =
     }
   /** The code has nothing to do for a delivery. */
   | { readonly kind: "delivery_ignored"; readonly webhook: string; readonly reason: string }
+  /**
+   * A firing of a schedule started no run. `inRow`: how many in a row did not. From the third one on it is a warning of the
+   * log, since a run that stands still would silence a nightly job for ever.
+   */
+  | {
+      readonly kind: "schedule_skipped";
+      readonly schedule: string;
+      readonly cause: "overlap" | "missed" | "conflict" | "refused";
+      /** The instant that was skipped, or the first of several that were missed. */
+      readonly scheduledAt: Date;
+      /** `overlap`: the run that is not over. `conflict`: the one that has the id. */
+      readonly runId: string | undefined;
+      readonly reason: string | undefined;
+      readonly inRow: number;
+    }
+  /** A schedule that this code declares was not registered. It fires as it did before, or not at all. */
+  | { readonly kind: "schedule_refused"; readonly schedule: string; readonly reason: string }
+  /** Nothing is fired: the clock of this host, or that of the database, is more than an hour wrong. */
+  | { readonly kind: "schedules_held"; readonly due: number; readonly message: string }
   /** This deployment works, but at a cost that `message` names, since something is not bound. */
   | { readonly kind: "binding_missing"; readonly message: string }
   /** A look that no alarm asked for has found runs that were due: an alarm was lost. */

@@ -92,7 +92,7 @@ export class Invocation {
     )
       this.context.tell({ kind: "contract_differs", ...this.#about(turn.runId, workflow.contract) });
     try {
-      return await loadRun(this.context.options, workflow, {
+      return await loadRun(this.context.options, this.context.registry, workflow, {
         runId: turn.runId,
         epoch: claimed.epoch,
         handedPosition: claimed.handedPosition,
@@ -101,7 +101,7 @@ export class Invocation {
       });
     } catch (error) {
       if (!(error instanceof LayoverError)) throw error;
-      if (error.code !== "invalid_input" && error.code !== "undecodable_value") throw error;
+      if (!["invalid_input", "undecodable_value", "schedule_missing"].includes(error.code)) throw error;
       const ending =
         error.code === "invalid_input"
           ? failed(error)

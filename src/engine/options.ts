@@ -1,6 +1,7 @@
 /** What an engine is made of, and its defaults. */
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
+import type { Schedule } from "../core/contract/schedule.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
@@ -18,6 +19,8 @@ export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
   readonly workflows: readonly Workflow[];
+  /** The schedules that this code declares. They are registered when the deployment is noted. Default: none. */
+  readonly schedules?: readonly Schedule[] | undefined;
   /**
    * Name of the environment. A database belongs to one. API keys and callback links that name another environment are
    * refused. Default: "default"; keys and links do not name that one.
@@ -77,6 +80,11 @@ export interface EngineOptions {
   /** The platform's id of this invocation, for its logs. */
   readonly requestId?: (() => string | undefined) | undefined;
   readonly host?: HostClock | undefined;
+  /**
+   * The host's time of day, in epoch milliseconds. Nothing is computed from it. If it is more than an hour apart from the
+   * database's, one of the two is wrong, and schedules are not fired. Left out: it is not compared.
+   */
+  readonly timeOfDay?: (() => number) | undefined;
   /** Resolves when microtasks are drained and one macrotask has passed. Default `setImmediate`. */
   readonly atRest?: (() => Promise<void>) | undefined;
   /** Draws a number in [0, 1), for jitter. */

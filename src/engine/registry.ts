@@ -1,8 +1,9 @@
 /**
- * The workflow versions that this deployment carries, with their handlers. The engine finds them here by name and
+ * The workflow versions that this deployment carries, with their handlers, and its schedules. The engine finds them here by name and
  * version. (The routes of HTTP need contracts only: http/contracts.ts.)
  */
 import type { Workflow } from "../core/contract/contract.ts";
+import type { Schedule } from "../core/contract/schedule.ts";
 import { signatureOf } from "../core/contract/signature.ts";
 import { LayoverError } from "../core/errors.ts";
 
@@ -11,8 +12,11 @@ export class Registry {
   readonly versions: Readonly<Record<string, readonly number[]>>;
   readonly #workflows = new Map<string, Workflow>();
 
-  /** @throws LayoverError `duplicate_workflow` */
-  constructor(workflows: readonly Workflow[]) {
+  /** The schedules that the code declares. */
+  readonly schedules: readonly Schedule[];
+
+  /** @throws LayoverError `duplicate_workflow`, `duplicate_schedule` */
+  constructor(workflows: readonly Workflow[], schedules: readonly Schedule[] = []) {
     const versions: Record<string, readonly number[]> = {};
     for (const workflow of workflows) {
       const { name, version } = workflow.contract;
@@ -25,6 +29,21 @@ export class Registry {
       versions[name] = [...(versions[name] ?? []), version];
     }
     this.versions = versions;
+    this.schedules = schedules;
+    for (const { name, contract } of schedules) {
+      if (schedules.filter((other) => other.name === name).length > 1) {
+        throw new LayoverError("duplicate_schedule", `the schedule "${name}" is declared twice`, {
+          hint: "Give one of them another name.",
+        });
+      }
+      if (this.find(contract.name, contract.version) === undefined) {
+        throw new LayoverError(
+          "unknown_workflow",
+          `the schedule "${name}" starts version ${contract.version} of workflow "${contract.name}", which is not served here`,
+          { hint: "Give its workflow to serve as well: serve({ workflows, schedules })." },
+        );
+      }
+    }
   }
 
   /** The signatures of their contracts, by workflow and version. */
@@ -33,6 +52,10 @@ export class Registry {
     for (const { contract } of this.#workflows.values())
       signatures[contract.name] = { ...signatures[contract.name], [contract.version]: signatureOf(contract) };
     return signatures;
+  }
+
+  findSchedule(name: string): Schedule | undefined {
+    return this.schedules.find((schedule) => schedule.name === name);
   }
 
   find(name: string, version: number): Workflow | undefined {

@@ -31,6 +31,8 @@ export interface ProcessOptions
       | "keepFailedMs"
       | "requestId"
       | "claimBytes"
+      | "schedules"
+      | "timeOfDay"
     > {
   readonly workflows: readonly Workflow[];
   /** The deployment has no public URL: callbacks cannot be made. */

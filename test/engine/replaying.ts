@@ -2,6 +2,7 @@
 
 import type { Workflow } from "layover";
 import { decode } from "../../src/core/codec/codec.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { loadRun } from "../../src/engine/replay/load-run.ts";
 import { describeEnd } from "../../src/engine/turn/ending.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
@@ -31,7 +32,12 @@ export async function endings(world: World, workflow: Workflow, runId: string): 
   const { run, records, epoch, status, value } = stored;
   const calls = makeCalls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
   const options = { calls, dispatch: async () => {}, workflows: [workflow], sealCallback: seal };
-  const loaded = await loadRun(options, workflow, { runId, epoch, handedPosition: Number.POSITIVE_INFINITY, run });
+  const loaded = await loadRun(options, new Registry([workflow]), workflow, {
+    runId,
+    epoch,
+    handedPosition: Number.POSITIVE_INFINITY,
+    run,
+  });
   await loaded.replay(records ?? [], async () => {});
   const { divergence, outcome } = loaded.execution;
   if (divergence !== undefined) throw new Error(`the replay diverged: ${divergence}`);

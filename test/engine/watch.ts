@@ -39,6 +39,8 @@ export interface Outlook {
   readonly now: number;
   /** Whether each instant has an alarm of its own. Otherwise the next tick arms what follows it. */
   readonly isExact: boolean;
+  /** Whether schedules are not fired, since the host's clock and the database's are too far apart. */
+  readonly firesNothing?: boolean;
   /** How much later than two minutes an alarm may ring. Default: 0. */
   readonly graceMs?: number;
 }
@@ -59,7 +61,7 @@ export class Watch {
     this.#namespace = namespace;
   }
 
-  async look({ alarms, workflows, environment, endpoint, ...rest }: Outlook): Promise<void> {
+  async look({ alarms, workflows, environment, endpoint, firesNothing, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
     const values = [this.#namespace, carried, environment, endpoint];
     const { rows } = await this.#pool.query<LiveRun & RowOfRun>(liveRuns, values);
@@ -78,6 +80,12 @@ export class Watch {
       const wrong = objection({ due, claimableAt: null, dispatches: 0 }, { alarms, ...rest });
       if (wrong !== undefined)
         throw new Error(`the wake rule does not hold for a signal kept for ${user_id}: ${wrong}`);
+    }
+    const schedules = await this.#pool.query<LiveRun & { readonly name: string }>(liveSchedules, values);
+    for (const schedule of firesNothing ? [] : schedules.rows) {
+      const { at } = this.#note({ ...schedule, run_id: schedule.name, turn: schedule.due ?? 0 }, rest.now);
+      const wrong = objection(schedule, { alarms, ...rest, since: Math.max(rest.since, at) });
+      if (wrong !== undefined) throw new Error(`the wake rule does not hold for schedule ${schedule.name}: ${wrong}`);
     }
   }
 
@@ -144,3 +152,11 @@ const keptSignals = `
   select k.user_id, layover.to_ms(k.due_at)::float8 as due from layover.kept_signal k
    where k.namespace = $1
      and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($2, $3))`;
+
+const liveSchedules = `
+  select v.name, layover.to_ms(v.due_at)::float8 as due, 0 as dispatches,
+      case when not exists (select from layover.workflow_pause q
+        where q.namespace = $1 and q.workflow = v.workflow and q.resumed_at is null) then layover.to_ms(v.fires_at)::float8 end as "claimableAt"
+    from layover.schedule v
+   where v.namespace = $1 and v.workflow || '/' || v.version = any($2) and v.paused_at is null
+     and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($3, $4))`;

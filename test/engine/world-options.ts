@@ -1,5 +1,5 @@
 /** What a world is made of, and what a test may do to its calls. */
-import type { Workflow } from "layover";
+import type { Schedule, Workflow } from "layover";
 import type { Port } from "./mortal.ts";
 import type { ProcessOptions } from "./process.ts";
 
@@ -18,10 +18,19 @@ export interface WorldOptions
   extends Partial<
     Pick<
       ProcessOptions,
-      "hasNoAddress" | "warmRuns" | "invocation" | "environment" | "deployment" | "leaseMs" | "keepMs" | "keepFailedMs"
+      | "hasNoAddress"
+      | "timeOfDay"
+      | "warmRuns"
+      | "invocation"
+      | "environment"
+      | "deployment"
+      | "leaseMs"
+      | "keepMs"
+      | "keepFailedMs"
     >
   > {
   readonly workflows: readonly Workflow[];
+  readonly schedules?: readonly Schedule[];
   readonly seed?: number;
   /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
   readonly isShuffled?: boolean;
@@ -31,7 +40,8 @@ export interface WorldOptions
    */
   readonly platform?: "cloud" | "node" | "embedded";
   /** Deployments of other code that are alive beside the first one, each with a process of its own. */
-  readonly beside?: readonly Required<Pick<ProcessOptions, "workflows" | "deployment">>[];
+  readonly beside?: readonly (Required<Pick<ProcessOptions, "workflows" | "deployment">> &
+    Pick<ProcessOptions, "schedules">)[];
   /** How many processes share the work, in turns. */
   readonly processes?: number;
   /** How many turns one invocation takes. Default: those that were dispatched together. */

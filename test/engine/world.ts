@@ -417,11 +417,13 @@ export class World {
   }
 
   #newProcess(index: number): Process {
-    const { workflows, deployment } = this.#options.beside?.[index - 1] ?? this.#options;
-    const { hasNoAddress, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
+    const { workflows, schedules, deployment } = this.#options.beside?.[index - 1] ?? this.#options;
+    const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
     const { query } = this.#database;
     return new Process({
       workflows,
+      schedules,
+      timeOfDay,
       hasNoAddress,
       warmRuns,
       invocation,
@@ -455,6 +457,7 @@ export class World {
       since: this.#deployedAt,
       now: this.now,
       isExact: !this.#isOneProcess,
+      firesNothing: this.#options.timeOfDay !== undefined,
     });
   }
 

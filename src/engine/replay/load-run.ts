@@ -12,25 +12,28 @@ import type { ClaimedRun, WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
 import type { LogLevel } from "../events.ts";
 import { defaults, type EngineOptions } from "../options.ts";
+import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
 
 /**
  * Begins a handler at its first rest.
  *
- * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses
+ * @throws LayoverError `invalid_input`, for a run that was started from SQL, or by a schedule, with an input its schema
+ *   refuses; `schedule_missing`, if this code does not declare the schedule that makes the input
  */
 export async function loadRun(
   options: EngineOptions,
+  registry: Registry,
   workflow: Workflow,
   claimed: Pick<ClaimedRun, "epoch" | "handedPosition" | "patches"> & { readonly runId: string; readonly run: WireRun },
 ): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
-  const stored = fromStored(run.input, "the run's input");
+  const given = givenInput(run, registry);
   const input =
     run.isInputParsed || contract.input === undefined
-      ? stored
-      : await parse(contract.input, stored, { code: "invalid_input", what: "the run's input" });
+      ? given
+      : await parse(contract.input, given, { code: "invalid_input", what: "the run's input" });
   const { createdAt } = run;
   const segments = new Segments(run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch }]);
   const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt, runId, segments });
@@ -79,6 +82,29 @@ export async function loadRun(
   };
   await execution.begin(() => workflow.handle({ input, step, run: info, log: logOf(options, loaded) }));
   return loaded;
+}
+
+/** Answers the input as it is stored, or as the code of the run's schedule makes it. */
+function givenInput({ input, isInputParsed, scheduled }: WireRun, registry: Registry): unknown {
+  if (isInputParsed || scheduled?.computesInput !== true) return fromStored(input, "the run's input");
+  const { schedule, at, firedAt } = scheduled;
+  const declared = registry.findSchedule(schedule);
+  if (typeof declared?.input !== "function") {
+    throw new LayoverError("schedule_missing", `this code does not say the input of the schedule "${schedule}"`, {
+      hint: "Deploy code that declares the schedule, with a function as its input.",
+      details: { schedule },
+    });
+  }
+  try {
+    return declared.input({ schedule, scheduledAt: new Date(at), firedAt: new Date(firedAt) });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new LayoverError("invalid_input", `the input of the schedule "${schedule}" threw: ${why}`, {
+      hint: "Mend the function `input` of the schedule. It is pure, and gets the schedule's name and two dates.",
+      details: { schedule },
+      cause,
+    });
+  }
 }
 
 function parsedStatus({ status }: Contract, value: unknown): unknown {

@@ -1,6 +1,6 @@
 /**
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
- * and only then dispatches. So at every moment each run is armed.
+ * and only then dispatches. So at every moment each run is armed. Schedules that are due are fired first.
  */
 import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move, NoteCall } from "../../postgres/wire-scheduler.ts";
@@ -11,6 +11,7 @@ import { comingOf, type DelayedTurn, isAhead, type Look, look, readyOf } from ".
 import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
+import { declared, fire, tellRefused } from "./schedules.ts";
 import { type MostOfTick, TickBudget } from "./tick-budget.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
@@ -112,6 +113,7 @@ class Tick {
         continue;
       }
       await this.#prepare(page);
+      await this.#mover.dispatch(await fire(this.#context, this.#limit, page));
       await this.#lookAt(page);
       await this.#sendKept(page);
       this.#limit.extend();
@@ -126,7 +128,15 @@ class Tick {
     const { versions } = this.#context.registry;
     const withinMs = this.#takesOver || this.#looksAhead ? lookAheadMs : 0;
     this.#readyUntil = Math.max(this.#readyUntil, calls.clock.readyUntil);
-    const call = { environment, versions, limit: pageSize, withinMs, readyUntil: this.#readyUntil, ...this.#named };
+    const call = {
+      environment,
+      versions,
+      limit: pageSize,
+      withinMs,
+      readyUntil: this.#readyUntil,
+      declares: true,
+      ...this.#named,
+    } as const;
     if (this.#isFirst) return { ...call, isNew: true };
     return this.#named === undefined ? { ...call, isNew: false } : call; // the database knows the deployment, or not
   }
@@ -136,9 +146,14 @@ class Tick {
     const { calls, environment = defaults.environment } = this.#context.options;
     if (this.#named === undefined) return;
     const { versions, signatures } = this.#context.registry;
-    const carried = note === "deployed" && { versions, signatures, isExclusive: this.#isExclusive };
+    const carried = note === "deployed" && {
+      versions,
+      signatures,
+      schedules: await declared(this.#context),
+      isExclusive: this.#isExclusive,
+    };
     const call = { environment, ...this.#named, note, ...carried };
-    await this.#limit.wait(() => calls.noteDeployment(call));
+    tellRefused(this.#context, await this.#limit.wait(() => calls.noteDeployment(call)));
   }
 
   /** Arms a late tick, since somebody may have adopted the database by then. */

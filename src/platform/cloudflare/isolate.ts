@@ -4,6 +4,7 @@
  * is ended.
  */
 import type { Workflow } from "../../core/contract/contract.ts";
+import type { Schedule } from "../../core/contract/schedule.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { codeDigest } from "../../engine/digest.ts";
 import type { Deployment } from "../../engine/options.ts";
@@ -34,6 +35,7 @@ export interface IsolateOptions<Env> {
   readonly deployment?: ((env: Env) => string | undefined) | undefined;
   readonly deploymentName?: string | undefined;
   readonly workflows: readonly Workflow[];
+  readonly schedules?: readonly Schedule[] | undefined;
 }
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
@@ -46,7 +48,7 @@ export function newIsolate<Env>(options: IsolateOptions<Env>, env: Env, runtime:
     clock: new DatabaseClock(runtime.host),
     deployment: {
       name: options.deploymentName ?? "cloudflare",
-      id: read("deployment", () => options.deployment?.(env)) ?? codeDigest(options.workflows),
+      id: read("deployment", () => options.deployment?.(env)) ?? codeDigest(options.workflows, options.schedules),
     },
     armed: new Set(),
     isWarned: false,

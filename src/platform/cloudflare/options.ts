@@ -1,5 +1,6 @@
 /** What `serve` of Cloudflare is given, by the user and by Cloudflare's runtime. */
 import type { Workflow } from "../../core/contract/contract.ts";
+import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
@@ -14,6 +15,8 @@ type Settings = Pick<EngineOptions, "leaseMs" | "keepMs" | "keepFailedMs" | "onL
 
 export interface CloudflareOptions<Env> extends Settings {
   readonly workflows: readonly Workflow[];
+  /** The schedules that it declares: `schedule(…)`. They are registered by the first tick of a new build. Default: none. */
+  readonly schedules?: readonly Schedule[] | undefined;
   /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
   readonly webhooks?: readonly Webhook<Env>[] | undefined;
   /**

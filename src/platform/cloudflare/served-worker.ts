@@ -52,7 +52,7 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  const { versions } = new Registry(options.workflows);
+  const { versions } = new Registry(options.workflows, options.schedules);
   const namespace = checkNamespace(options.namespace ?? "default");
   const { sweep = defaultSweepMs } = options;
   const sweepMs = sweep === false ? undefined : toMilliseconds(sweep, { field: "sweep" });

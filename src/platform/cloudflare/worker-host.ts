@@ -22,13 +22,13 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
-  const { workflows, leaseMs, keepMs, keepFailedMs, onEvent, isolate } = options;
+  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, onEvent, isolate } = options;
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
     ...options,
     ...isolate,
     ...bindings,
-    engine: { workflows, leaseMs, keepMs, keepFailedMs, onEvent, ...isolate.engine },
+    engine: { workflows, schedules, timeOfDay: Date.now, leaseMs, keepMs, keepFailedMs, onEvent, ...isolate.engine },
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     database: () => read("database", () => options.database(env)),
     invocation: { ...carrying, ...options.invocation },

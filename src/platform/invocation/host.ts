@@ -18,6 +18,8 @@ type EngineSettings =
   | "newToken"
   | "onEvent"
   | "random"
+  | "schedules"
+  | "timeOfDay"
   | "warmRuns"
   | "workflows";
 

@@ -84,7 +84,7 @@ export function servedFunctions(
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  void new Registry(options.workflows);
+  void new Registry(options.workflows, options.schedules);
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
   const batch = checkBatch(options.batch ?? defaultBatch);
@@ -113,7 +113,7 @@ export function servedFunctions(
     });
   const deployment = {
     name: options.deploymentName ?? "lambda",
-    id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows),
+    id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
   };
   const { workflows, leaseMs = defaults.leaseMs, keepMs, keepFailedMs } = options;
   const invocation = { ...carrying, ...options.invocation };
@@ -138,6 +138,8 @@ export function servedFunctions(
           engine: {
             ...runtime.engine,
             workflows,
+            schedules: options.schedules,
+            timeOfDay: () => host.now(),
             keepMs,
             keepFailedMs,
             onEvent: tell,

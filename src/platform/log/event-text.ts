@@ -11,7 +11,11 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
     case "run_blocked":
     case "error":
     case "delivery_refused":
+    case "schedule_refused":
+    case "schedules_held":
       return "error";
+    case "schedule_skipped":
+      return event.inRow >= 3 || event.cause === "refused" || event.cause === "conflict" ? "warn" : undefined;
     case "step_exhausted":
     case "run_held_up":
     case "lease_lost":
@@ -53,6 +57,11 @@ export function messageOf(event: LayoverEvent): string {
       return `the delivery ${event.delivery} to the webhook ${event.webhook} is ${event.outcome}: ${event.reason}. After the fix: layover webhooks replay`;
     case "delivery_ignored":
       return `a delivery to the webhook ${event.webhook} was ignored: ${event.reason}`;
+    case "schedule_skipped":
+      return `the schedule ${event.schedule} started no run, ${event.inRow} times in a row: ${whyOfSkip(event)}`;
+    case "schedule_refused":
+      return `the schedule ${event.schedule} was not registered: ${event.reason}`;
+    case "schedules_held":
     case "sweep_found":
     case "binding_missing":
     case "handler_logged":
@@ -75,6 +84,7 @@ export function keyOf(event: LayoverEvent): string {
   if ("step" in event) parts.push(event.step?.replaceAll(/\[[^\]]*\]|#\d+$/g, ""));
   if ("error" in event && event.kind !== "error") parts.push(event.code, event.error.name);
   if (event.kind === "binding_missing") parts.push(event.message);
+  if ("schedule" in event) parts.push(event.schedule);
   if ("webhook" in event) parts.push(event.webhook, withoutNumbers(event.reason));
   return parts.join("\n");
 }
@@ -85,6 +95,17 @@ export function messages(error: unknown): string[] {
   const { message, cause } = error;
   const causes = cause === undefined ? [] : messages(cause);
   return causes[0] === message ? causes : [message, ...causes];
+}
+
+function whyOfSkip({ cause, reason }: Extract<LayoverEvent, { readonly kind: "schedule_skipped" }>): string {
+  switch (cause) {
+    case "overlap":
+      return "its last run is not over";
+    case "missed":
+      return "it was fired too late";
+    default:
+      return reason ?? cause;
+  }
 }
 
 function workOf({ step }: { readonly step?: string | undefined }): string {

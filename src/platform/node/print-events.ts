@@ -26,6 +26,6 @@ export function printingEvents(write: Write): Tell {
 /** Makes the line `order 5f0a1c2e  the run failed: …`: the workflow, the end of the run's id, and what happened. */
 function eventLine(event: LayoverEvent): string {
   if (event.kind === "error") return `while ${event.doing}: ${errorLines(event.error)}`;
-  if (!("runId" in event)) return indented(messageOf(event));
+  if (!("workflow" in event || "step" in event)) return indented(messageOf(event));
   return `${printable(event.workflow ?? "a run,")} ${event.runId.slice(-8)}  ${indented(messageOf(event))}`;
 }

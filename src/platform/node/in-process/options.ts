@@ -1,6 +1,7 @@
 /** What a process is made of that carries out runs, and what its owner gets of it. */
 import type { Client } from "../../../client/over-postgres/client.ts";
 import type { Workflow } from "../../../core/contract/contract.ts";
+import type { Schedule } from "../../../core/contract/schedule.ts";
 import type { Duration } from "../../../core/duration.ts";
 import type { Query } from "../../../core/ports.ts";
 import type { Engine } from "../../../engine/engine.ts";
@@ -27,6 +28,8 @@ type Settings = Pick<
 
 export interface InProcessOptions extends Settings {
   readonly workflows: readonly Workflow[];
+  /** The schedules that it declares: `schedule(…)`. They are registered by the first tick of a new build. Default: none. */
+  readonly schedules?: readonly Schedule[] | undefined;
   readonly database: Query;
   /** Which runs of the database are this process's: those of this namespace. Default: "default". */
   readonly namespace?: string | undefined;

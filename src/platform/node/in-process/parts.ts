@@ -75,7 +75,16 @@ export function partsOf(given: PartsOptions): Parts {
   const { sealCallback, openCallback } = callbacksOf(options);
   const deployment = deploymentOf(options);
   const { invocation = resident, workBytes = defaultWorkBytes } = options;
-  const engine = new Engine({ ...options, deployment, invocation, sealCallback, workBytes, calls, dispatch });
+  const engine = new Engine({
+    ...options,
+    timeOfDay: Date.now,
+    deployment,
+    invocation,
+    sealCallback,
+    workBytes,
+    calls,
+    dispatch,
+  });
   const note = (what: "looked" | "left") => {
     const { environment = defaultEnvironment } = options;
     const named = { environment, deploymentName: deployment.name, deployment: deployment.id };
@@ -96,8 +105,8 @@ export function partsOf(given: PartsOptions): Parts {
   return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, note };
 }
 
-function deploymentOf({ workflows, deployment, deploymentName = "node" }: InProcessOptions) {
-  return { name: deploymentName, id: deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows)) };
+function deploymentOf({ workflows, schedules, deployment, deploymentName = "node" }: InProcessOptions) {
+  return { name: deploymentName, id: deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows, schedules)) };
 }
 
 function callbacksOf({ secrets, publicUrl, environment, namespace = "default" }: InProcessOptions) {
