@@ -21,6 +21,7 @@ import { show } from "./runs/show.ts";
 import { signal } from "./runs/signal.ts";
 import { start } from "./runs/start.ts";
 import { pauseWorkflow, resumeWorkflow } from "./runs/workflow-pause.ts";
+import { schedules } from "./schedules/schedules.ts";
 import { endQuietly, printAside } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
@@ -54,6 +55,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
     fork,
     pauseWorkflow,
     resumeWorkflow,
+    schedules,
     webhooks,
   ],
 };

@@ -9,6 +9,7 @@ import type { ListOptions, Page } from "./listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "./mail.ts";
 import type { LiveFilter, ManyOptions, ManyReceipt } from "./many.ts";
 import type { Run, RunVerbs, WaitOptions } from "./run.ts";
+import type { ScheduleVerbs } from "./schedules.ts";
 import type { SignalWithStartOptions, SignalWithStartReceipt } from "./signal-with-start.ts";
 import type { StartOptions } from "./starting.ts";
 import type { WorkflowPauseOptions, WorkflowReceipt } from "./workflow-pause.ts";
@@ -90,6 +91,9 @@ export interface ClientVerbs extends RunVerbs {
    * @throws LayoverError `not_applicable` if it was never paused; `invalid_name`, `invalid_request`
    */
   resumeWorkflow(workflow: string, options?: WorkflowPauseOptions): Promise<WorkflowReceipt>;
+
+  /** Schedules: those that code declares, and those that are made at run time. */
+  readonly schedules: ScheduleVerbs;
 
   /** What became of a callback, named by its token or its URL. @throws LayoverError `unknown_callback` */
   callback(token: string): Promise<CallbackView>;

@@ -26,6 +26,7 @@ import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
 import { runCallbackRoutes } from "./run-callbacks.ts";
 import { runRoutes } from "./runs.ts";
+import { scheduleRoutes } from "./schedules.ts";
 import type { Secrets } from "./secrets.ts";
 import { signalRoutes } from "./signals.ts";
 import { startRoutes } from "./starts.ts";
@@ -77,6 +78,7 @@ export function createApp(options: AppOptions): Hono {
     ...operationRoutes(contracts, maxBytes),
     ...repairRoutes(contracts, maxBytes),
     deleteRoute,
+    ...scheduleRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
     ...(options.webhooks?.({ secrets: options.secrets, namespace, maxBytes }) ?? []),

@@ -50,6 +50,7 @@ import {
 } from "../workflow-pause.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
 import { callbackPath, datesOf, queryOf, runPath, startRequest } from "./requests.ts";
+import { HttpSchedules } from "./schedules.ts";
 import { unsealed } from "./sealed-view.ts";
 
 export { TimeoutError } from "../../core/contract/user-errors.ts";
@@ -95,11 +96,13 @@ const longPollMs = 25_000;
 export class HttpClient implements ClientVerbs {
   readonly #api: Api;
   readonly #host: HostClock;
+  readonly schedules: HttpSchedules;
 
   /** @throws LayoverError `invalid_request` for a url or key that is none, `invalid_retry`, `invalid_duration` */
   constructor(options: ApiOptions) {
     this.#api = new Api(options);
     this.#host = options.host ?? hostClock;
+    this.schedules = new HttpSchedules(this.#api);
   }
 
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {

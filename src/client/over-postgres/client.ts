@@ -49,6 +49,7 @@ import { translated } from "./failure.ts";
 import { changeWorkflowPage, operate, operatePage } from "./operations.ts";
 import { readEnding, readHistory, readPage, readRun } from "./reads.ts";
 import { fork, planRestart, restart, retry } from "./repairs.ts";
+import { Schedules } from "./schedules.ts";
 import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
 
@@ -73,12 +74,14 @@ export class Client implements ClientVerbs {
   readonly #starts: Starts;
   /** The verbs of callbacks for whoever has opened a token already. */
   readonly callbacks: Callbacks;
+  readonly schedules: Schedules;
 
   constructor(options: ClientOptions) {
     this.#options = options;
     this.#context = new ClientContext(options);
     this.#starts = new Starts(this.#context);
     this.callbacks = new Callbacks(this.#context, options);
+    this.schedules = new Schedules(this.#context);
   }
 
   async start<C extends Contract>(contract: C, ...args: StartArguments<C, StartOptions>): Promise<Run<C>> {

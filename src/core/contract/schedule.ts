@@ -59,6 +59,19 @@ export interface ScheduleTerms {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
+/** A calendar and terms that nobody has checked yet: which of them go together, `definitionOf` says. */
+export interface GivenSchedule {
+  readonly cron?: string | undefined;
+  readonly timezone?: string | undefined;
+  readonly every?: Duration | undefined;
+  readonly startAt?: Date | undefined;
+  readonly at?: Date | undefined;
+  readonly jitter?: Duration | undefined;
+  readonly overlap?: "skip" | "allow" | undefined;
+  readonly catchUp?: "latest" | "all" | "none" | undefined;
+  readonly tags?: Readonly<Record<string, string>> | undefined;
+}
+
 /** What `input` is told of the firing that starts a run. */
 export interface Firing {
   readonly schedule: string;
@@ -137,8 +150,8 @@ export function checkScheduleName(name: unknown): string {
 }
 
 /** @throws LayoverError `invalid_schedule`, `invalid_duration`, `invalid_request` */
-export function definitionOf(contract: Contract, options: Calendar & ScheduleTerms): ScheduleDefinition {
-  const { cron, timezone, every, startAt, at, jitter, overlap, catchUp, tags } = options;
+export function definitionOf(contract: Contract, given: GivenSchedule): ScheduleDefinition {
+  const { cron, timezone, every, startAt, at, jitter, overlap, catchUp, tags } = given;
   if ([cron, every, at].filter((given) => given !== undefined).length !== 1)
     throw invalidSchedule("it needs exactly one of cron, every and at", "cron");
   if (catchUp === "all" && overlap !== "allow") {

@@ -2,6 +2,7 @@
 import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
+import type * as schedules from "../wire-schedules.ts";
 import type * as verbs from "../wire-verbs.ts";
 import * as webhooks from "../wire-webhooks.ts";
 import { answerOf, type CallSender } from "./call-sender.ts";
@@ -70,6 +71,31 @@ export function clientCalls(sender: CallSender) {
 
     operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
       return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
+    },
+
+    createSchedule(call: schedules.CreateScheduleCall): Promise<schedules.CreateScheduleAnswer> {
+      return sender.armedCall("create_schedule", { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    changeSchedule(
+      verb: "pause" | "resume" | "delete" | "adopt",
+      call: schedules.ScheduleCall & { readonly owner?: string },
+    ): Promise<schedules.ScheduleAnswer> {
+      return sender.armedCall(`${verb}_schedule`, { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    triggerSchedule(
+      call: schedules.ScheduleCall & { readonly runId: string; readonly ignoresOverlap?: true },
+    ): Promise<schedules.ScheduleAnswer> {
+      return sender.armedCall("trigger_schedule", { ...call, endpoint: sender.endpoint }, () => []);
+    },
+
+    getSchedule(call: { readonly name: string }): Promise<schedules.WireSchedule | verbs.Unknown> {
+      return sender.call("get_schedule", call);
+    },
+
+    listSchedules(call: schedules.ListSchedulesCall): Promise<schedules.ListSchedulesAnswer> {
+      return sender.call("list_schedules", call);
     },
 
     answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {

@@ -15,9 +15,9 @@ begin
   end if;
   begin
     v_answer := layover.start_run(jsonb_build_object('namespace', v.namespace, 'workflow', v.workflow, 'version', v.version, 'id', id,
-        'runId', run, 'tags', coalesce(v.definition->'tags', '{}'), 'armed', p->'armed')
+        'runId', run, 'tags', coalesce(v.definition->'tags', '{}'))
       || jsonb_strip_nulls(jsonb_build_object('timeoutMs', v.definition->'timeoutMs', 'signature', v.definition->'signature',
-        'encodedInput', v.definition->'encodedInput', 'keyId', p->'keyId')));
+        'encodedInput', v.definition->'encodedInput', 'keyId', p->'keyId', 'armed', p->'armed')));
     if v_answer->>'outcome' <> 'started' then
       return jsonb_build_object('cause', 'conflict', 'runId', v_answer->>'runId', 'reason', format('the id "%s" is taken by another run', id));
     end if;

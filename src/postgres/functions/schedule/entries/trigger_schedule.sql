@@ -18,5 +18,5 @@ begin
   end if;
   update layover.schedule o set last_run_id = v_run, last_fired_at = v_now, fired = o.fired + 1, skipped_in_row = 0
    where o.namespace = v.namespace and o.name = v.name;
-  return (layover.answer_schedule(p, 'triggered')::jsonb || (v_answer->'run'))::json;
+  return (layover.answer_schedule(p, 'triggered')::jsonb || jsonb_build_object('runId', v_run, 'turn', v_answer->'run'->'turn'))::json;
 end $$;

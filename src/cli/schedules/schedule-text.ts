@@ -1,0 +1,41 @@
+/** What a terminal shows of a schedule: its calendar, and what is wrong with it. */
+import type { ScheduleView } from "../../client/schedules.ts";
+import type { ScheduleDefinition } from "../../core/contract/schedule.ts";
+import { formatDuration } from "../../core/duration.ts";
+
+/** "0 3 * * * Europe/Berlin", "every 2 h", "at 2026-11-20T10:00:00.000Z" */
+export function calendarText({ cron, timezone, everyMs, at }: ScheduleDefinition): string {
+  if (cron !== undefined) return `${cron} ${timezone ?? "UTC"}`;
+  return everyMs === undefined ? `at ${new Date(at ?? 0).toISOString()}` : `every ${formatDuration(everyMs)}`;
+}
+
+/** From so many skips in a row on, a schedule is shown as silent. */
+const manySkips = 3;
+
+/** Why it does not fire, or not as its code says. */
+export function troublesOf(schedule: ScheduleView): readonly string[] {
+  const {
+    paused,
+    workflow,
+    version,
+    workflowIsPaused,
+    isCarried,
+    ownerIsLive,
+    owner,
+    rivalOwner,
+    skippedInRow,
+    lastSkip,
+  } = schedule;
+  const by = paused?.by === undefined ? "" : ` by ${paused.by}`;
+  const why = paused?.reason === undefined ? "" : `: ${paused.reason}`;
+  return [
+    ...(paused === undefined ? [] : [`paused${by}${why}`]),
+    ...(workflowIsPaused ? [`the workflow ${workflow} is paused`] : []),
+    ...(isCarried ? [] : [`no live deployment carries version ${version} of ${workflow}`]),
+    ...(ownerIsLive ? [] : [`its owner ${owner} is gone`]),
+    ...(rivalOwner === undefined ? [] : [`${rivalOwner} declares something else under this name`]),
+    ...(skippedInRow < manySkips
+      ? []
+      : [`left out ${skippedInRow} times in a row: ${lastSkip?.reason ?? lastSkip?.cause}`]),
+  ];
+}

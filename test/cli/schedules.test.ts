@@ -1,0 +1,63 @@
+/** `layover schedules`: looking at schedules, and making and changing them. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { schedule } from "../../src/core/contract/schedule.ts";
+import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { type NodeServer, serve } from "../../src/platform/node/index.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { layover, type Said, secret, secrets } from "./layover.ts";
+import { napWorkflow, orderWorkflow } from "./workflows.ts";
+
+const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
+
+describe("layover schedules", { timeout: 60_000 }, () => {
+  const database = testDatabase({ perTest: true });
+  let server: NodeServer | undefined;
+
+  beforeEach(async () => {
+    server = await serve({
+      workflows: [napWorkflow, orderWorkflow],
+      schedules: [
+        schedule({ name: "nightly", cron: "0 3 * * *", timezone: "Europe/Berlin", start: napWorkflow.contract }),
+      ],
+      database: database.query,
+      secrets: [secret],
+      port: 0,
+      onEvent: () => {},
+    });
+    await server.client.wake();
+  });
+  afterEach(async () => {
+    await server?.close();
+    server = undefined;
+  });
+
+  const ask = (...args: readonly string[]): Promise<Said> =>
+    layover(["schedules", ...args], { env: { LAYOVER_URL: server?.url ?? "", LAYOVER_KEY: key } });
+
+  test("makes, lists, shows, pauses, triggers and deletes them", async () => {
+    const made = await ask("create", "o1", "order", "--every", "2h", "--input", '{"amount": 5}');
+    expect(made).toMatchObject({ status: 0, stdout: expect.stringMatching(/^The schedule o1 is made. It fires in /) });
+    expect((await ask("create", "o1", "order", "--every", "3h", "--input", '{"amount": 5}')).stderr).toContain(
+      "is taken",
+    );
+    const { stdout } = await ask("list");
+    expect(stdout).toMatch(/NAME +WORKFLOW +CALENDAR +NEXT/);
+    expect(stdout).toMatch(/nightly +nap 1 +0 3 \* \* \* Europe\/Berlin +in /);
+    expect(stdout).toMatch(/o1 +order 1 +every 2 h +in /);
+    expect((await ask("pause", "o1", "--by", "ada", "--reason", "holidays")).stdout).toBe(
+      "The schedule o1 is paused.\n",
+    );
+    expect((await ask("list")).stdout).toMatch(/o1 .* paused +paused by ada: holidays/);
+    const { stdout: runId } = await ask("trigger", "nightly");
+    expect((await server?.client.get(runId.trim()))?.workflow).toBe("nap");
+    const shown = (await ask("show", "nightly")).stdout;
+    expect(shown).toContain("nightly starts nap (version 1): 0 3 * * * Europe/Berlin");
+    expect(shown).toContain("The code of node declares it.");
+    expect(shown).toContain("It has started 1 runs");
+    expect((await ask("resume", "o1")).stdout).toBe("The schedule o1 goes on.\n");
+    expect((await ask("delete", "o1")).stdout).toBe("The schedule o1 is deleted.\n");
+    expect((await ask("delete", "nightly")).stderr).toContain('is declared by the code of "node"');
+    expect((await ask("show", "o1")).stderr).toContain('There is no schedule "o1"');
+    expect((await ask("create", "x", "nap", "--cron", "61 * * * *")).stderr).toContain("61");
+  });
+});
