@@ -130,7 +130,7 @@ describe("a schedule that code declares", () => {
     expect(world.events).toContainEqual(
       expect.objectContaining({
         kind: "schedule_refused",
-        reason: 'the pattern "0 25 * * *" is no cron pattern: its hour "25" is not within 0 and 23',
+        reason: 'the cron pattern "0 25 * * *" cannot be read: the hour 25 is out of range: write 0 to 23',
       }),
     );
   });

@@ -1,19 +1,14 @@
--- Answers in plain words why a cron pattern cannot be used in a timezone. Null: it can.
+-- Answers in plain words what is wrong with a cron pattern or a timezone, and where. Null: nothing, and it fires within 10 years.
 create or replace function layover.check_calendar(cron text, timezone text) returns text
 language plpgsql stable as $$
+declare
+  v_problem text;
 begin
-  if timezone !~ '^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$' or timezone !~ '/' and upper(timezone) not in ('UTC', 'GMT') then
-    return format('"%s" is no name of a timezone, such as Europe/Berlin or UTC', left(timezone, 60));
-  end if;
-  begin
-    perform layover.zone_offset(timezone, layover.now());
-  exception when invalid_parameter_value then
-    return format('the database knows no timezone "%s"', left(timezone, 60));
-  end;
-  if layover.next_firing(cron, timezone, layover.now()) is null then
-    return format('the pattern "%s" names no instant within ten years', left(cron, 200));
-  end if;
-  return null;
-exception when sqlstate 'LO016' then
-  return format('the pattern "%s" is no cron pattern: %s', left(cron, 200), sqlerrm);
+  perform layover.read_cron(cron);
+  v_problem := layover.check_timezone(timezone);
+  return coalesce(v_problem, case when layover.next_firing(cron, timezone, layover.now()) is null
+    then format('the cron pattern "%s" does not fire in the next 10 years', cron) end);
+exception when invalid_parameter_value then
+  get stacked diagnostics v_problem = message_text;
+  return format('the cron pattern "%s" cannot be read: %s', left(cron, 60), v_problem);
 end $$;

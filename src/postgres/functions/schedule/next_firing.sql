@@ -1,69 +1,60 @@
--- Answers the first instant after `after` that a cron pattern names in a timezone. Null: there is none within ten years.
+-- Answers the first instant after an instant at which a cron pattern fires in a timezone. Null: none in the next 10 years, or
+-- `check_calendar` says what is wrong.
 --
--- Where clocks change, libraries differ. This is the rule here:
---   A pattern of fixed times (its minute and hour have no `*`, range or step) fires once a day for each of them: at the instant of the
---   change if the clocks jump over the time, and at the first of two instants if they show it twice.
---   Any other pattern runs by elapsed time: it fires whenever the clocks show what it names, also a second time.
+-- Where clocks go forward or back, it depends on the pattern (`is_fixed`):
+--   a `*`, a step or a range of times    fires whenever the clock shows a time of the pattern: never in a gap, twice where a time comes twice
+--   fixed times                          fire when the clock reaches or passes such a time for the first time: so once at the end of a gap
+--
+-- It goes from stretch to stretch in which the offset is the same. No clock was ever changed by more than 26 hours, nor twice in 3 days. So
+-- beyond 3 days it need not look at changes until 3 days before the firing. All local variables of type timestamp are UTC, or a time on the
+-- wall; a session's TimeZone plays no part.
 create or replace function layover.next_firing(cron text, timezone text, after timestamptz) returns timestamptz
 language plpgsql stable as $$
 declare
-  c        constant record := layover.read_cron(cron);
-  v_last   constant date := ((after at time zone timezone) + interval '10 years')::date;
-  v_day    date;
-  v_minute integer;
-  v_at     timestamptz;
-  v_next   timestamptz;
-  v_shown  timestamp;
-  v_offset interval;
-  v_end    timestamptz;
+  v_stretch constant interval := interval '72 hours';
+  v_since   constant timestamp := after at time zone 'UTC';
+  v_at      timestamp := v_since;
+  v_wall    timestamp := after at time zone timezone;
+  v_offset  interval := v_wall - v_at;
+  v_change  timestamp;
+  v_before  timestamp;
+  v_firing  timestamp;
+  c         record;
 begin
-  if c.is_fixed then
-    v_day := (after at time zone timezone)::date - 2; -- the clocks may have jumped over a whole day
-    loop
-      v_day := layover.next_day(c.days, c.months, c.weekdays, c.is_either, v_day + 1, v_last);
-      exit when v_day is null;
-      v_minute := layover.next_minute(c.hours, c.minutes, 0);
-      while v_minute is not null loop
-        v_at := layover.first_instant(timezone, v_day + v_minute * interval '1 minute');
-        if v_at > after then
-          return v_at;
-        end if;
-        v_minute := layover.next_minute(c.hours, c.minutes, v_minute + 1);
-      end loop;
-    end loop;
+  if not isfinite(after) or layover.check_timezone(timezone) is not null then
     return null;
   end if;
-  -- From one change of the clocks, or from one midnight, to the next: in between their offset stays.
-  v_shown := date_trunc('minute', after at time zone timezone) + interval '1 minute';
-  v_offset := layover.zone_offset(timezone, after);
-  v_at := (v_shown - v_offset) at time zone 'UTC';
-  if layover.zone_offset(timezone, v_at) <> v_offset then
-    v_at := layover.next_change(timezone, after, v_at);
+  c := layover.read_cron(cron);
+  if c.is_fixed then
+    v_change := layover.find_clock_change(timezone, v_at - interval '26 hours', v_at);
+    v_before := v_change - interval '1 second';
+    -- The clock was put back and shows times again: it goes on with the first new one.
+    v_wall := greatest(v_wall, v_before at time zone 'UTC' at time zone timezone + interval '999999 microseconds');
   end if;
+  v_wall := layover.next_wall_time(c.minutes, c.hours, c.days, c.months, c.weekdays, c.is_either, v_wall);
   loop
-    v_offset := layover.zone_offset(timezone, v_at);
-    v_shown := v_at at time zone timezone;
-    v_day := layover.next_day(c.days, c.months, c.weekdays, c.is_either, v_shown::date, v_last);
-    if v_day is null then
+    v_firing := v_wall - v_offset;
+    if v_firing is null then
       return null;
-    elsif v_day > v_shown::date then
-      v_next := layover.first_instant(timezone, v_day::timestamp);
-      -- The clocks may have shown that day already, and show a part of the day before again.
-      v_at := case when v_next > v_at then v_next else (v_day::timestamp - v_offset) at time zone 'UTC' end;
-      v_offset := layover.zone_offset(timezone, v_at);
-      v_shown := v_at at time zone timezone;
     end if;
-    v_end := ((v_shown::date + 1)::timestamp - v_offset) at time zone 'UTC';
-    if layover.zone_offset(timezone, v_end - interval '1 second') <> v_offset then
-      v_end := layover.next_change(timezone, v_at, v_end - interval '1 second');
+    v_change := layover.find_clock_change(timezone, v_at, least(v_firing, v_at + v_stretch));
+    if v_change is null then
+      exit when v_firing <= v_at + v_stretch;
+      v_at := greatest(v_at + v_stretch, v_firing - v_stretch);
+      v_offset := v_at at time zone 'UTC' at time zone timezone - v_at;
+      continue;
     end if;
-    v_minute := layover.next_minute(c.hours, c.minutes, ceil(extract(epoch from v_shown - v_shown::date::timestamp) / 60)::integer);
-    if v_minute is not null then
-      v_at := ((v_shown::date + v_minute * interval '1 minute') - v_offset) at time zone 'UTC';
-      if v_at < v_end then
-        return v_at;
-      end if;
+    v_at := v_change;
+    v_before := v_at at time zone 'UTC' at time zone timezone;
+    v_offset := v_before - v_at;
+    if not c.is_fixed then
+      v_wall := layover.next_wall_time(c.minutes, c.hours, c.days, c.months, c.weekdays, c.is_either, v_before - interval '1 microsecond');
+    elsif v_before >= v_wall then
+      v_firing := v_at;
+      exit;
     end if;
-    v_at := v_end;
   end loop;
+  return case when v_firing <= v_since + interval '10 years' then v_firing at time zone 'UTC' end;
+exception when invalid_parameter_value then
+  return null;
 end $$;

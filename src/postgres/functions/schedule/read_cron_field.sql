@@ -1,39 +1,45 @@
--- Answers the values of one field of a cron pattern, in order: `*`, numbers, ranges, steps and lists of them. `names` stand for the numbers
--- from `low` on. Raises LO016, in plain words, if it is no such field.
-create or replace function layover.read_cron_field(field text, what text, low integer, high integer, names text[]) returns integer[]
+-- Reads one field of a cron pattern: a bit for each number from 0 to `high`. Raises what is wrong with it.
+--
+-- An item of its list is `*`, a number or a name, a range, or one of these with a step. `5/15` means `5-59/15`.
+create or replace function layover.read_cron_field(field text, label text, low integer, high integer, names text[]) returns varbit
 language plpgsql immutable as $$
 declare
-  v_values integer[] := '{}';
-  v_part   text;
-  v_ends   text[];
-  v_from   integer;
-  v_to     integer;
+  v_bits   varbit := repeat('0', high + 1)::varbit;
+  v_most   constant integer := high - low + 1 - (high = 7)::integer; -- a week has 7 days, of which Sunday is 0 and 7
+  v_hint   constant text := low || ' to ' || high || coalesce(', or ' || names[1] || ' to ' || names[cardinality(names)], '');
+  v_item   text;
+  v_parts  text[];
+  v_first  integer;
+  v_last   integer;
   v_step   integer;
 begin
-  foreach v_part in array string_to_array(field, ',') loop
-    v_ends := regexp_match(v_part, '^(?:(\*)|([0-9]{1,4}|[A-Za-z]{3})(?:-([0-9]{1,4}|[A-Za-z]{3}))?)(?:/([0-9]{1,4}))?$');
-    if v_ends is null then
-      raise exception 'its % "%" cannot be read', what, v_part using errcode = 'LO016';
+  foreach v_item in array string_to_array(field, ',') loop
+    v_parts := regexp_match(v_item, '^(?:\*|([a-z0-9]{1,9})(?:-([a-z0-9]{1,9}))?)(?:/([0-9]{1,9}))?$');
+    if v_parts is null then
+      raise exception using errcode = '22023', message = format(
+        'the %s "%s" cannot be read: write *, %s, a list of these (1,2), a range (1-5) or a step (*/5)', label, left(v_item, 20), v_hint);
     end if;
-    v_step := v_ends[4]::integer;
-    if v_step = 0 then
-      raise exception 'its % "%" has a step of 0', what, v_part using errcode = 'LO016';
+    v_first := case when v_parts[1] is null then low else layover.read_cron_value(v_parts[1], label, low, high, names, v_hint) end;
+    v_last := case
+      when v_parts[2] is not null then layover.read_cron_value(v_parts[2], label, low, high, names, v_hint)
+      when v_parts[1] is null or v_parts[3] is not null then low + v_most - 1
+      else v_first end;
+    v_step := coalesce(v_parts[3]::integer, 1);
+    if high = 7 and v_last = 0 and v_first > 0 then
+      v_last := 7; -- sat-sun
     end if;
-    v_from := case when v_ends[1] is not null then low else layover.read_cron_value(v_ends[2], low, names) end;
-    v_to := case
-      when v_ends[1] is not null then least(high, low + case when what = 'weekday' then 6 else high end)
-      when v_ends[3] is not null then layover.read_cron_value(v_ends[3], low, names)
-      when v_step is not null then high
-      else v_from end;
-    if v_from is null or v_to is null or v_from < low or v_to > high or v_to < low or v_from > high then
-      raise exception 'its % "%" is not within % and %', what, v_part, low, high using errcode = 'LO016';
-    elsif v_to < v_from then
-      raise exception 'its % "%" runs backwards', what, v_part using errcode = 'LO016';
+    if v_parts[1] is not null and v_parts[2] is null and v_first > v_last then
+      v_last := v_first; -- 7/2: Sunday is the last day already
     end if;
-    v_values := v_values || array(select n from generate_series(v_from, v_to, coalesce(v_step, 1)) as n);
+    if v_step not between 1 and v_most then
+      raise exception using errcode = '22023', message = format(
+        'the %s "%s" has a step of %s, which must be 1 to %s', label, v_item, v_step, v_most);
+    elsif v_first > v_last then
+      raise exception using errcode = '22023', message = format(
+        'the %s "%s" is a range that goes backwards: write %s-%s,%s-%s', label, v_item, v_first, low + v_most - 1, low, v_last);
+    end if;
+    v_bits := v_bits | (repeat('0', v_first)
+      || left(repeat('1' || repeat('0', v_step - 1), v_last - v_first + 1), v_last - v_first + 1) || repeat('0', high - v_last))::varbit;
   end loop;
-  if v_values = '{}' then
-    raise exception 'its % is empty', what using errcode = 'LO016';
-  end if;
-  return array(select distinct case when what = 'weekday' then n % 7 else n end as n from unnest(v_values) as n order by 1);
+  return v_bits;
 end $$;
