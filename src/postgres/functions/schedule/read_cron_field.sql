@@ -1,6 +1,6 @@
 -- Reads one field of a cron pattern: a bit for each number from 0 to `high`. Raises what is wrong with it.
 --
--- An item of its list is `*`, a number or a name, a range, or one of these with a step. `5/15` means `5-59/15`.
+-- An item of its list is `*`, a number or a name, or a range; `*` and a range may have a step. Programs differ about `5/15`, so it is refused.
 create or replace function layover.read_cron_field(field text, label text, low integer, high integer, names text[]) returns varbit
 language plpgsql immutable as $$
 declare
@@ -22,16 +22,16 @@ begin
     v_first := case when v_parts[1] is null then low else layover.read_cron_value(v_parts[1], label, low, high, names, v_hint) end;
     v_last := case
       when v_parts[2] is not null then layover.read_cron_value(v_parts[2], label, low, high, names, v_hint)
-      when v_parts[1] is null or v_parts[3] is not null then low + v_most - 1
+      when v_parts[1] is null then low + v_most - 1
       else v_first end;
     v_step := coalesce(v_parts[3]::integer, 1);
-    if high = 7 and v_last = 0 and v_first > 0 then
-      v_last := 7; -- sat-sun
+    if high = 7 and v_last = 0 and v_first > 0 then -- sat-sun
+      v_last := 7;
     end if;
-    if v_parts[1] is not null and v_parts[2] is null and v_first > v_last then
-      v_last := v_first; -- 7/2: Sunday is the last day already
-    end if;
-    if v_step not between 1 and v_most then
+    if v_parts[1] is not null and v_parts[2] is null and v_parts[3] is not null then
+      raise exception using errcode = '22023', message = format(
+        'the %s "%s" has a step and no range: write %s-%s/%s', label, v_item, v_first, greatest(v_first, low + v_most - 1), v_step);
+    elsif v_step not between 1 and v_most then
       raise exception using errcode = '22023', message = format(
         'the %s "%s" has a step of %s, which must be 1 to %s', label, v_item, v_step, v_most);
     elsif v_first > v_last then
