@@ -53,11 +53,11 @@ export function clockChanges(wall: Wall, from: number, to: number): number[] {
   return changes;
 }
 
-/** A minute of a walk: when it was, and what the wall showed from the minute before (excluded) to this one. */
+/** A minute of a walk. */
 interface Seen {
   readonly instant: number;
   readonly wall: number;
-  /** The walls that the clock showed or passed for the first time. Empty: it showed this one before. */
+  /** The times that the clock showed or passed for the first time since the minute before. Empty: it has shown this one before. */
   readonly isNew: readonly number[];
 }
 
@@ -74,7 +74,7 @@ export function walk(wall: Wall, from: number, to: number): Walk {
   for (let instant = from + minute; instant <= to; instant += minute) {
     const shown = wall(instant);
     const isNew: number[] = [];
-    for (; reached < shown; ) isNew.push((reached += minute));
+    for (; reached < shown; reached += minute) isNew.push(reached + minute);
     minutes.push({ instant, wall: shown, isNew });
   }
   return { from, to, minutes };

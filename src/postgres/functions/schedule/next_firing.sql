@@ -12,10 +12,9 @@ create or replace function layover.next_firing(cron text, timezone text, after t
 language plpgsql stable as $$
 declare
   v_stretch constant interval := interval '72 hours';
-  v_since   constant timestamp := after at time zone 'UTC';
-  v_at      timestamp := v_since;
-  v_wall    timestamp := after at time zone timezone;
-  v_offset  interval := v_wall - v_at;
+  v_at      timestamp := after at time zone 'UTC';
+  v_wall    timestamp;
+  v_offset  interval;
   v_change  timestamp;
   v_before  timestamp;
   v_firing  timestamp;
@@ -25,6 +24,8 @@ begin
     return null;
   end if;
   c := layover.read_cron(cron);
+  v_wall := after at time zone timezone;
+  v_offset := v_wall - v_at;
   if c.is_fixed then
     v_change := layover.find_clock_change(timezone, v_at - interval '26 hours', v_at);
     v_before := v_change - interval '1 second';
@@ -54,7 +55,7 @@ begin
       exit;
     end if;
   end loop;
-  return case when v_firing <= v_since + interval '10 years' then v_firing at time zone 'UTC' end;
+  return case when v_firing <= after at time zone 'UTC' + interval '10 years' then v_firing at time zone 'UTC' end;
 exception when invalid_parameter_value then
   return null;
 end $$;
