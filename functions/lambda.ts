@@ -2,10 +2,11 @@
 import { serve } from "layover/lambda";
 import { neon } from "layover/neon";
 import { shop } from "./webhooks/shop.ts";
-import { workflows } from "./workflows/index.ts";
+import { schedules, workflows } from "./workflows/index.ts";
 
 export const { http, turns, tick, forward } = serve({
   workflows,
+  schedules,
   webhooks: [shop],
   parameters: ["shop-secret"],
   database: (parameter) => neon(parameter("database-url")),

@@ -3,7 +3,7 @@ import { requireDatabase, serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { shop } from "./webhooks/shop.ts";
-import { workflows } from "./workflows/index.ts";
+import { schedules, workflows } from "./workflows/index.ts";
 
 // One handler that forgets to await a promise must not end everybody else's runs.
 process.on("unhandledRejection", (error) => console.error("unhandled rejection:", error));
@@ -16,6 +16,7 @@ const database = pg(pool);
 await requireDatabase(database);
 const server = await serve({
   workflows,
+  schedules,
   webhooks: [shop],
   database,
   environment: env["LAYOVER_ENVIRONMENT"],

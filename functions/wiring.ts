@@ -1,7 +1,7 @@
 /** The variables and bindings of a Worker, as wrangler.toml names them, and the options that layover makes of them. */
 import type { AlarmNamespace, QueueProducer } from "layover/cloudflare";
 import { shop } from "./webhooks/shop.ts";
-import { workflows } from "./workflows/index.ts";
+import { schedules, workflows } from "./workflows/index.ts";
 
 export interface Env {
   readonly ALARM: AlarmNamespace;
@@ -18,6 +18,7 @@ export interface Env {
 /** The options of `serve`, without the database. */
 export const wiring = {
   workflows,
+  schedules,
   alarm: (env: Env) => env.ALARM,
   deployment: (env: Env) => env.CF_VERSION_METADATA?.id,
   environment: (env: Env) => env.LAYOVER_ENVIRONMENT,

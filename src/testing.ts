@@ -17,6 +17,7 @@ import type { SignalWithStartOptions } from "./client/signal-with-start.ts";
 import type { StartOptions } from "./client/starting.ts";
 import type { ClientVerbs } from "./client/verbs.ts";
 import type { Contract, SignalsOf, Workflow } from "./core/contract/contract.ts";
+import type { Schedule } from "./core/contract/schedule.ts";
 import type { InferInput } from "./core/contract/schema.ts";
 import type { StartArguments } from "./core/contract/startable.ts";
 import { type Duration, toMilliseconds } from "./core/duration.ts";
@@ -35,6 +36,8 @@ export type { TestCallback, TestRun, WaitNameOf } from "./testing/test-run.ts";
 
 export interface TestEngineOptions {
   readonly workflows: readonly Workflow[];
+  /** Schedules. They fire as `advance` turns the clock. Default: none. */
+  readonly schedules?: readonly Schedule[] | undefined;
   /**
    * Stands for the bodies of steps, by workflow and by step: the name of the step, or its path as `history()` shows it,
    * with or without numbers (`ship[3]/send`, `ship/send`). What `waitForCallback("approval", …)` announces with is
@@ -63,10 +66,11 @@ export interface TestEngineOptions {
  * @throws TestKitError `unknown_workflow`; LayoverError `duplicate_workflow`; SetupError `package_missing`
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
-  const { workflows, stub: stubs = {}, onMissingStub = "throw" } = options;
+  const { workflows, schedules = [], stub: stubs = {}, onMissingStub = "throw" } = options;
   const { now = Date.UTC(2026, 0, 1, 12), patience = 250 } = options;
   const patienceMs = toMilliseconds(patience, { field: "patience" });
-  return new TestEngine(await Stage.open({ workflows, stubs, onMissingStub, now: Number(now), patienceMs }));
+  const given = { workflows, schedules, stubs, onMissingStub, now: Number(now), patienceMs };
+  return new TestEngine(await Stage.open(given));
 }
 
 /**

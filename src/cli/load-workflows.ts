@@ -1,15 +1,20 @@
-/** Finds the user's workflows: whatever a module exports that a contract's `handler` made, singly or in arrays. */
+/**
+ * Finds the user's workflows and schedules: whatever a module exports that a contract's `handler`, or `schedule`, made,
+ * singly or in arrays.
+ */
 import { existsSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
 import type { Workflow } from "../core/contract/contract.ts";
+import type { Schedule } from "../core/contract/schedule.ts";
 import { UsageError } from "./usage-error.ts";
 
 export interface Loaded {
   /** The file's path from the working directory. */
   readonly file: string;
   readonly workflows: readonly Workflow[];
+  readonly schedules: readonly Schedule[];
 }
 
 const defaultFolder = "functions/workflows";
@@ -30,7 +35,8 @@ export async function loadWorkflows(module: string | undefined): Promise<Loaded>
     });
   }
   const workflows = [...new Set(exported.filter(isWorkflow))];
-  if (workflows.length > 0) return { file: shown, workflows };
+  const schedules = [...new Set(exported.filter(isSchedule))];
+  if (workflows.length > 0) return { file: shown, workflows, schedules };
   throw new UsageError(`${shown} exports no workflow.`, {
     hint: "Export what `contract.handler(…)` answers, or an array of these.",
   });
@@ -46,6 +52,12 @@ function fileOf(module: string | undefined): string {
   throw new UsageError(`There is no ${sought} in ${process.cwd()}.`, {
     hint: "Name the module that exports your workflows: layover dev src/workflows.ts",
   });
+}
+
+/** Told by its shape, as a workflow is. */
+function isSchedule(value: unknown): value is Schedule {
+  if (typeof value !== "object" || value === null || !("definition" in value) || !("contract" in value)) return false;
+  return typeof value.definition === "object" && "name" in value && "input" in value;
 }
 
 /** Told by its shape: the module may have a copy of layover of its own. */

@@ -78,7 +78,7 @@ export interface ScheduleView {
 }
 
 export interface SchedulePage {
-  /** By name. */
+  /** Sorted by name. */
   readonly schedules: readonly ScheduleView[];
   /** Cursor of the next page. Missing: this page is the last one. */
   readonly cursor?: string;

@@ -54,10 +54,10 @@ export interface ScheduleAnswer {
     | "invalid";
   readonly schedule: WireSchedule | null;
   readonly reason?: string;
-  /** Of `triggered`. */
+  /** The run that was triggered. */
   readonly runId?: string;
   readonly turn?: number | null;
-  /** Of `skipped`. */
+  /** Why none was. */
   readonly skip?: Omit<Skip, "at">;
 }
 export interface ListSchedulesCall {

@@ -1,5 +1,6 @@
 /** What the SQL functions behind a client's verbs take and answer, and those of the command line. As in wire.ts. */
 import type { OtherTurn, PendingKind, Place, RecordKind } from "./wire.ts";
+import type { WireSchedule } from "./wire-schedules.ts";
 
 export interface StartCall {
   readonly runId: string;
@@ -498,6 +499,8 @@ export interface Diagnosis {
   readonly halfUndone?: readonly HalfUndone[];
   /** Runs that were started with another contract than those that are deployed. Undefined: the schema is older. */
   readonly otherContracts?: readonly OtherContract[];
+  /** Schedules that do not fire, or not as some code says. Undefined: the schema is older. */
+  readonly schedules?: readonly WireSchedule[];
 }
 
 /** Runs of one workflow and version that are not over. */

@@ -5,6 +5,7 @@
 import { Client } from "../client/over-postgres/client.ts";
 import type { OpenCallback, SealCallback } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
+import type { Schedule } from "../core/contract/schedule.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/events.ts";
@@ -16,6 +17,7 @@ import { macrotask, Timers } from "./timers.ts";
 
 export interface ProcessOptions {
   readonly workflows: readonly Workflow[];
+  readonly schedules: readonly Schedule[];
   readonly stubs: StubUse;
   readonly database: TestDatabase;
   readonly namespace: string;
@@ -77,6 +79,9 @@ export class Process {
       calls: this.calls,
       dispatch,
       workflows: workflows.map((workflow) => withStubs(workflow, stubs, this.bodies)),
+      schedules: options.schedules,
+      // Whoever declares schedules has a name. Without any, each engine is spared its note.
+      deployment: options.schedules.length === 0 ? undefined : { name: "test", id: "test" },
       sealCallback,
       host,
       random,

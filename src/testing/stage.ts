@@ -5,6 +5,7 @@
 import { Client } from "../client/over-postgres/client.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Workflow } from "../core/contract/contract.ts";
+import type { Schedule } from "../core/contract/schedule.ts";
 import type { Query } from "../core/ports.ts";
 import type { LogEntry } from "../engine/events.ts";
 import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
@@ -20,6 +21,7 @@ import { warmUp, warmUpWorkflow } from "./warm-up.ts";
 
 export interface StageOptions {
   readonly workflows: readonly Workflow[];
+  readonly schedules: readonly Schedule[];
   readonly stubs: Stubs;
   readonly onMissingStub: OnMissingStub;
   /** What time it is at first, in epoch milliseconds. */
@@ -69,12 +71,15 @@ export class Stage {
     const database = await openTestDatabase();
     warm ??= Stage.#warmUp(database);
     await warm;
-    return new Stage(database, options);
+    const stage = new Stage(database, options);
+    if (options.schedules.length > 0) await stage.#process.wake(); // it registers them
+    return stage;
   }
 
   static async #warmUp(database: TestDatabase): Promise<void> {
     const stage = new Stage(database, {
       workflows: [warmUpWorkflow],
+      schedules: [],
       stubs: {},
       onMissingStub: "run",
       now: 0,
@@ -182,12 +187,13 @@ export class Stage {
   }
 
   #newProcess(): Process {
-    const { workflows } = this.#options;
+    const { workflows, schedules } = this.#options;
     const stubs = this.#stubs;
     const namespace = this.#namespace;
     const seal = callbackSealer({ secrets, namespace, publicUrl });
     return new Process({
       workflows,
+      schedules,
       stubs,
       namespace,
       database: this.#database,

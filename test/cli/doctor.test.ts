@@ -254,6 +254,21 @@ describe("layover doctor", () => {
       );
     });
 
+    test("says which schedules do not fire", async () => {
+      const define = (name: string, more: object) =>
+        ({
+          namespace: "default",
+          name,
+          definition: { workflow: "order", version: 9, everyMs: 3_600_000, ...more },
+        }) as const;
+      await database.pool.query("select layover.create_schedule($1)", [JSON.stringify(define("hourly", {}))]);
+      const { schedules } = await report({ DATABASE_URL: database.url });
+      expect(schedules).toBe(
+        "problem: hourly: no live deployment carries version 9 of order. → See layover schedules show hourly",
+      );
+      await database.pool.query("delete from layover.schedule");
+    });
+
     test("warns of the undos that failed for good, since what was done still stands", async () => {
       const failed =
         "status = 'failed', error = '0{}', ready_at = null, due_at = null, ended_at = layover.now(), failed_undos = ";
@@ -412,7 +427,7 @@ describe("layover doctor, of the schema", () => {
       const before = await report(env);
       expect(before["schema"]).toMatch(/^warning: This role may not see which migrations were applied\. → /);
       expect(before["role"]).toMatch(
-        /^problem: "cli_reader" lacks execute on adopt_environment, execute on answer_callback, .* and \d+ more\. → Run layover migrate --roles as the role that runs layover migrate, then this: grant layover_runtime to "cli_reader";/,
+        /^problem: "cli_reader" lacks execute on adopt_environment, execute on adopt_schedule, .* and \d+ more\. → Run layover migrate --roles as the role that runs layover migrate, then this: grant layover_runtime to "cli_reader";/,
       );
       await makeRoles(database.pool);
       await database.pool.query(before["role"]?.split("then this: ")[1] ?? "");

@@ -37,7 +37,7 @@ function found(): readonly string[] {
 }
 
 /** What every host carries out. */
-const workflows = ["effects.ts", "index.ts", "order.ts"].map((name) => `functions/workflows/${name}`);
+const workflows = ["effects.ts", "index.ts", "order.ts", "report.ts"].map((name) => `functions/workflows/${name}`);
 const webhook = "functions/webhooks/shop.ts";
 
 describe("layover init in an empty folder", () => {

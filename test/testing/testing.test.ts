@@ -1,4 +1,4 @@
-import { NonRetryableError, type Step, TimeoutError, workflow } from "layover";
+import { NonRetryableError, type Step, schedule, TimeoutError, workflow } from "layover";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import * as z from "zod";
 import { order, orderWorkflow } from "../../functions/workflows/order.ts";
@@ -766,4 +766,24 @@ describe("a test that goes wrong", () => {
     await t.close();
     await expect(run.result()).rejects.toMatchObject({ code: "closed" });
   });
+});
+
+it("schedules fire as the clock is turned, also after a crash", async () => {
+  const report = workflow({ name: "report", version: 1, input: z.object({ day: z.string() }), output: z.string() });
+  const t = await testEngine({
+    workflows: [report.handler(async ({ input }) => input.day)],
+    schedules: [
+      schedule({
+        name: "nightly",
+        cron: "0 3 * * *",
+        start: report,
+        input: ({ scheduledAt }) => ({ day: scheduledAt.toISOString().slice(0, 10) }),
+      }),
+    ],
+  });
+  await t.advance("1 day");
+  t.crash();
+  await t.advance("1 day");
+  const runs = await t.runs(report);
+  expect(await Promise.all(runs.map((run) => run.result()))).toEqual(["2026-01-02", "2026-01-03"]);
 });

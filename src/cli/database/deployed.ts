@@ -39,8 +39,8 @@ that tick happens at once.`,
     "\nExamples:\n  LAYOVER_DEPLOYMENT=$COMMIT layover deployed\n  layover deployed --name cloudflare --id $VERSION_ID",
   )
   .action(async (module: string, { id: given, name, endpoint, json }: Options) => {
-    const { workflows } = await loadWorkflows(module);
-    const id = given ?? setting("LAYOVER_DEPLOYMENT") ?? codeDigest(workflows);
+    const { workflows, schedules } = await loadWorkflows(module);
+    const id = given ?? setting("LAYOVER_DEPLOYMENT") ?? codeDigest(workflows, schedules);
     const { versions, signatures } = new Registry(workflows);
     const call = {
       environment: environment(),

@@ -66,6 +66,7 @@ async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): 
   try {
     return await serve({
       workflows: loaded.workflows,
+      schedules: loaded.schedules,
       database: embedded.query,
       namespace,
       isExclusive: true,

@@ -22,6 +22,7 @@ import {
   checkRuns,
   checkUndos,
 } from "./check-runs.ts";
+import { checkSchedules } from "./check-schedules.ts";
 
 const oldest = 15;
 const newest = 18;
@@ -82,6 +83,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   yield* checkPauses(diagnosis);
   yield* checkUndos(diagnosis);
   yield* checkContracts(diagnosis);
+  yield* checkSchedules(diagnosis);
   const { keys } = await calls.listKeys();
   for (const { keyId, revokedAt } of keys) if (revokedAt !== null) revokedKeys.add(keyId);
 }

@@ -9,7 +9,7 @@ export function calendarText({ cron, timezone, everyMs, at }: ScheduleDefinition
   return everyMs === undefined ? `at ${new Date(at ?? 0).toISOString()}` : `every ${formatDuration(everyMs)}`;
 }
 
-/** From so many skips in a row on, a schedule is shown as silent. */
+/** A schedule that has skipped so often in a row is shown as silent. */
 const manySkips = 3;
 
 /** Why it does not fire, or not as its code says. */

@@ -115,6 +115,7 @@ begin
              where t.failed_undos > 0 and t.ended_at > v_now - interval '7 days'
              group by r.workflow, r.version
           ) as u),
+      'schedules', layover.list_troubled_schedules(v_namespace),
       'otherContracts', ( -- of the 1,000 newest runs that are not over
         select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'example', o.example)
             order by o.runs desc, o.workflow, o.version), '[]')
