@@ -1,7 +1,6 @@
 /** The verbs of schedules over HTTP. schedules.ts says what each does. */
 import { v7 } from "uuid";
 import type { Contract } from "../../core/contract/contract.ts";
-import { checkScheduleName } from "../../core/contract/schedule.ts";
 import type {
   CreateScheduleOptions,
   ListSchedulesOptions,
@@ -28,7 +27,7 @@ export class HttpSchedules implements ScheduleVerbs {
     options: CreateScheduleOptions<C>,
   ): Promise<ScheduleCreated> {
     const { name: workflow, version } = contract;
-    const body = { ...options, name: checkScheduleName(name), workflow, version };
+    const body = { ...options, name, workflow, version };
     return (await this.#api.post("/v1/schedules", body)) as ScheduleCreated;
   }
 
