@@ -49,7 +49,7 @@ describe.each(faces)("schedules, $face", ({ open }) => {
       );
     expect(await refusal({ cron: "0 0 31 2 *" })).toMatchObject({
       code: "invalid_schedule",
-      message: expect.stringContaining("within ten years"),
+      message: expect.stringMatching(/(10|ten) years/),
     });
     expect(await refusal({ cron: "* * * * *", timezone: "Mars/Base" })).toMatchObject({ code: "invalid_schedule" });
     expect(await refusal({})).toMatchObject({ code: "invalid_schedule" });
