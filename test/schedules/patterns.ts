@@ -13,7 +13,10 @@ export interface Pattern {
   readonly isEither: boolean;
   /** Whether minute and hour are plain numbers. */
   readonly isFixed: boolean;
-  /** Whether croner means the same days: to it, a step restricts a field, also one that begins with `*`. */
+  /**
+   * Whether croner means the same days. To it, a step restricts a field, also one that begins with `*`; and a range from
+   * Sunday to "sun" is a whole week.
+   */
   readonly isSameToCroner: boolean;
 }
 
@@ -114,6 +117,6 @@ export const patterns: fc.Arbitrary<Pattern> = fc
       weekdays: new Set(weekday.numbers.map((number) => number % 7)),
       isEither: isRestricted(day) && isRestricted(weekday),
       isFixed: minute.kind === "numbers" && hour.kind === "numbers",
-      isSameToCroner: ![day, weekday].some(({ kind }) => kind === "star step"),
+      isSameToCroner: ![day, weekday].some(({ kind }) => kind === "star step") && !/-sun/i.test(weekday.text),
     };
   });

@@ -32,7 +32,7 @@ const patterns = {
   "5/15 * * * *": 'the minute "5/15" has a step and no range: write 5-59/15',
   "* 22-2 * * *": 'the hour "22-2" is a range that goes backwards: write 22-23,0-2',
   "* * * * fri-mon": 'the day of week "fri-mon" is a range that goes backwards: write 5-6,0-1',
-  [`${"1,".repeat(249)}1 * * * *`]: "it has 507 characters, and may have 500",
+  [`${"1,".repeat(122)}1 * * * *`]: "it has 253 characters, and may have 250",
 };
 
 describeEachPostgres("a pattern that cannot be read", (database) => {
@@ -45,8 +45,8 @@ describeEachPostgres("a pattern that cannot be read", (database) => {
     expect(await check(cron, "UTC")).toBe(`the cron pattern "${cron.slice(0, 60)}" cannot be read: ${problem}`);
   });
 
-  test("a pattern of 500 characters is read", async () => {
-    expect(await check(`${"1,".repeat(245)}10 * * * *`, "UTC")).toBeNull();
+  test("a pattern of 250 characters is read", async () => {
+    expect(await check(`${"1,".repeat(120)}10 * * * *`, "UTC")).toBeNull();
   });
 
   test("null is a pattern without fields", async () => {

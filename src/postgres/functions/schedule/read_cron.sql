@@ -9,7 +9,7 @@ create or replace function layover.read_cron(
 )
 language plpgsql immutable as $$
 declare
-  v_most   constant integer := 500;
+  v_most   constant integer := 250;
   v_text   text := btrim(lower(cron collate "C"), E' \t\r\n'); -- a Turkish lower() makes no "fri" of FRI
   v_fields text[];
 begin
