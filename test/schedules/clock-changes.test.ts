@@ -64,6 +64,20 @@ const cases: readonly Case[] = [
     ["2026-10-25T02:00Z", "2026-10-26T02:00Z"],
   ],
   [
+    "a fixed time that comes again in a fold does not fire again",
+    "15 2 * * *",
+    "Europe/Berlin",
+    "2026-10-25T01:05Z",
+    ["2026-10-26T01:15Z"],
+  ],
+  [
+    "a fixed time after a fold fires, asked for within it",
+    "0 3 * * *",
+    "Europe/Berlin",
+    "2026-10-25T01:30Z",
+    ["2026-10-25T02:00Z"],
+  ],
+  [
     "a range fires in both hours of a fold",
     "30 1-3 * * *",
     "Europe/Berlin",
