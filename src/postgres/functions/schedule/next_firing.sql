@@ -41,7 +41,7 @@ begin
     v_change := layover.find_clock_change(timezone, v_at, least(v_firing, v_at + v_stretch));
     if v_change is null then
       exit when v_firing <= v_at + v_stretch;
-      v_at := greatest(v_at + v_stretch, v_firing - v_stretch);
+      v_at := v_firing - v_stretch;
       v_offset := v_at at time zone 'UTC' at time zone timezone - v_at;
       continue;
     end if;
