@@ -16,7 +16,7 @@ declare
   v_wall    timestamp;
   v_offset  interval;
   v_change  timestamp;
-  v_before  timestamp;
+  v_shown   timestamp;
   v_firing  timestamp;
   c         record;
 begin
@@ -28,9 +28,9 @@ begin
   v_offset := v_wall - v_at;
   if c.is_fixed then
     v_change := layover.find_clock_change(timezone, v_at - interval '26 hours', v_at);
-    v_before := v_change - interval '1 second';
-    -- The clock was put back and shows times again: it goes on with the first new one.
-    v_wall := greatest(v_wall, v_before at time zone 'UTC' at time zone timezone + interval '999999 microseconds');
+    -- If the clock was put back, it shows times again. The first new one is what it would have shown at the change.
+    v_shown := (v_change - interval '1 second') at time zone 'UTC' at time zone timezone;
+    v_wall := greatest(v_wall, v_shown + interval '999999 microseconds');
   end if;
   v_wall := layover.next_wall_time(c.minutes, c.hours, c.days, c.months, c.weekdays, c.is_either, v_wall);
   loop
@@ -46,11 +46,11 @@ begin
       continue;
     end if;
     v_at := v_change;
-    v_before := v_at at time zone 'UTC' at time zone timezone;
-    v_offset := v_before - v_at;
+    v_shown := v_at at time zone 'UTC' at time zone timezone;
+    v_offset := v_shown - v_at;
     if not c.is_fixed then
-      v_wall := layover.next_wall_time(c.minutes, c.hours, c.days, c.months, c.weekdays, c.is_either, v_before - interval '1 microsecond');
-    elsif v_before >= v_wall then
+      v_wall := layover.next_wall_time(c.minutes, c.hours, c.days, c.months, c.weekdays, c.is_either, v_shown - interval '1 microsecond');
+    elsif v_shown >= v_wall then
       v_firing := v_at;
       exit;
     end if;
