@@ -29,25 +29,37 @@ const floors = [
     "src/platform/node/neighbours/",
   ],
   ["src/platform/node/in-process/"],
-  ["src/platform/cloudflare/", "src/platform/lambda/", "src/platform/node/"],
+  [
+    "src/platform/alarm/",
+    "src/platform/cloudflare/",
+    "src/platform/fetch/",
+    "src/platform/lambda/",
+    "src/platform/node/",
+  ],
   ["src/cdk/", "src/cli/", "src/testing.ts", "src/testing/", "functions/", "infra/"],
 ];
+
+/** The rooms that each know one host. */
+const wings = ["alarm", "cloudflare", "fetch", "lambda", "node"].map((host) => `src/platform/${host}/`);
 
 /** Pairs of rooms that never import each other. */
 const strangers: readonly (readonly [string, string])[] = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
-  ["src/platform/cloudflare/", "src/platform/node/"],
-  ["src/platform/cloudflare/", "src/platform/lambda/"],
-  ["src/platform/lambda/", "src/platform/node/"],
+  ...wings.flatMap((one, index) => wings.slice(index + 1).map((other) => [one, other] as const)),
 ];
 
 /** The file through which every stored value passes. Only the rooms below use the codec without it. */
 const codec = "src/core/codec/codec.ts";
 const usersOfCodec = ["src/core/codec/", "src/client/over-http/", "src/http/"];
 
-/** The rooms of the platform that run on every host. */
-const hostFree = new Set(["src/platform/invocation/", "src/platform/log/"]);
+/** The rooms of the platform that use nothing of Node's. */
+const hostFree = new Set([
+  "src/platform/alarm/",
+  "src/platform/fetch/",
+  "src/platform/invocation/",
+  "src/platform/log/",
+]);
 
 /** A deployment sees of layover what a user sees: the public entries. */
 const deployments = new Set(["functions/", "infra/"]);

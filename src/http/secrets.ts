@@ -11,17 +11,23 @@ import { hkdf } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
-import { toBase64Url } from "../core/base64.ts";
+import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import { LayoverError } from "../core/errors.ts";
 import { utf8Size } from "../core/utf8-size.ts";
 import { areEqual } from "./equal-texts.ts";
 
-export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook";
+export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook" | "alarm";
+
+/** What signs texts, and verifies what it has signed. */
+export interface Signer {
+  sign(purpose: Purpose, text: string): string;
+  verify(purpose: Purpose, text: string, mac: string): boolean;
+}
 
 const leastBytes = 32;
 const leastDifferentCharacters = 12;
 
-export class Secrets {
+export class Secrets implements Signer {
   readonly #roots: readonly Uint8Array[];
   readonly #keys = new Map<Purpose, readonly Uint8Array[]>();
 
@@ -40,16 +46,23 @@ export class Secrets {
 
   /** The MAC of `text`, as base64url. */
   sign(purpose: Purpose, text: string): string {
-    const [key] = this.#keysFor(purpose);
-    if (key === undefined) throw invalidSecret("there is no root secret");
-    return macOf(key, text);
+    return macOf(this.#firstKey(purpose), text);
+  }
+
+  /** The key of a purpose, as base64url, for somebody outside who must not have the root secret. */
+  keyFor(purpose: Purpose): string {
+    return toBase64Url(this.#firstKey(purpose));
   }
 
   /** Verifies a MAC in constant time. */
   verify(purpose: Purpose, text: string, mac: string): boolean {
-    let isValid = false;
-    for (const key of this.#keysFor(purpose)) isValid = areEqual(macOf(key, text), mac) || isValid;
-    return isValid;
+    return isMacOf(this.#keysFor(purpose), text, mac);
+  }
+
+  #firstKey(purpose: Purpose): Uint8Array {
+    const [key] = this.#keysFor(purpose);
+    if (key === undefined) throw invalidSecret("there is no root secret");
+    return key;
   }
 
   #keysFor(purpose: Purpose): readonly Uint8Array[] {
@@ -59,6 +72,48 @@ export class Secrets {
     this.#keys.set(purpose, keys);
     return keys;
   }
+}
+
+/** A signer by keys that {@link Secrets.keyFor} made for one purpose. The first one signs, and all of them verify. */
+export class DerivedKeys implements Signer {
+  readonly #purpose: Purpose;
+  readonly #keys: readonly Uint8Array[];
+
+  /** @throws LayoverError `invalid_secret` */
+  constructor(purpose: Purpose, keys: readonly (string | undefined)[]) {
+    this.#purpose = purpose;
+    this.#keys = keys.flatMap((key) => (key?.trim() ? [bytesOfKey(key.trim())] : []));
+    if (this.#keys.length === 0) throw invalidKey("there is no key");
+  }
+
+  sign(purpose: Purpose, text: string): string {
+    const [key] = this.#keys;
+    if (key === undefined || purpose !== this.#purpose) throw invalidKey(`there is no key of the purpose "${purpose}"`);
+    return macOf(key, text);
+  }
+
+  verify(purpose: Purpose, text: string, mac: string): boolean {
+    return purpose === this.#purpose && isMacOf(this.#keys, text, mac);
+  }
+}
+
+/** Compares with the MAC by each key, in constant time. */
+function isMacOf(keys: readonly Uint8Array[], text: string, mac: string): boolean {
+  let isValid = false;
+  for (const key of keys) isValid = areEqual(macOf(key, text), mac) || isValid;
+  return isValid;
+}
+
+function bytesOfKey(key: string): Uint8Array {
+  const bytes = /^[\w-]{43}$/.test(key) ? fromBase64Url(key) : undefined;
+  if (bytes === undefined) throw invalidKey("it is no key that layover has made");
+  return bytes;
+}
+
+function invalidKey(message: string): LayoverError {
+  return new LayoverError("invalid_secret", message, {
+    hint: "Make it by `npx layover keys alarm`, where LAYOVER_SECRET is that of the deployment.",
+  });
 }
 
 function macOf(key: Uint8Array, text: string): string {

@@ -7,7 +7,7 @@
  * Within the window, whoever saw a request may send it again. So nothing may depend on how often such a request comes.
  */
 import { LayoverError } from "../core/errors.ts";
-import type { Purpose, Secrets } from "./secrets.ts";
+import type { Purpose, Signer } from "./secrets.ts";
 
 export const signatureHeader = "layover-signature";
 
@@ -18,7 +18,8 @@ const headerForm = /^t=(\d{1,12}),v1=([\w-]{43})$/;
 const windowSeconds = 300;
 
 export interface Signing {
-  readonly secrets: Secrets;
+  readonly secrets: Signer;
+  /** What the signature counts for: a namespace, or an app of an alarm. */
   readonly namespace: string;
   /** The time by the host's clock, in epoch milliseconds. Default: now. */
   readonly nowMs?: number;
@@ -62,6 +63,6 @@ function signedText(path: string, body: string, namespace: string, seconds: numb
 
 function unauthorized(message: string): LayoverError {
   return new LayoverError("unauthorized", message, {
-    hint: "Only the deployment itself calls this route. Its requests are signed with its own root secret.",
+    hint: "Only the deployment itself and its alarm call this route. They sign with keys of the deployment's root secret.",
   });
 }

@@ -6,7 +6,6 @@
  */
 import type { Query } from "layover";
 import { type AlarmNamespace, type CloudflareWorker, LayoverAlarm, type QueueProducer } from "layover/cloudflare";
-import type { WallClock } from "../../src/core/ports.ts";
 import { pause } from "../../src/core/waits.ts";
 import type { CloudflareOptions } from "../../src/platform/cloudflare/options.ts";
 import type { QueueMessage } from "../../src/platform/cloudflare/queue/queue-dispatch.ts";
@@ -14,9 +13,9 @@ import { type Runtime, workerd } from "../../src/platform/cloudflare/runtime.ts"
 import { workerOf } from "../../src/platform/cloudflare/serve.ts";
 import { servedWorker } from "../../src/platform/cloudflare/served-worker.ts";
 import { consumers } from "../platform/consumers.ts";
-import { PlayedObject } from "../platform/minute-storage.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { PlayedTime } from "./played-time.ts";
+import { RingingStorage } from "./ringing-storage.ts";
 import { Tally } from "./tally.ts";
 
 interface Env {
@@ -151,27 +150,5 @@ export class PlayedCloudflare {
       });
       this.#begin(delivery);
     }
-  }
-}
-
-/** An object's storage whose alarm rings by this clock. */
-class RingingStorage extends PlayedObject {
-  readonly #host: WallClock;
-  readonly #ring: () => void;
-  #cancel = () => {};
-
-  constructor(host: WallClock, ring: () => void) {
-    super();
-    this.#host = host;
-    this.#ring = ring;
-  }
-
-  override async setAlarm(at: number): Promise<void> {
-    await super.setAlarm(at);
-    this.#cancel();
-    this.#cancel = this.#host.after(at - this.#host.now(), () => {
-      this.alarmAt = null;
-      this.#ring();
-    });
   }
 }

@@ -25,7 +25,7 @@ beforeEach(() => {
       ticks.push({
         ...which,
         end: async (answer) => {
-          resolve({ isOurs: true, due: 0, dispatched: 0, hasSeenAll: false, ...answer });
+          resolve({ isOurs: true, due: 0, dispatched: 0, isCutShort: false, hasSeenAll: false, ...answer });
           await vi.advanceTimersByTimeAsync(0);
         },
         fail: async (sqlState) => {

@@ -48,6 +48,8 @@ export interface TickAnswer {
   readonly isOurs: boolean;
   readonly due: number;
   readonly dispatched: number;
+  /** Whether something due was left, since the tick may dispatch only so much. */
+  readonly isCutShort: boolean;
   /**
    * Whether this tick has looked at all runs that are ready or blocked, as the first one of a process or deployment.
    * The caller notes it in the database (`noteDeployment`, `looked`) once all its dispatches were sent.
@@ -161,7 +163,7 @@ class Tick {
     const { calls, environment = defaults.environment } = this.#context.options;
     this.#context.report(wrongEnvironment(environment), "looking for what is due");
     await this.#limit.wait(() => calls.alarms.arm([now + longestBackoffMs]));
-    return { isOurs: false, due: 0, dispatched: 0, hasSeenAll: false };
+    return { isOurs: false, due: 0, dispatched: 0, isCutShort: false, hasSeenAll: false };
   }
 
   /** Notes the deployment if the database asks for it, and arms what does not depend on the runs of the page. */
@@ -237,7 +239,14 @@ class Tick {
     if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;
     const triedThrough = looksAtAll && !hasSeenAll ? this.#triedThrough : undefined;
-    return { isOurs: true, due: this.#due, dispatched: this.#mover.dispatched, hasSeenAll, triedThrough };
+    return {
+      isOurs: true,
+      due: this.#due,
+      dispatched: this.#mover.dispatched,
+      isCutShort: !this.#isComplete,
+      hasSeenAll,
+      triedThrough,
+    };
   }
 
   /** Waits for the runs that somebody had locked. The others have gone ahead, so what was armed may have rung. */

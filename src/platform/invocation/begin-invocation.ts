@@ -79,8 +79,8 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
     const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, most });
     const answer = await dispatcher.together(ticking);
     ending.noteTick(answer);
-    // There may be more than one tick dispatches: an alarm is to ring for the rest.
-    if (most !== undefined && answer.due > 0) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
+    // An alarm is to ring for what one tick may not dispatch.
+    if (answer.isCutShort) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
     return answer;
   };
   const client = new Client({

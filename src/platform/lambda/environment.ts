@@ -5,24 +5,15 @@
  * long it was away, and forgets what may no longer be true.
  */
 import { LayoverError } from "../../core/errors.ts";
-import { type Query, QueryError, type Parameter as SqlParameter, type WallClock } from "../../core/ports.ts";
-import { within } from "../../core/waits.ts";
+import type { Query, WallClock } from "../../core/ports.ts";
 import { newRemembered } from "../../http/remembered.ts";
 import { Secrets } from "../../http/secrets.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import { DatabaseClock } from "../../postgres/database-clock.ts";
+import { Rests } from "../invocation/rests.ts";
 import type { LambdaOptions } from "./options.ts";
 import type { Parameter, Parameters } from "./parameters.ts";
 import { Armed } from "./schedules.ts";
-
-/** How far the two clocks may part between two invocations. */
-const driftMs = 1_000;
-
-/** How long an environment may rest before its first statement may be lost, and is given up soon. */
-const longAwayMs = 5_000;
-
-/** How long that statement may take. It is sent again, by another connection. */
-const firstMs = 2_000;
 
 export interface Loaded {
   readonly secrets: Secrets;
@@ -40,8 +31,7 @@ export class Environment {
   readonly #host: WallClock;
   #clock: DatabaseClock;
   #loaded: Loaded | undefined;
-  #seen: { readonly now: number; readonly monotonic: number } | undefined;
-  #isFirst = false;
+  readonly #rests: Rests;
   /** How far the database's clock was ahead of the host's when both were known. */
   #aheadMs = 0;
 
@@ -54,6 +44,7 @@ export class Environment {
     this.#parameters = parameters;
     this.#host = host;
     this.#clock = new DatabaseClock(host);
+    this.#rests = new Rests(host);
   }
 
   /** The database's time, as far as it is known. */
@@ -68,22 +59,16 @@ export class Environment {
 
   /** Begins an invocation. */
   wake(): void {
-    const { now, monotonic } = this.#note();
-    if (this.#seen !== undefined) {
-      const awayMs = now - this.#seen.now;
-      const isOff = Math.abs(awayMs - (monotonic - this.#seen.monotonic)) > driftMs;
-      this.#isFirst = isOff || awayMs > longAwayMs;
-      if (isOff) this.armed.clear();
-      // A call that does not know the time asks for it first, by a statement that changes nothing.
-      if (this.#isFirst) this.#clock = new DatabaseClock(this.#host);
-    }
-    this.#seen = { now, monotonic };
+    const { isLong = false, isOff = false } = this.#rests.end() ?? {};
+    if (isOff) this.armed.clear();
+    // A call that does not know the time asks for it first, by a statement that changes nothing.
+    if (isLong) this.#clock = new DatabaseClock(this.#host);
   }
 
   /** Notes when an invocation has ended. */
   rest(): void {
-    this.#seen = this.#note();
-    if (this.#clock.isKnown) this.#aheadMs = this.#clock.now() - this.#seen.now;
+    const now = this.#rests.begin();
+    if (this.#clock.isKnown) this.#aheadMs = this.#clock.now() - now;
   }
 
   /** Reads the parameters and opens the database, unless that was done before. @throws LayoverError `internal` */
@@ -105,34 +90,14 @@ export class Environment {
     return {
       secrets: new Secrets(roots),
       publicUrl: checkUrl(publicUrl?.(parameter) ?? parameter("public-url")),
-      database: this.#impatient(database(parameter)),
+      database: this.#rests.impatient(database(parameter)),
       variables: Object.fromEntries(parameters.map((name) => [variableOf(name), parameter.optional(name)])),
     };
-  }
-
-  /** Gives up the first statement after a long time early, since its connection may be dead. */
-  #impatient(query: Query): Query {
-    const send = (text: string, values?: readonly SqlParameter[]) => {
-      if (!this.#isFirst) return query(text, values);
-      this.#isFirst = false;
-      return within(this.#host, firstMs, query(text, values), noAnswer);
-    };
-    return Object.assign(send, { endpoint: query.endpoint, transact: query.transact });
-  }
-
-  #note() {
-    return { now: this.#host.now(), monotonic: this.#host.monotonic() };
   }
 }
 
 function variableOf(parameter: string): string {
   return parameter.replaceAll(/[^A-Za-z0-9]/g, "_").toUpperCase();
-}
-
-function noAnswer(): QueryError {
-  return new QueryError("the database did not answer the first statement of this environment in time", {
-    isRolledBack: false,
-  });
 }
 
 function checkUrl(url: string): string {

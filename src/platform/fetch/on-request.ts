@@ -1,0 +1,89 @@
+/** Answers a request: of the world, or of the alarm, which asks for a tick. */
+import { pause } from "../../core/waits.ts";
+import { besideApiKeys } from "../../http/access.ts";
+import { type RingAnswer, readRing, tickPath } from "../../http/alarm.ts";
+import { answering } from "../../http/prefix.ts";
+import { problem, shownError, statusOf } from "../../http/problem.ts";
+import { createSite } from "../../http/site.ts";
+import { mountWebhooks } from "../../http/webhooks/mount.ts";
+import type { HostedInvocation } from "../invocation/begin-invocation.ts";
+import type { WaitUntil } from "./options.ts";
+import type { Served } from "./served.ts";
+
+/** How long the alarm is let wait for the work of its tick. It gives up after 45 s. */
+const ringMs = 20_000;
+
+export async function onRequest(served: Served, request: Request, waitUntil?: WaitUntil): Promise<Response> {
+  const { prefix, process, report } = served;
+  const isRing = request.method === "POST" && new URL(request.url).pathname === `${prefix}${tickPath}`;
+  process.wake();
+  let ended: Promise<unknown> = Promise.resolve();
+  const end = (invocation: HostedInvocation): Promise<unknown> => {
+    ended = invocation.end().catch((error: unknown) => report(error, "ending an invocation"));
+    return ended;
+  };
+  try {
+    return await (isRing ? onRing(served, request, end) : answer(served, request, end));
+  } catch (error) {
+    const shown = shownError(error);
+    if (statusOf(shown) >= 500) report(error, answering(request));
+    return problem(shown);
+  } finally {
+    ended = ended.finally(() => process.rest());
+    if (waitUntil === undefined) await ended;
+    else waitUntil(ended);
+  }
+}
+
+type End = (invocation: HostedInvocation) => Promise<unknown>;
+
+/** Does one pass of the scheduler, and carries out what it finds. */
+async function onRing({ process, tell, begin }: Served, request: Request, end: End): Promise<Response> {
+  const { host } = process;
+  const { secrets, alarm } = process.load();
+  // Where there is no alarm, nothing that is signed for its app counts.
+  const app = alarm?.address.app ?? "";
+  const { readyUntil, isSweep } = await readRing(request, { secrets, app, nowMs: host.now() });
+  const invocation = begin();
+  let ended: Promise<unknown> | undefined;
+  try {
+    const { due, isCutShort, hasSeenAll, triedThrough } = await invocation.tick(readyUntil);
+    const looksAtAll = hasSeenAll || triedThrough !== undefined;
+    if (isSweep && due > 0 && !looksAtAll) tell({ kind: "sweep_found", due, message: unarmed(due) });
+    ended = end(invocation);
+    await Promise.race([ended, pause(host, ringMs)]);
+    return Response.json({ more: isCutShort } satisfies RingAnswer, { headers: { "cache-control": "no-store" } });
+  } finally {
+    ended ??= end(invocation);
+  }
+}
+
+/** Answers whoever calls from outside. */
+async function answer(served: Served, request: Request, end: End): Promise<Response> {
+  const { options, namespace, prefix, process, report, tell, begin } = served;
+  const { workflows, webhooks, cors, authenticate } = options;
+  const { secrets, environment } = process.load();
+  const invocation = begin();
+  const terms = { secrets, namespace, environment };
+  try {
+    const site = createSite({
+      ...terms,
+      contracts: workflows.map(({ contract }) => contract),
+      remembered: process.remembered,
+      prefix,
+      cors,
+      client: invocation.client,
+      webhooks: mountWebhooks(webhooks, { env: process.variables, tell }),
+      authenticate: authenticate && besideApiKeys(authenticate, terms),
+      onError: (error) => report(error, answering(request)),
+    });
+    return await site.fetch(request);
+  } finally {
+    void end(invocation);
+  }
+}
+
+function unarmed(due: number): string {
+  const runs = due === 1 ? "1 run was" : `${due} runs were`;
+  return `${runs} due and no alarm rang for it: an alarm was lost, or SQL moved it and nobody called wake()`;
+}

@@ -1,0 +1,101 @@
+/** What `serve` has read of its options when its module is loaded, and what begins each invocation. */
+import { toMilliseconds } from "../../core/duration.ts";
+import { LayoverError } from "../../core/errors.ts";
+import { checkNamespace } from "../../core/names.ts";
+import { type Report, reportTo, type Tell } from "../../engine/events.ts";
+import { checkLeaseMs, defaults } from "../../engine/options.ts";
+import { Registry } from "../../engine/registry.ts";
+import { prefixOf } from "../../http/prefix.ts";
+import { beginInvocation, type HostedInvocation } from "../invocation/begin-invocation.ts";
+import { printEvent, printLog } from "../log/print-objects.ts";
+import { printingHooks } from "../log/printing-hooks.ts";
+import { HereDispatch } from "./here-dispatch.ts";
+import type { FetchOptions } from "./options.ts";
+import { Process } from "./process.ts";
+import type { Runtime } from "./runtime.ts";
+
+export interface Served {
+  readonly options: FetchOptions;
+  readonly namespace: string;
+  readonly prefix: string;
+  readonly tell: Tell;
+  readonly report: Report;
+  readonly process: Process;
+  readonly begin: () => HostedInvocation;
+}
+
+/** The most that one tick dispatches: what a request carries out in some seconds. The alarm rings for the rest at once. */
+const mostOfTick = { turns: 500, groups: 10 };
+
+/** The time that is kept for the steps that were begun last. */
+const reserveMs = 65_000;
+
+/** The time for what comes after them. */
+const marginMs = 5_000;
+
+/**
+ * @throws LayoverError `duplicate_workflow`, `invalid_name` for the namespace, `invalid_duration` for `limit` and `leaseMs`,
+ *   `invalid_request` for `batch` and `concurrency`
+ */
+export function servedBy(options: FetchOptions, runtime: Runtime): Served {
+  const hooks = printingHooks(options, { printLog, printEvent });
+  const { onEvent: tell } = hooks;
+  const report = reportTo(tell);
+  void new Registry(options.workflows);
+  const namespace = checkNamespace(options.namespace ?? "default");
+  checkLeaseMs(options.leaseMs);
+  const limitMs = toMilliseconds(options.limit ?? "60 seconds", { field: "limit" });
+  const budgetMs = Math.max(limitMs / 2, limitMs - reserveMs);
+  const batch = checkCount("batch", options.batch ?? 10);
+  const concurrency = checkCount("concurrency", options.concurrency ?? 4);
+  const process = new Process(options, runtime);
+  const { workflows, leaseMs, keepMs, keepFailedMs } = options;
+  const longestStepMs = Math.max(limitMs - marginMs, defaults.stepTimeoutMs);
+  return {
+    options,
+    namespace,
+    prefix: prefixOf(options.prefix),
+    tell,
+    report,
+    process,
+    begin: () => {
+      const { alarm, database, ...loaded } = process.load();
+      const until = runtime.host.now() + budgetMs;
+      return beginInvocation(
+        {
+          ...loaded,
+          engine: {
+            ...runtime.engine,
+            workflows,
+            leaseMs,
+            keepMs,
+            keepFailedMs,
+            longestStepMs,
+            onEvent: tell,
+            warmRuns: 0,
+          },
+          namespace,
+          host: runtime.host,
+          clock: process.clock,
+          guess: () => process.guess(),
+          database: () => database,
+          invocation: { maxSteps: 1, budgetMs },
+          alarm: alarm?.remote.alarm,
+          isDispatchedHere: true,
+          mostOfTick,
+          dispatcherOf: (terms) => new HereDispatch({ ...terms, batch, concurrency }),
+          report,
+        },
+        { until: () => until },
+      );
+    },
+  };
+}
+
+function checkCount(field: "batch" | "concurrency", count: number): number {
+  if (Number.isInteger(count) && count >= 1 && count <= 1_000) return count;
+  throw new LayoverError("invalid_request", `${field}: ${count} is no such number`, {
+    hint: "Give a whole number from 1 to 1,000.",
+    details: { field },
+  });
+}
