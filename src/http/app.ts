@@ -17,6 +17,7 @@ import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { BodyBudget } from "./body-budget.ts";
 import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
+import type { MountDashboard } from "./dashboard/mount.ts";
 import { Lane } from "./lane.ts";
 import { deleteRoute, operationRoutes } from "./operations.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
@@ -47,6 +48,10 @@ export interface AppOptions {
   readonly bodyBytes?: number | undefined;
   /** Makes the routes of webhooks. Default: there are none. */
   readonly webhooks?: MountWebhooks | undefined;
+  /** Makes the pages of the dashboard. Default: there is none. */
+  readonly dashboard?: MountDashboard | undefined;
+  /** The address at which the world reaches this app, with its prefix. Only the dashboard asks for it. */
+  readonly publicUrl?: string | undefined;
   /** What earlier apps of this process remember of keys and callbacks. Default: nothing. */
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
@@ -71,6 +76,9 @@ export function createApp(options: AppOptions): Hono {
   const { authenticate = byApiKey({ ...options, namespace }), remembered = newRemembered() } = options;
   const contracts = new Contracts(options.contracts);
   const maxBytes = (limits?.valueBytes ?? defaultLimits.valueBytes) + slackBytes;
+  const given = { secrets: options.secrets, namespace, maxBytes };
+  const webhooks = options.webhooks?.(given) ?? [];
+  const { environment, publicUrl } = options;
   const routes: readonly Route[] = [
     ...startRoutes(contracts, maxBytes),
     ...runRoutes(contracts),
@@ -81,7 +89,8 @@ export function createApp(options: AppOptions): Hono {
     ...scheduleRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
-    ...(options.webhooks?.({ secrets: options.secrets, namespace, maxBytes }) ?? []),
+    ...webhooks,
+    ...(options.dashboard?.({ ...given, environment, publicUrl, authenticate, contracts, webhooks }) ?? []),
     wakeRoute,
     healthRoute(isClosing),
   ];
@@ -95,7 +104,8 @@ export function createApp(options: AppOptions): Hono {
     try {
       const query = new URL(req.url).searchParams;
       const scopes = [route.scope ?? [], (query.has("wait") ? route.scopeToWait : undefined) ?? []].flat();
-      const caller = scopes.length === 0 ? undefined : await authorize(request, scopes, authenticate);
+      const caller =
+        scopes.length === 0 ? undefined : await authorize(request, scopes, route.authenticate ?? authenticate);
       const answer = (client: Client) =>
         route.answer({
           request,
@@ -103,6 +113,7 @@ export function createApp(options: AppOptions): Hono {
           param: (name) => req.param(name) ?? "",
           query,
           seesStacks: caller?.scopes.includes("admin") ?? false,
+          caller,
         });
       const answered = () =>
         caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, { client, revokedKeys, answer });

@@ -8,6 +8,10 @@ type Html = ReturnType<typeof html>;
 export interface FilledForm {
   readonly filled: Filled;
   readonly errors: FieldErrors;
+  /** Begins the ids of its inputs, where a page has several forms. */
+  readonly place?: string;
+  /** What its one button says. Left out: a yes or no may be two buttons. */
+  readonly send?: string;
 }
 
 /**
@@ -16,13 +20,15 @@ export interface FilledForm {
  */
 export function inputsOf(fields: readonly Field[], form: FilledForm): Html {
   const questions = fields.filter(({ kind }) => kind === "boolean");
-  const asked = questions.length === 1 && questions[0]?.isRequired === true ? questions[0] : undefined;
+  const { send = "Send the answer" } = form;
+  const isAsked = form.send === undefined && questions.length === 1 && questions[0]?.isRequired === true;
+  const asked = isAsked ? questions[0] : undefined;
   const others = fields.filter((field) => field !== asked);
   return html`<button disabled hidden></button>
     ${others.map((field) => inputOf(field, form))}
     ${
       asked === undefined
-        ? html`<button class="primary">Send the answer</button>`
+        ? html`<button class="primary">${send}</button>`
         : group(
             asked,
             form,
@@ -49,27 +55,27 @@ function inputOf(field: Field, form: FilledForm): Html {
 }
 
 /** Groups several inputs that answer one question. */
-function group(field: Field, { errors }: FilledForm, inputs: Html): Html {
-  const error = errors.get(inputName(field));
-  return html`<fieldset${describedBy(field, error)}><legend>${field.label}${optional(field)}</legend>
-    ${notes(field, error)}${inputs}</fieldset>`;
+function group(field: Field, form: FilledForm, inputs: Html): Html {
+  const error = form.errors.get(inputName(field));
+  return html`<fieldset${describedBy(field, form, error)}><legend>${field.label}${optional(field)}</legend>
+    ${notes(field, form, error)}${inputs}</fieldset>`;
 }
 
-function single(field: Field, { filled, errors }: FilledForm): Html {
+function single(field: Field, form: FilledForm): Html {
   const { kind, shape, label, isRequired } = field;
   const name = inputName(field);
-  const error = errors.get(name);
-  const marks = html`id="${name}" name="${name}" autocomplete="off"${raw(isRequired && kind !== "text" ? " required" : "")}${raw(
+  const error = form.errors.get(name);
+  const marks = html`id="${idOf(field, form)}" name="${name}" autocomplete="off"${raw(isRequired && kind !== "text" ? " required" : "")}${raw(
     error === undefined ? "" : ' aria-invalid="true"',
-  )}${describedBy(field, error)}`;
-  const text = textOf(field, filled);
+  )}${describedBy(field, form, error)}`;
+  const text = textOf(field, form.filled);
   const isLong = kind === "json" || (kind === "text" && (numberIn(shape, "maxLength") ?? 0) > 200);
   // A browser drops the first line break in a textarea.
   const input = isLong
     ? html`<textarea ${marks}${raw(kind === "json" ? ' class="json" spellcheck="false"' : "")}>${raw("\n")}${text}</textarea>`
     : html`<input ${marks} ${typeOf(field)} value="${text}">`;
   const unit = kind === "json" ? ", as JSON" : kind === "date-time" ? " (UTC)" : "";
-  return html`<div class="field"><label for="${name}">${label}${unit}${optional(field)}</label>${notes(field, error)}${input}</div>`;
+  return html`<div class="field"><label for="${idOf(field, form)}">${label}${unit}${optional(field)}</label>${notes(field, form, error)}${input}</div>`;
 }
 
 function typeOf({ kind, shape }: Field): Html {
@@ -92,16 +98,20 @@ function optional({ isRequired }: Field): Html | string {
   return isRequired ? "" : html` <span class="quiet">(optional)</span>`;
 }
 
-function notes(field: Field, error: string | undefined): Html {
-  const name = inputName(field);
+function idOf(field: Field, { place = "" }: FilledForm): string {
+  return `${place}${inputName(field)}`;
+}
+
+function notes(field: Field, form: FilledForm, error: string | undefined): Html {
+  const name = idOf(field, form);
   const { description } = field;
   return html`${description === undefined ? "" : html`<p class="note" id="${name}-note">${description}</p>`}${
     error === undefined ? "" : html`<p class="wrong" id="${name}-error">${error}</p>`
   }`;
 }
 
-function describedBy(field: Field, error: string | undefined): Html | string {
-  const name = inputName(field);
+function describedBy(field: Field, form: FilledForm, error: string | undefined): Html | string {
+  const name = idOf(field, form);
   const ids = [field.description && `${name}-note`, error && `${name}-error`].filter(Boolean).join(" ");
   return ids === "" ? "" : html` aria-describedby="${ids}"`;
 }

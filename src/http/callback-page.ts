@@ -11,42 +11,19 @@ import type { LayoverError } from "../core/errors.ts";
 import { ownForm } from "./callback-form.ts";
 import type { Field } from "./callback-form-fields.ts";
 import { type FilledForm, inputsOf } from "./callback-form-inputs.ts";
+import { look } from "./look.ts";
 import { errorHeaders, statusOf } from "./problem.ts";
 
 type Html = ReturnType<typeof html>;
 
-const style = `
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --line: #8886; --main: #1d5fc4; --on-main: #fff; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --main: #8ab4f8; --on-main: #10213d; --bad: #f2928b; } }
-body { max-width: 34rem; margin: clamp(1.5rem, 8vh, 5rem) auto; padding: 0 1.25rem; }
+const style = `${look}
+main { max-width: 36rem; margin: clamp(1rem, 8vh, 5rem) auto; padding: clamp(1.25rem, 5vw, 2.5rem); background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; }
+@media (max-width: 38rem) { main { margin: 0; border: 0; border-radius: 0; min-height: 100vh; } }
 h1 { font-size: 1.625rem; line-height: 1.25; margin: 0 0 1rem; }
-h1, p, dd, .error, legend, label { overflow-wrap: anywhere; }
 .text { white-space: pre-line; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; font-size: .875rem; }
-dt, .quiet, .note, footer { opacity: .75; }
-.quiet { font-weight: 400; }
-dd, .note, .wrong { margin: 0; }
-.note, .wrong { font-size: .875rem; margin-bottom: .375rem; }
-.wrong { color: var(--bad); font-weight: 600; }
 form { margin: 1.5rem 0; }
-.field, fieldset { margin: 0 0 1.25rem; }
-fieldset { border: 0; padding: 0; min-width: 0; }
-.field > label, legend { display: block; padding: 0; font-weight: 600; margin-bottom: .25rem; }
-.option { display: flex; gap: .625rem; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: .5rem; margin-bottom: .375rem; cursor: pointer; }
-textarea, input:not([type=radio]) { box-sizing: border-box; width: 100%; padding: .625rem .75rem; border: 1px solid var(--line); border-radius: .5rem; font: inherit; background: Field; color: FieldText; }
-textarea { min-height: 8rem; resize: vertical; }
-.json { font-family: ui-monospace, monospace; }
-[aria-invalid] { border-color: var(--bad); }
-.buttons { display: flex; gap: .75rem; flex-wrap: wrap; margin-top: .5rem; }
-.buttons button { flex: 1 1 8rem; }
-button { min-height: 2.75rem; padding: .5rem 1.25rem; border: 1px solid var(--line); border-radius: .5rem; background: ButtonFace; color: ButtonText; font: inherit; font-weight: 600; cursor: pointer; }
-.primary { background: var(--main); color: var(--on-main); border-color: transparent; }
-:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
 details { border-top: 1px solid var(--line); padding-top: 1rem; }
-summary { cursor: pointer; }
-.error { border-left: .25rem solid var(--bad); padding: .25rem 1rem; margin-bottom: 1.5rem; }
-.error p { margin: .25rem 0; }
-footer { margin-top: 2rem; font-size: .875rem; }`;
+footer { margin-top: 2rem; font-size: .875rem; color: var(--soft); }`;
 
 const contentSecurityPolicy = [
   "default-src 'none'",

@@ -48,6 +48,11 @@ export class Contracts {
     return versions.find((contract) => contract.version === version) ?? versions[0];
   }
 
+  /** All of them, by name, the newest version of each first. */
+  all(): readonly Contract[] {
+    return [...this.#byName.values()].flat();
+  }
+
   /** Whether a run of that name can only be of one version that is known here. */
   hasOneVersion(name: string): boolean {
     return this.#versionsOf(name).length === 1;

@@ -22,7 +22,7 @@ export function errorHeaders(error: LayoverError): Record<string, string> {
   if (statusOf(error) === 503) headers["retry-after"] = String(retryAfterSeconds);
   if (code === "method_not_allowed") headers["allow"] = String(details["allow"]);
   if (code === "unauthorized") headers["www-authenticate"] = 'Bearer realm="layover"';
-  if (code === "forbidden") {
+  if (code === "forbidden" && details["scope"] !== undefined) {
     headers["www-authenticate"] = `Bearer realm="layover", error="insufficient_scope", scope="${details["scope"]}"`;
   }
   return headers;

@@ -1,5 +1,6 @@
 /** What a route of the HTTP face is, and what it is given to answer. All of them are registered in app.ts. */
 import type { Client } from "../client/over-postgres/client.ts";
+import type { Authenticate, Caller } from "./access.ts";
 import type { Scope } from "./api-key.ts";
 
 /** A request on its way to the one who answers it. */
@@ -12,6 +13,8 @@ export interface Visit {
   readonly query: URLSearchParams;
   /** Whether the caller may see the stacks of errors. They name files of the server. */
   readonly seesStacks: boolean;
+  /** Who calls. Undefined: the route needs no scope, so nobody has asked. */
+  readonly caller: Caller | undefined;
 }
 
 export interface Route {
@@ -21,6 +24,8 @@ export interface Route {
   readonly scope?: Scope | readonly Scope[];
   /** The scope that is needed as well if the query has `wait`: the answer then holds the run's result. */
   readonly scopeToWait?: Scope;
+  /** Finds out who calls, where that is told otherwise than to the API. */
+  readonly authenticate?: Authenticate;
   /** Whether it reads many rows: only a few such requests are answered at once. */
   readonly isHeavy?: true;
   answer(visit: Visit): Promise<Response>;

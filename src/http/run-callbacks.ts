@@ -70,7 +70,7 @@ interface FoundCallback extends CallbackView {
  *
  * @throws LayoverError `unknown_run`, `unknown_callback`, `invalid_request`, `callbacks_unavailable`
  */
-async function callbackOf({ client, param }: Visit): Promise<FoundCallback> {
+export async function callbackOf({ client, param }: Pick<Visit, "client" | "param">): Promise<FoundCallback> {
   const { runId, workflow, version, epoch } = await client.get(param("id"));
   const waits = await waitsOf(client, runId);
   const given = param("name");

@@ -1,7 +1,9 @@
 /** Everything that a host serves: the app under its prefix, and a problem document at every other path. */
+import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { Hono } from "hono/tiny";
 import { type AppOptions, createApp, notFound } from "./app.ts";
+import { dashboardPath } from "./dashboard/mount.ts";
 
 /** The other websites that may call from a browser, with an API key or a callback's token of their own. */
 export interface CorsOptions {
@@ -29,11 +31,20 @@ export interface SiteOptions extends AppOptions {
 /** Makes the site. @throws LayoverError `invalid_name`, for the namespace */
 export function createSite({ prefix, cors: allowed, home, ...options }: SiteOptions): Hono {
   const site = new Hono();
-  if (allowed !== undefined) site.use(`${prefix}/*`, cors(corsTerms(allowed)));
+  if (allowed !== undefined) site.use(`${prefix}/*`, exceptDashboard(prefix, cors(corsTerms(allowed))));
   if (home !== undefined) site.get(`${prefix}/`, home);
   site.route(prefix, createApp(options));
   site.notFound(notFound);
   return site;
+}
+
+/** Leaves the dashboard's pages to those who open them: no script of another website reads them. */
+function exceptDashboard(prefix: string, allow: MiddlewareHandler): MiddlewareHandler {
+  const root = `${prefix}${dashboardPath}`;
+  return async (context, next) => {
+    const { path } = context.req;
+    return path === root || path.startsWith(`${root}/`) ? await next() : await allow(context, next);
+  };
 }
 
 function corsTerms({ origin, credentials = false }: CorsOptions) {

@@ -340,6 +340,12 @@ export interface ListAnswer {
   /** Id of the last row that was looked at, if `walk` ended the page. Null: the page ended otherwise. */
   readonly next: string | null;
 }
+/** How many runs fit, up to the `limit` of the call. A database of an earlier release lists them instead. */
+export interface CountAnswer {
+  readonly count?: number;
+  /** As in a list. */
+  readonly next: string | null;
+}
 export interface WireHistory {
   readonly runId: string;
   /** How many attempts have failed. `attempts` has the last ones of them. */

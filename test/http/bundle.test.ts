@@ -105,4 +105,20 @@ describe("a Worker", () => {
     const verifiers = sources.filter((source) => source.includes("/verifiers/"));
     expect(verifiers.map((source) => source.split("/").at(-1)).sort()).toEqual(["signature.ts", "stripe.ts"]);
   });
+
+  it("without a dashboard has nothing of it but the place where it is mounted", async () => {
+    const { sources } = await bundled('export { serve } from "layover/cloudflare"');
+    expect(sources.filter((source) => source.includes("/dashboard/"))).toEqual(["src/http/dashboard/mount.ts"]);
+  });
+
+  it("gets the whole dashboard in 60 kB gzipped at most, and not a byte from elsewhere", async () => {
+    const worker = await bundled('export { serve } from "layover/cloudflare"');
+    const both = await bundled(
+      'export { serve } from "layover/cloudflare"; export { dashboard } from "layover/dashboard"',
+    );
+    expect(both.gzippedBytes - worker.gzippedBytes).toBeLessThan(60_000);
+    expect(
+      both.sources.filter((source) => !worker.sources.includes(source) && source.includes("node_modules")),
+    ).toEqual(["node_modules/hono/dist/utils/cookie.js"]);
+  });
 });

@@ -1,6 +1,7 @@
 /** Reads runs, pages of runs, histories and endings. */
 import { toMilliseconds } from "../../core/duration.ts";
 import type { RunKey, WireRunView } from "../../postgres/wire-verbs.ts";
+import type { RunFilter } from "../filter.ts";
 import { type HistoryOptions, type HistoryView, historyPage, historyView } from "../history-view.ts";
 import { type ListOptions, listCall, type Page, pageOf } from "../listing.ts";
 import type { WaitOptions } from "../run.ts";
@@ -21,6 +22,20 @@ export async function readRun(
 export async function readPage({ calls }: ClientContext, options: ListOptions): Promise<Page> {
   const call = listCall(options);
   return pageOf(call, await translated(() => calls.listRuns(call)));
+}
+
+/** Counts the runs that fit, up to `most`. Undefined: the database cannot tell, as it is of an earlier release. */
+export async function countRuns({ calls }: ClientContext, filter: RunFilter, most: number): Promise<Count | undefined> {
+  const call = { ...listCall(filter), limit: most };
+  const { count, next } = await translated(() => calls.countRuns(call));
+  return count === undefined ? undefined : { count, isWhole: count < most && next === null };
+}
+
+/** How many runs fit. */
+export interface Count {
+  readonly count: number;
+  /** Whether these are all of them: the database looked at every run that may fit, and found no more. */
+  readonly isWhole: boolean;
 }
 
 export async function readHistory(

@@ -12,6 +12,7 @@ import { readValue } from "../body.ts";
 import { objectBody, optionalText } from "../fields.ts";
 import { respondTo } from "../respond.ts";
 import type { Route, Visit } from "../route.ts";
+import { unknownDelivery } from "../unknown-delivery.ts";
 import { carryOut } from "./receive.ts";
 import type { MountTerms, WebhookParts } from "./webhook.ts";
 
@@ -84,14 +85,4 @@ async function replay(
   const { result } = await visit.client.within((context) => carryOut(hook, { ...given, context }));
   if (result === undefined) return { outcome: "ignored" };
   return { outcome: result.outcome, ...("reason" in result && result.reason !== null && { reason: result.reason }) };
-}
-
-function unknownDelivery(webhook: string, id: string): LayoverError {
-  return new LayoverError(
-    "unknown_delivery",
-    `there is no delivery ${JSON.stringify(id.slice(0, 100))} to ${webhook}`,
-    {
-      hint: "Look at `layover webhooks list`. Deliveries are kept for 30 days.",
-    },
-  );
 }

@@ -64,8 +64,8 @@ async function answer<Env>(
   context: ExecutionContext,
 ): Promise<Response> {
   const { options, namespace, prefix, report, tell, isolateOf } = worker;
-  const { workflows, webhooks, cors, authenticate } = options;
-  const { secrets, remembered } = isolateOf(env);
+  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  const { secrets, publicUrl, remembered } = isolateOf(env);
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
     const site = createSite({
@@ -76,6 +76,8 @@ async function answer<Env>(
       cors,
       client,
       webhooks: mountWebhooks(webhooks, { env, tell }),
+      dashboard: dashboard?.mount,
+      publicUrl,
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
       onError: (error) => report(error, answering(request)),
     });

@@ -5,6 +5,7 @@ import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
+import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { AlarmNamespace } from "./alarm/layover-alarm.ts";
@@ -19,6 +20,8 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly schedules?: readonly Schedule[] | undefined;
   /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
   readonly webhooks?: readonly Webhook<Env>[] | undefined;
+  /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
+  readonly dashboard?: Dashboard | undefined;
   /**
    * Opens the database: `neon(env.DATABASE_URL)`, or by TCP and with nodejs_compat
    * `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. It is called in each request that sends a statement.

@@ -48,8 +48,8 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
   const { options, namespace, environmentName, prefix, environment, report, tell } = served;
-  const { workflows, webhooks, cors, authenticate } = options;
-  return await inRequest(served, context, async (client, { secrets, variables }) => {
+  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  return await inRequest(served, context, async (client, { secrets, publicUrl, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
     const site = createSite({
       ...terms,
@@ -59,6 +59,8 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       cors,
       client,
       webhooks: mountWebhooks(webhooks, { env: variables, tell }),
+      dashboard: dashboard?.mount,
+      publicUrl,
       authenticate: authenticate && besideApiKeys(authenticate, terms),
       onError: (error) => report(error, answering(request)),
     });

@@ -4,6 +4,7 @@ import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
+import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -17,6 +18,8 @@ export interface LambdaOptions extends Settings {
   readonly schedules?: readonly Schedule[] | undefined;
   /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
+  /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
+  readonly dashboard?: Dashboard | undefined;
   /**
    * Opens the database: `(parameter) => neon(parameter("database-url"))`. It is called once in each environment, and again
    * when the parameters have changed. What it answers stays open from one invocation to the next.

@@ -1,6 +1,7 @@
 /** What `serve` of Node is given, and what it answers. */
 import type { Client } from "../../client/over-postgres/client.ts";
 import type { Authenticate } from "../../http/access.ts";
+import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -21,6 +22,8 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
    * process. Default: none.
    */
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
+  /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
+  readonly dashboard?: Dashboard | undefined;
   /**
    * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
    * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.

@@ -86,6 +86,8 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
     ...terms,
     authenticate: authenticate && besideApiKeys(authenticate, terms),
     webhooks: mountWebhooks(options.webhooks, { env: process.env, tell: hooks.onEvent }),
+    dashboard: options.dashboard?.mount,
+    publicUrl,
     isClosing: () => resident.isClosing,
     onError: (error, request) => report(error, answering(request)),
   });

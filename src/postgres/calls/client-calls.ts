@@ -134,6 +134,10 @@ export function clientCalls(sender: CallSender) {
       return sender.call("list_runs", call);
     },
 
+    countRuns(call: verbs.ListCall): Promise<verbs.CountAnswer> {
+      return sender.call("list_runs", { ...call, isCount: true });
+    },
+
     getHistory(
       call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
     ): Promise<verbs.WireHistory | verbs.Unknown> {

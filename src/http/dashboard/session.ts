@@ -1,0 +1,74 @@
+/**
+ * A session of the dashboard: a cookie that says by which API key somebody has signed in, and what that key may do, under a
+ * MAC. It lasts twelve hours, and never longer than its key. It is no API key, and no API key is one: each has a MAC under
+ * another key. A key that is revoked ends its sessions too: each statement of a session looks for that.
+ *
+ * The cookie's name begins with `__Host-`, so no other host and no page that came over http can set it. A browser keeps no such
+ * cookie of `http://localhost`, so there it has another name.
+ */
+import { parse, serialize } from "hono/utils/cookie";
+import { fromBase64Url, toBase64Url } from "../../core/base64.ts";
+import { isRecord } from "../../core/codec/tag-checks.ts";
+import type { Caller } from "../access.ts";
+import { type ApiKey, type Scope, scopes } from "../api-key.ts";
+import type { Secrets } from "../secrets.ts";
+
+const lastsMs = 12 * 60 * 60 * 1_000;
+const sessionVersion = 1;
+
+/** Where a session counts. */
+export interface SessionTerms {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  readonly environment: string | undefined;
+}
+
+/** Makes the session of whoever has this key. */
+export function sealSession({ keyId, name, scopes, expiresAt }: ApiKey, terms: SessionTerms, nowMs: number): string {
+  const endsAt = Math.min(nowMs + lastsMs, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY);
+  const { namespace, environment = null } = terms;
+  const content = { v: sessionVersion, keyId, name, scopes, ns: namespace, env: environment, endsAt };
+  const text = toBase64Url(new TextEncoder().encode(JSON.stringify(content)));
+  return `${text}.${terms.secrets.sign("session", text)}`;
+}
+
+/** Undefined: it is no session, it is over, or it counts elsewhere. */
+export function openSession(session: string, terms: SessionTerms, nowMs: number): Caller | undefined {
+  const [text = "", mac = "", ...rest] = session.split(".");
+  if (rest.length > 0 || !terms.secrets.verify("session", text, mac)) return undefined;
+  const content = contentOf(text);
+  if (content === undefined || content["v"] !== sessionVersion) return undefined;
+  const { keyId, name, scopes: granted, ns, env, endsAt } = content;
+  const isHere = ns === terms.namespace && env === (terms.environment ?? null);
+  if (!isHere || typeof endsAt !== "number" || endsAt <= nowMs) return undefined;
+  if (typeof keyId !== "string" || typeof name !== "string" || !Array.isArray(granted)) return undefined;
+  return { keyId, name, scopes: scopes.filter((scope: Scope) => granted.includes(scope)) };
+}
+
+function contentOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  const bytes = fromBase64Url(text);
+  if (bytes === undefined) return undefined;
+  const content: unknown = JSON.parse(new TextDecoder().decode(bytes));
+  return isRecord(content) ? content : undefined;
+}
+
+/** The session that a request brings. */
+export function sessionIn(request: Request): string | undefined {
+  const { name } = cookieOf(request);
+  return parse(request.headers.get("cookie") ?? "", name)[name];
+}
+
+/** The header `set-cookie` that keeps a session in the browser. An empty session takes it away. */
+export function sessionCookie(request: Request, session: string): string {
+  const { name, isSecure } = cookieOf(request);
+  const maxAge = session === "" ? 0 : lastsMs / 1_000;
+  return serialize(name, session, { path: "/", httpOnly: true, secure: isSecure, sameSite: "Lax", maxAge });
+}
+
+function cookieOf({ url }: Request): { readonly name: string; readonly isSecure: boolean } {
+  const { protocol, hostname, port } = new URL(url);
+  const isOwnMachine = protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+  return isOwnMachine
+    ? { name: `layover-session-${port}`, isSecure: false }
+    : { name: "__Host-layover-session", isSecure: true };
+}
