@@ -1,13 +1,19 @@
 import { defineConfig } from "vitest/config";
+import { chromiumFile } from "./chromium.ts";
 import { TotalsReporter } from "./reporter.ts";
 
 /** Sources are tested, not `dist/`: this condition makes `import … from "layover"` mean `src/index.ts`. */
 const conditions = ["layover-source", "node", "development|production"];
 
+const hasChromium = chromiumFile() !== undefined;
+if (!hasChromium)
+  console.warn("There is no Chromium, so the dashboard is not played in one. To have it played: apt-get install -y chromium");
+
 export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: ["**/node_modules/**", ...(hasChromium ? [] : ["test/**/*.chromium.test.ts"])],
     globalSetup: ["test/temporary-files.ts", "test/postgres/global-setup.ts", "test/pack/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

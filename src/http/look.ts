@@ -4,6 +4,7 @@ export const look = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --ground: #f5f6f8; --paper: #fff; --ink: #1b1f27; --soft: #535d6c; --line: #d3d8e0; --edge: #767f8d; --main: #1d5fc4; --on-main: #fff; --good: #177340; --bad: #b3261e; --warn: #835500; --wait: #4d4fb0; }
 @media (prefers-color-scheme: dark) { :root { --ground: #12151b; --paper: #1b2028; --ink: #e6e9ef; --soft: #a7b1c0; --line: #353d4a; --edge: #7d889a; --main: #8ab4f8; --on-main: #10213d; --good: #6fcf97; --bad: #f2928b; --warn: #e8b45a; --wait: #b3b5ff; } }
 *, ::before, ::after { box-sizing: border-box; }
+[hidden] { display: none !important; }
 body { margin: 0; background: var(--ground); color: var(--ink); }
 h1, h2, h3, p, dd, li, .error, legend, label, summary, a { overflow-wrap: anywhere; }
 a { color: var(--main); }

@@ -7,7 +7,7 @@ import { unknownDelivery } from "../unknown-delivery.ts";
 import type { DashboardTerms } from "./mount.ts";
 import type { DashboardVisit, Html, Screens, Shown } from "./screens.ts";
 import { age, time } from "./times.ts";
-import { cut, valueBox } from "./values.ts";
+import { counted, cut, valueBox } from "./values.ts";
 
 export function deliveryPages({ webhooks }: DashboardTerms, { page }: Screens): readonly Route[] {
   if (webhooks.length === 0) return [];
@@ -69,7 +69,7 @@ async function deliveryPage({ client, param, root, caller }: DashboardVisit): Pr
     title: `Delivery ${id}`,
     content: html`<section id="delivery" data-live><h1>${webhook} ${id} ${badge(outcome)}</h1>
 ${reason === undefined ? "" : html`<div class="error"><p>${reason}</p></div>`}
-<dl class="facts"><dt>Received</dt><dd>${time(receivedAt)}</dd><dt>Decided</dt><dd>${time(decidedAt)}</dd><dt>Came</dt><dd>${attempts} ${attempts === 1 ? "time" : "times"}</dd></dl>
+<dl class="facts"><dt>Received</dt><dd>${time(receivedAt)}</dd><dt>Decided</dt><dd>${time(decidedAt)}</dd><dt>Came</dt><dd>${counted(attempts, "time")}</dd></dl>
 <h2>What it did</h2>${deeds.length === 0 ? html`<p class="quiet">nothing</p>` : html`<ul class="plain">${deeds.map(({ runId, outcome: start, signal }) => html`<li>${start === undefined ? "" : `start: ${start}. `}${signal === undefined ? "" : `signal: ${signal}. `}${runId === null ? "" : html`<a href="${root}runs/${runId}">${runId}</a>`}</li>`)}</ul>`}
 ${replays.length === 0 ? "" : html`<h2>Played again</h2><ul class="plain">${replays.map(({ by, reason: why, at }) => html`<li>${time(at)}${by === undefined ? "" : ` by ${by}`}${why === undefined ? "" : `: ${why}`}</li>`)}</ul>`}</section>
 ${caller.scopes.includes("admin") && headers !== undefined ? replayForm(action) : ""}

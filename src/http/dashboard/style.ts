@@ -2,6 +2,7 @@
 import { look } from "../look.ts";
 
 export const style = `${look}
+html { scroll-padding: 1rem 0 4rem; }
 header { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem 1.5rem; padding: .5rem clamp(1rem, 3vw, 2rem); background: var(--paper); border-bottom: 1px solid var(--line); }
 header nav { display: flex; flex-wrap: wrap; gap: .25rem; flex: 1; }
 header a { padding: .5rem .75rem; border-radius: .5rem; text-decoration: none; }
@@ -25,12 +26,12 @@ footer p { margin: 0; }
 footer button { min-height: 2rem; padding: .125rem .75rem; }
 pre { margin: 0; padding: .75rem; background: var(--ground); border: 1px solid var(--line); border-radius: .5rem; overflow: auto; max-height: 24rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .875rem; }
 .panel { background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem; margin: 0 0 1rem; }
-.filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0 1rem; align-items: end; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1rem 0; margin-bottom: 1rem; }
+.filter { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 0 1rem; align-items: end; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem 1rem 0; margin-bottom: 1rem; }
 .filter details { grid-column: 1 / -1; margin-bottom: 1rem; }
 .fields { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: 0 1rem; padding-top: .75rem; }
 .filter .buttons { grid-column: 1 / -1; margin: 0 0 1rem; }
 .filter .buttons > * { flex: 0 1 8rem; text-align: center; }
-.badge { display: inline-block; padding: 0 .5rem; border-radius: 1rem; border: 1px solid; font-size: .875rem; font-weight: 600; white-space: nowrap; color: var(--soft); }
+.badge { display: inline-block; justify-self: start; padding: 0 .5rem; border-radius: 1rem; border: 1px solid; font-size: .875rem; font-weight: 600; white-space: nowrap; color: var(--soft); }
 .badge::before { content: "●"; margin-right: .375rem; font-size: .625rem; vertical-align: .125rem; }
 .good { color: var(--good); }
 .bad { color: var(--bad); }
@@ -51,15 +52,14 @@ pre { margin: 0; padding: .75rem; background: var(--ground); border: 1px solid v
 .remark { overflow-wrap: anywhere; min-width: 0; }
 .none { padding: 2rem 0; color: var(--soft); text-align: center; }
 .pager { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1rem 0; }
-.facts { font-size: .9375rem; }
+.facts { font-size: .9375rem; margin-bottom: 1rem; }
 .fault { border-left: .25rem solid var(--bad); padding-left: .75rem; margin: .25rem 0; }
 .fault p { margin: .25rem 0; }
-.acts { display: flex; flex-wrap: wrap; gap: .5rem; align-items: flex-start; }
+.acts { margin: 1rem 0; display: flex; flex-wrap: wrap; gap: .5rem; align-items: flex-start; }
 .acts > details { border: 1px solid var(--edge); border-radius: .5rem; background: var(--paper); }
 .acts > details > summary { padding: .5rem 1rem; font-weight: 600; min-height: 2.75rem; }
 .acts > details[open] { flex: 1 0 100%; }
 .acts form { padding: .5rem 1rem 1rem; max-width: 40rem; }
-.acts form.quick { padding: 0; }
 .danger > summary, button.danger { color: var(--bad); }
 .timeline { list-style: none; margin: 0; padding: 0; }
 .timeline > li { border-top: 1px solid var(--line); }
@@ -81,7 +81,6 @@ rect.failed { fill: var(--bad); }
 rect.open { fill: var(--main); }
 rect.wait { fill: var(--wait); opacity: .55; }
 rect.group { fill: var(--edge); opacity: .6; }
-rect.act { fill: var(--warn); }
 .scale { color: var(--soft); font-size: .875rem; border: 0; }
 .ticks { display: flex; justify-content: space-between; }
 .inside { padding: .25rem .5rem 1rem 1.5rem; display: grid; gap: .5rem; }

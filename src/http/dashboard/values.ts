@@ -50,6 +50,11 @@ export function briefly(value: unknown, most = 80): string {
   return cut(value instanceof Unreadable ? "(cannot be shown)" : JSON.stringify(toJson(value) ?? null), most);
 }
 
+/** "1 record", "3 records" */
+export function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
@@ -80,7 +85,7 @@ export function remark(run: RunView): Html | string {
   if (error !== undefined) return cut(errorLine(error), 160);
   if (status === "paused" && run.isHeld) return "with its workflow";
   if (setback !== undefined) return html`${cut(setback.reason, 100)}, tried again ${age(setback.until)}`;
-  if (undos !== undefined) return `${undos.done} of ${undos.owed} undos have ended`;
+  if (undos !== undefined) return `${undos.done} of ${counted(undos.owed, "undo")} ended`;
   const said = briefly(customStatus);
   const isTimed = ["sleeping", "waiting", "retrying"].includes(status) && readyAt !== undefined;
   return html`${said}${said !== "" && isTimed ? ", " : ""}${isTimed ? html`until ${age(readyAt)}` : ""}`;

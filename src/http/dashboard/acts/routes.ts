@@ -12,6 +12,7 @@ import { callbackOf } from "../../run-callbacks.ts";
 import type { DashboardTerms } from "../mount.ts";
 import { payloadIn } from "../payload.ts";
 import { type DashboardVisit, privately, type Screens } from "../screens.ts";
+import { counted } from "../values.ts";
 import { Texts } from "./texts.ts";
 
 /** What is told of an act that was done: a sentence, and maybe another page to look at. */
@@ -44,7 +45,7 @@ export function actRoutes(terms: DashboardTerms, { act }: Screens): readonly Rou
         limit: 500,
       });
       const more = page.cursor === undefined ? "" : " There are more of them: go on in a terminal, by npx layover.";
-      return { said: `The workflow is ${verb}d, and so are ${page.runs} of its runs.${more}` };
+      return { said: `The workflow is ${verb}d, and ${counted(page.runs, "run")} with it.${more}` };
     }),
   );
   const replay = webhooks.find(({ path }) => path === "/v1/webhooks/:name/deliveries/:id/replay");
@@ -96,7 +97,7 @@ export function actRoutes(terms: DashboardTerms, { act }: Screens): readonly Rou
         by: caller.name,
         epoch: texts.number("epoch"),
       });
-      return { said: `The run goes on, with ${kept} records of before.` };
+      return { said: `The run goes on, with ${counted(kept, "record")} of before.` };
     }),
     route("runs/:id/restart", "admin", async ({ client, param, caller }, texts) => {
       const input = await anotherInput(client, param("id"), texts, terms);
@@ -109,10 +110,10 @@ export function actRoutes(terms: DashboardTerms, { act }: Screens): readonly Rou
       };
       if (texts.of("dryRun") !== undefined) {
         const { kept, dropped } = await client.planRestart(param("id"), options);
-        return { said: `A restart would keep ${kept} records and drop ${dropped}. Nothing was done.` };
+        return { said: `A restart would keep ${counted(kept, "record")} and drop ${dropped}. Nothing was done.` };
       }
       const { kept, dropped } = await client.restart(param("id"), options);
-      return { said: `The run begins again: ${kept} records were kept, and ${dropped} dropped.` };
+      return { said: `The run begins again, with ${counted(kept, "record")} of before, and without ${counted(dropped, "later one")}.` };
     }),
     route("runs/:id/fork", "admin", async ({ client, param }, texts) => {
       const input = await anotherInput(client, param("id"), texts, terms);

@@ -5,7 +5,7 @@ import { isOver, type RunView } from "../../../client/run-view.ts";
 import { failedUndosIn } from "../../../client/undo-view.ts";
 import type { Html } from "../screens.ts";
 import { age, lasting, time } from "../times.ts";
-import { briefly, errorLine, errorValueBox, statusBadge } from "../values.ts";
+import { briefly, counted, errorLine, errorValueBox, statusBadge } from "../values.ts";
 
 export function heading(run: RunView, root: string): Html {
   const { workflow, version, runId, id, status, tags, createdAt, endedAt, timeoutAt, undos, pausedAt, interrupted } =
@@ -26,7 +26,7 @@ ${fact("Paused", pausedAt && html`${time(pausedAt)}${run.isHeld ? ", with its wo
 ${fact("Says", said)}
 ${fact("Undone", undos && `${undos.done - (undos.failed ?? 0)} of ${undos.owed} undos${undos.failed === undefined || undos.failed === 0 ? "" : `, and ${undos.failed} failed for good`}`)}
 ${fact("Not taken", untaken.join(", "))}
-${fact("Interrupted", interrupted === 0 ? undefined : `${interrupted} times in a row its process died`)}
+${fact("Interrupted", interrupted === 0 ? undefined : `its process died ${counted(interrupted, "time")} in a row`)}
 ${fact("Tags", tagLinks.length === 0 ? undefined : html`${tagLinks}`)}
 </dl>`;
 }
@@ -55,7 +55,7 @@ export function epochsOf(run: RunView, { epochs, epoch: shown }: HistoryView): H
     epoch === shown ? html`<strong>Epoch ${epoch}</strong>` : html`<a href="?epoch=${epoch}">Epoch ${epoch}</a>`;
   return html`<h2>Epochs</h2><ul class="plain">
 ${epochs.some(({ epoch }) => epoch === 1) ? html`<li>${link(0)}, from ${time(run.createdAt)}</li>` : ""}
-${epochs.map(({ epoch, why, beganAt, kept }) => html`<li>${link(epoch)}, ${why === "continued" ? "continued as new" : `${why}, with ${kept} ${kept === 1 ? "record" : "records"} of before`}, from ${time(beganAt)}</li>`)}
+${epochs.map(({ epoch, why, beganAt, kept }) => html`<li>${link(epoch)}, ${why === "continued" ? "continued as new" : `${why}, with ${counted(kept, "record")} of before`}, from ${time(beganAt)}</li>`)}
 </ul>`;
 }
 

@@ -6,7 +6,7 @@ import { isErrorValue } from "../../../client/undo-view.ts";
 import { isRecord } from "../../../core/codec/tag-checks.ts";
 import type { Html } from "../screens.ts";
 import { lasting, time } from "../times.ts";
-import { errorLine, errorValueBox, valueBox } from "../values.ts";
+import { counted, errorLine, errorValueBox, valueBox } from "../values.ts";
 import { type Row, type Timeline, timelineOf } from "./rows.ts";
 
 interface Terms {
@@ -49,7 +49,7 @@ ${attempts.map((attempt) => failedAttempt(attempt, terms))}
 /** What a row says without being opened. Colours say nothing that words do not. */
 function glance({ look, record, attempts }: Row): Html | string {
   const failed = attempts.length;
-  const tries = failed === 0 ? "" : ` · ${failed} ${failed === 1 ? "attempt" : "attempts"} failed`;
+  const tries = failed === 0 ? "" : ` · ${counted(failed, "attempt")} failed`;
   if (record?.hasTimedOut) return html` <span class="quiet">timed out${tries}</span>`;
   if (look === "failed") return html` <span class="bad">failed${tries}</span>`;
   if (look === "open") return html` <span class="busy">under way${tries}</span>`;
@@ -79,7 +79,7 @@ function recorded(record: RecordView, run: RunView, { root, seesStacks }: Terms)
   const { kind, position, value, isFailure, attempts, beganAt, recordedAt, childRunId, isGiven, givenBy } = record;
   const whole = `${root}runs/${run.runId}/records/${position}`;
   return html`<dl class="facts">
-<dt>Record</dt><dd>${position}, a ${kind}${attempts > 1 ? `, after ${attempts} attempts` : ""}</dd>
+<dt>Record</dt><dd>${position}, a ${kind}${attempts > 1 ? `, after ${counted(attempts, "attempt")}` : ""}</dd>
 ${beganAt === undefined ? "" : html`<dt>Began</dt><dd>${time(beganAt)}</dd>`}
 <dt>Recorded</dt><dd>${time(recordedAt)}</dd>
 ${isGiven ? html`<dt>Given by</dt><dd>${givenBy ?? "somebody"}</dd>` : ""}
@@ -97,7 +97,7 @@ export function recordValue({ kind, value, isFailure }: RecordView, seesStacks: 
 function ending(value: unknown, seesStacks: boolean): Html {
   if (!isRecord(value) || !Array.isArray(value["owed"])) return html`<p class="quiet">It cannot be shown.</p>`;
   const { next, error, owed } = value;
-  return html`<p>The run ends as ${String(next)}, after ${owed.length} ${owed.length === 1 ? "undo" : "undos"}.</p>
+  return html`<p>The run ends as ${String(next)}, after ${counted(owed.length, "undo")}.</p>
 ${isErrorValue(error) ? errorValueBox(error, seesStacks) : ""}`;
 }
 
@@ -109,7 +109,7 @@ ${childRunId === undefined ? "" : html`<dt>Run</dt><dd><a href="${root}runs/${ch
 ${kind === "sleep" || kind === "signal" || kind === "callback" || kind === "child" ? html`<dt>Until</dt><dd>${until === undefined ? "for ever" : time(until)}</dd>` : ""}
 ${leasedUntil === undefined ? "" : html`<dt>At work</dt><dd>its lease stands until ${time(leasedUntil)}</dd>`}
 ${leasedUntil === undefined && readyAt !== undefined && !isQueued ? html`<dt>Ready at</dt><dd>${time(readyAt)}</dd>` : ""}
-${interrupted === 0 ? "" : html`<dt>Interrupted</dt><dd>${interrupted} times in a row its process died</dd>`}
+${interrupted === 0 ? "" : html`<dt>Interrupted</dt><dd>its process died ${counted(interrupted, "time")} in a row</dd>`}
 </dl>`;
 }
 
