@@ -12,6 +12,8 @@ export function chromiumFile(given = process.env["CHROMIUM"]): string | undefine
   const found = (isNamed ? [given] : places).find((place) => existsSync(place));
   if (found !== undefined || given === undefined || given === "") return found;
   throw new Error(
-    isNamed ? `CHROMIUM names ${given}, and there is no such file` : "CHROMIUM is required, and there is none: apt-get install -y chromium",
+    isNamed
+      ? `CHROMIUM names ${given}, and there is no such file`
+      : "CHROMIUM is required, and there is none: apt-get install -y chromium",
   );
 }

@@ -7,7 +7,9 @@ const conditions = ["layover-source", "node", "development|production"];
 
 const hasChromium = chromiumFile() !== undefined;
 if (!hasChromium)
-  console.warn("There is no Chromium, so the dashboard is not played in one. To have it played: apt-get install -y chromium");
+  console.warn(
+    "There is no Chromium, so the dashboard is not played in one. To have it played: apt-get install -y chromium",
+  );
 
 export default defineConfig({
   ssr: { resolve: { conditions } },

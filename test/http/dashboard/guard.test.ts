@@ -1,7 +1,7 @@
 /** Attacks of other websites, by a browser in which somebody is signed in. */
 import { describe, expect, it } from "vitest";
-import { createSite } from "../../../src/http/site.ts";
 import { dashboard } from "../../../src/http/dashboard/index.ts";
+import { createSite } from "../../../src/http/site.ts";
 import { namespace, secrets } from "../../client/a-client.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { aKey, bare } from "../an-app.ts";
@@ -24,7 +24,13 @@ describe("another website", () => {
     const { runId } = await client.start(bare);
     const cookie = await signIn();
     const before = statements.length;
-    for (const path of [`runs/${runId}/cancel`, `runs/${runId}/delete`, "workflows/bare/start", "sign-in", "sign-out"]) {
+    for (const path of [
+      `runs/${runId}/cancel`,
+      `runs/${runId}/delete`,
+      "workflows/bare/start",
+      "sign-in",
+      "sign-out",
+    ]) {
       const answer = await app.request(`${origin}/dashboard/${path}`, posted({ key: aKey() }, { cookie, ...headers }));
       expect([path, answer.status, answer.headers.get("set-cookie")]).toEqual([path, 403, null]);
     }
@@ -36,7 +42,12 @@ describe("another website", () => {
     const { client, signIn, app } = aDashboard(database.query);
     const { runId } = await client.start(bare);
     const cookie = await signIn();
-    for (const type of ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "text/plain; application/json"]) {
+    for (const type of [
+      "application/x-www-form-urlencoded",
+      "multipart/form-data",
+      "text/plain",
+      "text/plain; application/json",
+    ]) {
       const init = { method: "POST", body: '{"reason":"x"}', headers: { cookie, ...own, "content-type": type } };
       const answer = await app.request(`${origin}/dashboard/runs/${runId}/cancel`, init);
       expect([type, answer.status]).toEqual([type, 415]);
@@ -67,7 +78,9 @@ describe("another website", () => {
       onError: () => {},
     });
     const ask = async (path: string, headers: Record<string, string>) =>
-      await site.request(`${origin}/layover/${path}`, { headers: { origin: "https://shop.example.com", cookie, ...headers } });
+      await site.request(`${origin}/layover/${path}`, {
+        headers: { origin: "https://shop.example.com", cookie, ...headers },
+      });
     const fetched = { "sec-fetch-site": "same-site", "sec-fetch-mode": "cors" };
     const page = await ask("dashboard/", fetched);
     expect([page.status, page.headers.get("access-control-allow-origin")]).toEqual([403, null]);

@@ -113,7 +113,9 @@ export function actRoutes(terms: DashboardTerms, { act }: Screens): readonly Rou
         return { said: `A restart would keep ${counted(kept, "record")} and drop ${dropped}. Nothing was done.` };
       }
       const { kept, dropped } = await client.restart(param("id"), options);
-      return { said: `The run begins again, with ${counted(kept, "record")} of before, and without ${counted(dropped, "later one")}.` };
+      return {
+        said: `The run begins again, with ${counted(kept, "record")} of before, and without ${counted(dropped, "later one")}.`,
+      };
     }),
     route("runs/:id/fork", "admin", async ({ client, param }, texts) => {
       const input = await anotherInput(client, param("id"), texts, terms);

@@ -28,7 +28,10 @@ export async function expectAccessible(page: Page): Promise<void> {
   // The page's CSP lets no script in, so axe runs beside it, as a debugger does.
   await page.evaluate(AxeBuilderSource.source);
   const violations = await page.evaluate(async () => {
-    const axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } = Reflect.get(globalThis, "axe");
+    const axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } = Reflect.get(
+      globalThis,
+      "axe",
+    );
     const found = await axe.run();
     return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
   });

@@ -107,7 +107,8 @@ export function aSite(...further: readonly Workflow[]): Site {
   };
   const settled: Site["settled"] = async (runId, ...statuses) => {
     // The engine is at work in this process, and tells nobody when it rests.
-    while (!statuses.includes((await running().client.get(runId)).status)) await new Promise((go) => setTimeout(go, 20));
+    while (!statuses.includes((await running().client.get(runId)).status))
+      await new Promise((go) => setTimeout(go, 20));
   };
   const key: Site["key"] = (...granted) =>
     createApiKey(new Secrets([secret]), {
@@ -131,7 +132,11 @@ export function aSite(...further: readonly Workflow[]): Site {
     cookie: async () => {
       const { url } = running();
       const headers = { "content-type": "application/json", origin: url };
-      const response = await fetch(`${url}/dashboard/sign-in`, { method: "POST", body: JSON.stringify({ key: key() }), headers });
+      const response = await fetch(`${url}/dashboard/sign-in`, {
+        method: "POST",
+        body: JSON.stringify({ key: key() }),
+        headers,
+      });
       const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(response.headers.get("set-cookie") ?? "") ?? [];
       return { name, value, url };
     },

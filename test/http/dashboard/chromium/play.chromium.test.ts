@@ -18,7 +18,12 @@ async function signedIn(): Promise<Page> {
 }
 
 /** Opens the form of an act, fills it in and sends it. Answers what the page then says. */
-async function act(page: Page, name: string, fill: (form: ReturnType<Page["locator"]>) => Promise<void>, button = name) {
+async function act(
+  page: Page,
+  name: string,
+  fill: (form: ReturnType<Page["locator"]>) => Promise<void>,
+  button = name,
+) {
   const details = page.locator("details", { has: page.locator("summary", { hasText: new RegExp(`^${name}$`) }) });
   await details.locator("summary").first().click();
   await fill(details);
@@ -28,7 +33,8 @@ async function act(page: Page, name: string, fill: (form: ReturnType<Page["locat
   return await said.textContent();
 }
 
-const because = (reason: string) => async (form: ReturnType<Page["locator"]>) => await form.getByLabel("Why").fill(reason);
+const because = (reason: string) => async (form: ReturnType<Page["locator"]>) =>
+  await form.getByLabel("Why").fill(reason);
 const asItIs = async () => {};
 
 describe("a person", () => {
@@ -86,7 +92,7 @@ describe("a person", () => {
     await page.goto(`${site.url}/dashboard/?before=2020-01-01T00:00:00`);
     await page.getByText("There is no such run.").waitFor();
     await page.goto(`${site.url}/dashboard/runs/${failed}`);
-    await page.getByText('because of').first().waitFor();
+    await page.getByText("because of").first().waitFor();
     await page.close();
   });
 
@@ -136,7 +142,11 @@ describe("a person", () => {
 
   test("rejects a callback, cancels, terminates and deletes", async () => {
     const page = await signedIn();
-    const [rejected, cancelled, terminated] = [await site.anOrder("r"), await site.anOrder("c"), await site.anOrder("t")];
+    const [rejected, cancelled, terminated] = [
+      await site.anOrder("r"),
+      await site.anOrder("c"),
+      await site.anOrder("t"),
+    ];
     await site.client.signal(rejected, "address", { city: "Rome" }, { contract: order });
     await page.goto(`${site.url}/dashboard/runs/${rejected}`);
     expect(await act(page, "Reject approval", because("no money"), "Reject")).toBe("The rejection was sent.");
@@ -166,7 +176,9 @@ describe("a person", () => {
       void (await form.getByLabel("From", { exact: true }).selectOption("break"));
     const plan = await act(page, "Restart", fromBreak, "Only tell what it would drop");
     expect(plan).toBe("A restart would keep 1 record and drop 1. Nothing was done.");
-    expect(await act(page, "Restart", fromBreak)).toBe("The run begins again, with 1 record of before, and without 1 later one.");
+    expect(await act(page, "Restart", fromBreak)).toBe(
+      "The run begins again, with 1 record of before, and without 1 later one.",
+    );
     await site.settled(runId, "failed");
     await page.reload();
     await page.getByRole("link", { name: "Epoch 0" }).click();
@@ -210,7 +222,10 @@ describe("a person", () => {
     const runId = await site.aFailedRun("long", long);
     const page = await signedIn();
     await page.goto(`${site.url}/dashboard/runs/${runId}`);
-    await page.locator("#values").getByRole("link", { name: /Show all/ }).click();
+    await page
+      .locator("#values")
+      .getByRole("link", { name: /Show all/ })
+      .click();
     await page.getByText(long).waitFor();
     await page.close();
   });
@@ -258,7 +273,11 @@ describe.each<[string, Looks]>([
   test("shuts nobody out, fits its window, and complains of nothing", async () => {
     const runId = await site.anOrder(`looked at ${looks.colorScheme} ${looks.viewport?.width}`);
     const failed = await site.aFailedRun(`failed ${looks.colorScheme} ${looks.viewport?.width}`, "y".repeat(5_000));
-    await fetch(`${site.url}/webhooks/shop`, { method: "POST", body: '"start"', headers: { "content-type": "application/json" } });
+    await fetch(`${site.url}/webhooks/shop`, {
+      method: "POST",
+      body: '"start"',
+      headers: { "content-type": "application/json" },
+    });
     const page = await browser.newPage(looks);
     const complaints = complaintsOf(page);
     await page.goto(`${site.url}/dashboard/sign-in`);
