@@ -61,13 +61,15 @@ async function onRing({ process, tell, begin }: Served, request: Request, end: E
 /** Answers whoever calls from outside. */
 async function answer(served: Served, request: Request, end: End): Promise<Response> {
   const { options, namespace, prefix, process, report, tell, begin } = served;
-  const { workflows, webhooks, cors, authenticate } = options;
-  const { secrets, environment } = process.load();
+  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  const { secrets, environment, publicUrl } = process.load();
   const invocation = begin();
   const terms = { secrets, namespace, environment };
   try {
     const site = createSite({
       ...terms,
+      publicUrl,
+      dashboard: dashboard?.mount,
       contracts: workflows.map(({ contract }) => contract),
       remembered: process.remembered,
       prefix,

@@ -1,9 +1,11 @@
 /** What `serve` is given on a host that answers requests by a function. */
 import type { Workflow } from "../../core/contract/contract.ts";
+import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
+import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -15,11 +17,15 @@ export type WaitUntil = (work: Promise<unknown>) => void;
 
 export interface FetchOptions extends Settings {
   readonly workflows: readonly Workflow[];
+  /** The schedules that it declares: `schedule(…)`. They are registered by the first tick of a new build. Default: none. */
+  readonly schedules?: readonly Schedule[] | undefined;
   /**
    * The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. They read the variables of the
    * process. Default: none.
    */
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
+  /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
+  readonly dashboard?: Dashboard | undefined;
   /**
    * Opens the database: `() => neon(process.env.DATABASE_URL)`. It is called with the first request of a process, and what
    * it answers stays open. A host may load this code while it builds, when there are no variables yet.

@@ -86,9 +86,11 @@ export class Process {
 
   #read(): Loaded {
     const { host, send, env } = this.#runtime;
-    const { workflows, secrets, publicUrl, database, alarm, environment, deployment, deploymentName } = this.#options;
+    const { workflows, schedules, secrets, publicUrl, database, alarm, environment, deployment, deploymentName } =
+      this.#options;
     const roots = read("secrets", () => new Secrets(secrets()));
-    const id = read("deployment", () => deployment?.()) || env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows);
+    const id =
+      read("deployment", () => deployment?.()) || env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows, schedules);
     const address = read("alarm", () => addressIn(alarm?.()));
     return {
       secrets: roots,

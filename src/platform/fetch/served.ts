@@ -41,7 +41,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  void new Registry(options.workflows);
+  void new Registry(options.workflows, options.schedules);
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
   const limitMs = toMilliseconds(options.limit ?? "60 seconds", { field: "limit" });
@@ -49,7 +49,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const batch = checkCount("batch", options.batch ?? 10);
   const concurrency = checkCount("concurrency", options.concurrency ?? 4);
   const process = new Process(options, runtime);
-  const { workflows, leaseMs, keepMs, keepFailedMs } = options;
+  const { workflows, schedules, leaseMs, keepMs, keepFailedMs } = options;
   const longestStepMs = Math.max(limitMs - marginMs, defaults.stepTimeoutMs);
   return {
     options,
@@ -67,6 +67,8 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
           engine: {
             ...runtime.engine,
             workflows,
+            schedules,
+            timeOfDay: () => runtime.host.now(),
             leaseMs,
             keepMs,
             keepFailedMs,
