@@ -5,7 +5,7 @@
 create or replace function layover.check_timezone(timezone text) returns text
 language plpgsql stable as $$
 begin
-  if length(timezone) <= 64 and timezone ~* '^(utc|etc/gmt(0|[+-][0-9]|-1[0-4]|\+1[0-2])|[a-z][a-z_-]*(/[a-z_-]+)+)$' and timezone !~* '^(posix|right)/' then
+  if timezone ~* '^(utc|etc/gmt(0|[+-][0-9]|-1[0-4]|\+1[0-2])|[a-z][a-z_-]*(/[a-z_-]+)+)$' and timezone !~* '^(posix|right)/' then
     perform timestamp 'epoch' at time zone timezone;
     return null;
   end if;
