@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { parseEnv } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { hostNames } from "../../src/cli/init/hosts.ts";
 import { init } from "../../src/cli/init/init.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 
@@ -57,6 +58,15 @@ describe("layover init in an empty folder", () => {
         "wrangler.toml",
       ],
     ],
+    ...["deno", "bun"].map((host): [string, string[]] => [
+      host,
+      [".env", ".gitignore", "functions/fetch.ts", webhook, ...workflows, "package.json", "tsconfig.json"],
+    ]),
+    [
+      "vercel",
+      [".env", ".gitignore", "api/index.ts", webhook, ...workflows, "package.json", "tsconfig.json", "vercel.json"],
+    ],
+    ["alarm", [".dev.vars", ".gitignore", "functions/alarm.ts", "package.json", "tsconfig.json", "wrangler.toml"]],
   ])("makes what a project on %s needs", async (host, files) => {
     await layoverInit("--on", host, folder);
     expect(found()).toEqual(files);
@@ -66,6 +76,20 @@ describe("layover init in an empty folder", () => {
   test("copies the reference deployment as it is", async () => {
     await layoverInit("--on", "node", folder);
     for (const path of ["functions/node.ts", ...workflows]) expect(read(path)).toBe(readFileSync(path, "utf8"));
+  });
+
+  test("writes for the alarm nothing of a database, and calls it as the project", async () => {
+    await layoverInit("--on", "alarm", folder);
+    expect(parseEnv(read(".dev.vars"))).toEqual({ ORDERS_KEY: "" });
+    expect(read("wrangler.toml")).toMatch(/^name = "orders"/m);
+    expect(json("package.json")).toMatchObject({ scripts: { deploy: "wrangler deploy" } });
+    expect(Object.keys(json("package.json").dependencies)).toEqual(["layover"]);
+  });
+
+  test("has what it writes for Vercel in api/ import what stands in functions/", async () => {
+    await layoverInit("--on", "vercel", folder);
+    const imports = read("api/index.ts").match(/"\.[^"]+"/g);
+    expect(imports).toEqual(['"../functions/webhooks/shop.ts"', '"../functions/workflows/index.ts"']);
   });
 
   test("calls what is deployed to Cloudflare as the project, itself included", async () => {
@@ -280,14 +304,14 @@ describe("layover init in a project that is there", () => {
     there({ "functions/node.ts": "", "functions/workflows/order.ts": "" });
     await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
       message: `There is already: ${join(folder, "functions/node.ts")}, ${join(folder, "functions/workflows/order.ts")}. Nothing was written.`,
-      hint: "Move what is there away, or name another folder: layover init --on node|cloudflare|aws FOLDER",
+      hint: `Move what is there away, or name another folder: layover init --on ${hostNames} FOLDER`,
     });
   });
 });
 
 describe("layover init says what is wrong and what to do", () => {
   const hosts = expect.stringMatching(
-    /^Usage: layover init --on node\|cloudflare\|aws \[--db pg\|neon\] \[FOLDER\]\nnode: .* cloudflare: .* aws: /,
+    /^Usage: layover init --on node\|cloudflare\|aws\|vercel\|deno\|bun\|alarm \[--db pg\|neon\] \[FOLDER\]\nnode: .* cloudflare: .* aws: /,
   );
 
   test.each([
@@ -302,7 +326,7 @@ describe("layover init says what is wrong and what to do", () => {
     writeFileSync(folder, "");
     await expect(layoverInit("--on", "node", folder)).rejects.toMatchObject({
       message: expect.stringMatching(/^The folder .*orders cannot be used: E/),
-      hint: "Name one that you may write to: layover init --on node|cloudflare|aws FOLDER",
+      hint: `Name one that you may write to: layover init --on ${hostNames} FOLDER`,
     });
   });
 });

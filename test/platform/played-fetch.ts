@@ -16,7 +16,7 @@ import type { Clock } from "../postgres/clock.ts";
 import { authorized, secret, secrets } from "./a-worker.ts";
 
 export const appUrl = "https://app.example";
-export const alarmUrl = "https://alarm.example/apps/orders";
+const alarmUrl = "https://alarm.example/apps/orders";
 
 export interface PlayedFetchOptions extends Pick<FetchOptions, "workflows" | "onEvent" | "onLog" | "limit"> {
   readonly query: Query;

@@ -5,6 +5,8 @@ import { once } from "node:events";
 export interface ServerProcessOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The program. Default: Node. */
+  readonly command?: string | undefined;
 }
 
 export class ServerProcess {
@@ -13,9 +15,8 @@ export class ServerProcess {
   readonly #listeners = new Set<() => void>();
   #output = "";
 
-  /** `args` are Node's. */
-  constructor(args: readonly string[], { cwd, env }: ServerProcessOptions) {
-    this.#child = spawn(process.execPath, args, {
+  constructor(args: readonly string[], { cwd, env, command = process.execPath }: ServerProcessOptions) {
+    this.#child = spawn(command, args, {
       cwd,
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe"],

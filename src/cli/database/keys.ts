@@ -50,6 +50,24 @@ keys
   .option("--json", "answer as JSON")
   .action(revokeKey);
 
+keys
+  .command("alarm")
+  .summary("shows the key of the alarm")
+  .description(
+    `Writes the key to stdout with which a deployment and its alarm (layover init --on alarm) sign what they say to each
+other. It is derived from LAYOVER_SECRET, so it changes with that, and tells nothing of it. No database is asked.`,
+  )
+  .action(() => print(new Secrets([needSecret("it makes the key")]).keyFor("alarm")));
+
+/** @throws UsageError */
+function needSecret(why: string): string {
+  const secret = setting("LAYOVER_SECRET");
+  if (secret !== undefined) return secret;
+  throw new UsageError(`LAYOVER_SECRET is not set, and ${why}.`, {
+    hint: "Set it to the root secret of the deployment that the key is for: one made by another does not count there.",
+  });
+}
+
 interface Json {
   readonly json?: true;
 }
@@ -58,11 +76,7 @@ async function create(
   name: string,
   { scopes, expires, json }: Json & { readonly scopes: readonly Scope[]; readonly expires?: string },
 ): Promise<void> {
-  if (setting("LAYOVER_SECRET") === undefined) {
-    throw new UsageError("LAYOVER_SECRET is not set, and it signs the key.", {
-      hint: "Set it to the root secret of the deployment that the key is for: one signed by another does not count there.",
-    });
-  }
+  needSecret("it signs the key");
   const expiresAt = expires === undefined ? undefined : endOf(expires);
   const key = createApiKey(new Secrets(rootSecrets()), {
     name,

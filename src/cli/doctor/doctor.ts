@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { print, printJson } from "../screen.ts";
 import { type Check, shownChecks, summary } from "./check.ts";
+import { checkAlarm } from "./check-alarm.ts";
 import { checkAws } from "./check-aws.ts";
 import { checkDatabase } from "./check-database.ts";
 import { checkServer } from "./check-server.ts";
@@ -16,7 +17,7 @@ export const doctor = new Command("doctor")
   .summary("looks at everything, and says what to do")
   .description(
     `Looks at the database, its schema, rights and clock, at whose runs they are and which do not get on, and whether the
-deployment answers and takes your key. Changes nothing, but with --aws arms three ticks. Fails where it finds a problem.`,
+deployment answers and takes your key. With LAYOVER_ALARM it asks the deployment's alarm too. Changes nothing, but with --aws arms three ticks. Fails where it finds a problem.`,
   )
   .option("--endpoint <host/database>", "what the deployment calls the database, where you reach it by another address")
   .option(
@@ -32,6 +33,7 @@ async function examine({ endpoint, aws, json }: Options): Promise<void> {
   const checks: readonly Check[] = [
     ...database,
     ...(await checkServer(revokedKeys)),
+    ...(await checkAlarm()),
     ...(aws === undefined ? [] : await checkAws(aws)),
   ];
   const isWell = checks.every(({ level }) => level !== "problem");

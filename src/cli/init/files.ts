@@ -85,7 +85,7 @@ function copyOf(path: string, { replaced = [] }: Host, name: string): string {
     readFileSync(join(packageFolder, path), "utf8"),
   );
   if (path === "infra/app.ts") return text.replace('"layover"', JSON.stringify(name));
-  return path === "wrangler.toml" ? text.replace(/(?<="|\/\/|queues create )layover\b/g, name) : text;
+  return path.endsWith(".toml") ? text.replace(/(?<="|\/\/|queues create )layover\b/g, name) : text;
 }
 
 function listFile(path: string, entries: readonly Entry[]): ProjectFile {
@@ -108,10 +108,12 @@ function ignored(path: string): Entry {
 }
 
 function variables({ database, variables }: Host): readonly Entry[] {
+  const own = variables.map(([name, value, remark]) => variable(name, value, remark));
+  if (database === undefined) return own;
   return [
     variable("DATABASE_URL", "", `${database}: postgresql://user:password@host/database`),
     variable("LAYOVER_SECRET", randomBytes(32).toString("base64url"), "Signs API keys and the URLs of callbacks"),
-    ...variables.map(([name, value, remark]) => variable(name, value, remark)),
+    ...own,
     variable("LAYOVER_KEY", "", "What the command line asks with: a key that `layover keys create` has shown"),
   ];
 }

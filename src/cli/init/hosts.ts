@@ -9,8 +9,8 @@ export interface Host {
   readonly replaced?: readonly (readonly [text: string, by: string])[];
   /** Where the secrets are kept while one develops. */
   readonly envFile: string;
-  /** What DATABASE_URL is of. */
-  readonly database: string;
+  /** What DATABASE_URL is of. Undefined: it has no database, and no secret of its own. */
+  readonly database?: string;
   /** Further variables of that file: a name, a value, a remark. */
   readonly variables: readonly (readonly [name: string, value: string, remark: string])[];
   readonly ignored: readonly string[];
@@ -107,7 +107,57 @@ const aws: Host = {
   devDependencies: ["@electric-sql/pglite", "aws-cdk", "aws-cdk-lib", "constructs", "esbuild", "pg", ...tools],
 };
 
-export type HostName = "node" | "cloudflare" | "aws";
+/** What a host without a clock of its own is told. */
+const wakened: Host["variables"] = [
+  ["PUBLIC_URL", "http://localhost:3000", "Where callbacks are answered"],
+  ["LAYOVER_ALARM", "", "The alarm: https://alarm.example.workers.dev/apps/orders (layover init --on alarm)"],
+];
+
+/** A process of Bun's or Deno's. */
+const residents = (start: string): Host => ({
+  ...node,
+  copied: ["functions/fetch.ts", "functions/webhooks", "functions/workflows"],
+  variables: wakened,
+  scripts: { ...everywhere, dev: "layover dev", start },
+});
+
+const bun = residents("bun functions/fetch.ts");
+
+const deno = residents(
+  "deno serve --env-file --port 3000 --allow-env --allow-net --allow-read --allow-sys functions/fetch.ts",
+);
+
+const vercel: Host = {
+  copied: ["functions/vercel.ts", "functions/vercel.json", "functions/webhooks", "functions/workflows"],
+  // Vercel takes what is in api/ for functions.
+  renamed: { "functions/vercel.ts": "api/index.ts", "functions/vercel.json": "vercel.json" },
+  replaced: [
+    ['"./webhooks/shop.ts"', '"../functions/webhooks/shop.ts"'],
+    ['"./workflows/index.ts"', '"../functions/workflows/index.ts"'],
+  ],
+  envFile: ".env",
+  database: "A branch of your Neon database",
+  variables: wakened,
+  ignored: ["node_modules/", ".layover/", ".vercel/", ".env"],
+  scripts: { ...everywhere, dev: "layover dev" },
+  dependencies: ["@neondatabase/serverless", "@vercel/functions", "layover", "zod"],
+  // `layover migrate` runs on this machine, over TCP, and `layover dev` on an embedded Postgres.
+  devDependencies: ["@electric-sql/pglite", "pg", ...tools],
+};
+
+/** The Worker that wakes deployments on other hosts. */
+const alarm: Host = {
+  copied: ["functions/alarm.ts", "functions/alarm.toml"],
+  renamed: { "functions/alarm.toml": "wrangler.toml" },
+  envFile: ".dev.vars",
+  variables: [["ORDERS_KEY", "", "The key of the app `orders`: `npx layover keys alarm` shows it"]],
+  ignored: ["node_modules/", ".wrangler/", ".dev.vars"],
+  scripts: { dev: "wrangler dev", deploy: "wrangler deploy", typecheck: "tsc" },
+  dependencies: ["layover"],
+  devDependencies: ["wrangler", ...tools],
+};
+
+export type HostName = "node" | "cloudflare" | "aws" | "vercel" | "deno" | "bun" | "alarm";
 export type DatabaseName = "pg" | "neon";
 
 /** Each host, and by which databases. The first one is the default. */
@@ -115,4 +165,11 @@ export const hosts: Readonly<Record<HostName, Readonly<Partial<Record<DatabaseNa
   node: { pg: node },
   cloudflare: { neon: cloudflare, pg: cloudflareByTcp },
   aws: { neon: aws },
+  vercel: { neon: vercel },
+  deno: { pg: deno },
+  bun: { pg: bun },
+  alarm: { pg: alarm },
 };
+
+/** How the hosts are named where one is to be chosen. */
+export const hostNames = Object.keys(hosts).join("|");

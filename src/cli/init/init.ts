@@ -8,17 +8,20 @@ import { Command } from "commander";
 import { print } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type ProjectFile, projectFiles } from "./files.ts";
-import { type Host, type HostName, hosts } from "./hosts.ts";
+import { type Host, type HostName, hostNames, hosts } from "./hosts.ts";
 import { nextSteps } from "./next-steps.ts";
 
-const usage = "Usage: layover init --on node|cloudflare|aws [--db pg|neon] [FOLDER]";
+const usage = `Usage: layover init --on ${hostNames} [--db pg|neon] [FOLDER]`;
 
 export const init = new Command("init")
   .summary("begins a project, with the reference deployment")
   .description("Begins a project in a folder: layover's reference deployment, and a package.json for it.")
   .argument("[folder]", "made where it is missing", ".")
   .option("--on <host>", Object.keys(hosts).join(" or "))
-  .option("--db <driver>", "pg: any PostgreSQL, by TCP; neon: Neon over HTTP, the default on cloudflare and aws")
+  .option(
+    "--db <driver>",
+    "pg: any PostgreSQL, by TCP; neon: Neon over HTTP, the default on cloudflare, aws and vercel",
+  )
   .action((folder: string, { on, db }: { readonly on?: string; readonly db?: string }) => {
     const name = hostNamed(on);
     begin(folder, name, hostWith(name, db));
@@ -33,11 +36,15 @@ function hostWith(name: HostName, driver: string | undefined): Host {
 }
 
 function hostNamed(name: string | undefined): HostName {
-  if (name === "node" || name === "cloudflare" || name === "aws") return name;
-  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon or, by --db pg, any PostgreSQL. aws: Lambda, by the CDK, with Neon.`;
+  if (isHost(name)) return name;
+  const hint = `${usage}\nnode: one process on any machine, with any PostgreSQL. cloudflare: Workers, with Neon or, by --db pg, any PostgreSQL. aws: Lambda, by the CDK, with Neon. vercel: a function, with Neon. deno, bun: a server, with any PostgreSQL. alarm: the Worker that wakes deployments on vercel, deno and bun.`;
   throw new UsageError(name === undefined ? "Which host is it for?" : `There is no host ${JSON.stringify(name)}.`, {
     hint,
   });
+}
+
+function isHost(name: string | undefined): name is HostName {
+  return name !== undefined && Object.hasOwn(hosts, name);
 }
 
 function begin(folder: string, hostName: HostName, host: Host): void {
@@ -74,7 +81,7 @@ function refuseTaken(folder: string, files: readonly ProjectFile[]): void {
   if (taken.length === 0) return;
   const paths = taken.map(({ path }) => join(folder, path)).join(", ");
   throw new UsageError(`There is already: ${paths}. Nothing was written.`, {
-    hint: "Move what is there away, or name another folder: layover init --on node|cloudflare|aws FOLDER",
+    hint: `Move what is there away, or name another folder: layover init --on ${hostNames} FOLDER`,
   });
 }
 
@@ -107,7 +114,7 @@ function write(folder: string, { path, text, isSecret = false, outcome }: Projec
 
 function unusable(folder: string, cause: Error): UsageError {
   return new UsageError(`The folder ${folder} cannot be used: ${cause.message}`, {
-    hint: "Name one that you may write to: layover init --on node|cloudflare|aws FOLDER",
+    hint: `Name one that you may write to: layover init --on ${hostNames} FOLDER`,
     cause,
   });
 }

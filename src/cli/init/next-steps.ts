@@ -17,6 +17,20 @@ export function nextSteps(hostName: HostName, host: Host, folder: string, name: 
   const install: Section["lines"] = [...(folder === "" ? [] : [[`cd ${folder}`] as const]), ["npm install"]];
   const createKey = "npx layover keys create me --scopes start,read,signal,callbacks";
   const key = [createKey, `put it into ${host.envFile}, as LAYOVER_KEY`] as const;
+  const alarmed: readonly Section[] = [
+    { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
+    {
+      title: "Give it an alarm: a Worker on Cloudflare's Free plan, which serves several deployments",
+      lines: [["npx layover init --on alarm alarm", "in a folder of its own; do what it says"]],
+    },
+  ];
+  const onPostgres: readonly Section[] = [
+    ...alarmed,
+    {
+      title: `On your own Postgres, with its DATABASE_URL in ${host.envFile}`,
+      lines: [[run("migrate")], key, [run("start"), "the alarm must reach it: PUBLIC_URL is its address"]],
+    },
+  ];
   const sections: Record<HostName, readonly Section[]> = {
     node: [
       { title: "Try it", lines: [...install, [run("dev"), "on an embedded Postgres; it prints lines to try"]] },
@@ -68,6 +82,35 @@ export function nextSteps(hostName: HostName, host: Host, folder: string, name: 
           [`LAYOVER_SECRET=… DATABASE_URL=… ${createKey}`],
           ["LAYOVER_URL=https://… LAYOVER_KEY=lok_… npx layover runs"],
         ],
+      },
+    ],
+    vercel: [
+      ...alarmed,
+      {
+        title: "Deploy it, on your Neon database",
+        lines: [
+          ["DATABASE_URL=… npx layover migrate"],
+          ["npx vercel env add DATABASE_URL", "so, too: LAYOVER_SECRET, LAYOVER_ALARM, PUBLIC_URL"],
+          ["npx vercel --prod", "prints its address: that is PUBLIC_URL, and what the alarm rings at"],
+          ["LAYOVER_URL=https://… npx layover doctor"],
+        ],
+      },
+    ],
+    deno: onPostgres,
+    bun: onPostgres,
+    alarm: [
+      {
+        title: "Deploy it, with the address of your deployment in wrangler.toml, under APPS",
+        lines: [
+          ...install,
+          [run("deploy"), "prints its address"],
+          ["LAYOVER_SECRET=… npx layover keys alarm", "shows the key, by the secret of your deployment"],
+          ["npx wrangler secret put ORDERS_KEY"],
+        ],
+      },
+      {
+        title: "Give your deployment its address",
+        lines: [["LAYOVER_ALARM=https://…/apps/orders", "a variable of the deployment"]],
       },
     ],
   };

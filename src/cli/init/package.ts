@@ -1,7 +1,7 @@
 /** The package.json of a project, with what it lacks. What is in it stays as it is. */
 
 import { UsageError } from "../usage-error.ts";
-import type { Host } from "./hosts.ts";
+import { type Host, hostNames } from "./hosts.ts";
 import { rangeOf } from "./own-package.ts";
 import { textsIn } from "./package-texts.ts";
 
@@ -20,7 +20,7 @@ interface Package {
 /** `existing`: what `npm install` writes into an empty folder counts as nothing. @throws UsageError if it cannot be read */
 export function completedPackage(host: Host, name: string, existing: string = "{}"): string {
   const { content, scripts, dependencies, devDependencies } = read(existing);
-  refuseOldZod(dependencies["zod"] ?? devDependencies["zod"]);
+  if (host.dependencies.includes("zod")) refuseOldZod(dependencies["zod"] ?? devDependencies["zod"]);
   const has = (dependency: string) => dependency in dependencies || dependency in devDependencies;
   const needs = needsOf(host);
   const completed = {
@@ -42,7 +42,7 @@ export function isOfModules(packageText: string): boolean {
 export function commandFor(script: string, host: Host, packageText: string): string {
   const wanted = host.scripts[script] ?? script;
   if (read(packageText).scripts[script] === wanted) return script === "start" ? "npm start" : `npm run ${script}`;
-  return wanted.startsWith("node ") ? wanted : `npx ${wanted}`;
+  return /^(node|bun|deno) /.test(wanted) ? wanted : `npx ${wanted}`;
 }
 
 function isBlank(content: object): boolean {
@@ -67,7 +67,7 @@ function refuseOldZod(range: string | undefined): void {
   const major = /\d+/.exec(range ?? "")?.[0];
   if (major === undefined || Number(major) >= 4) return;
   throw new UsageError(`package.json asks for zod ${range}, and the example needs zod 4. Nothing was written.`, {
-    hint: "Run: npm install zod@4. Then run this again. Or begin in a folder of its own: layover init --on node|cloudflare|aws FOLDER",
+    hint: `Run: npm install zod@4. Then run this again. Or begin in a folder of its own: layover init --on ${hostNames} FOLDER`,
   });
 }
 

@@ -37,7 +37,7 @@ export interface Kept {
  * How long after its instant a ring comes. The clocks of the database and of this host differ by a little. What is due
  * at the instant must be due by the database's clock when the tick looks.
  */
-export const slackMs = 3_000;
+const slackMs = 3_000;
 
 /**
  * Which instant that stands serves another one: from a little after it until so long after it. Processes of an app arm

@@ -12,7 +12,7 @@ export type Ring =
  * How long an app may take to answer. No other instant of the app rings meanwhile, so an instant may ring as much too
  * late. The app answers sooner, since its work goes on after the answer.
  */
-export const answerMs = 45_000;
+const answerMs = 45_000;
 
 /** The most bytes of an answer that are read. */
 const mostAnswer = 1_024;
