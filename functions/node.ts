@@ -1,4 +1,5 @@
 /** A server of Node's on your Postgres: `node functions/node.ts`. Migrate the database first. */
+import { dashboard } from "layover/dashboard";
 import { requireDatabase, serve } from "layover/node";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
@@ -18,6 +19,7 @@ const server = await serve({
   workflows,
   schedules,
   webhooks: [shop],
+  dashboard: dashboard(),
   database,
   environment: env["LAYOVER_ENVIRONMENT"],
   publicUrl: env["PUBLIC_URL"],

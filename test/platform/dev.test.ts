@@ -108,7 +108,7 @@ describe("a development server", { timeout: 60_000 }, () => {
     ]);
   });
 
-  test("keeps its folder and its port to itself, tells browsers what it is, survives a forgotten promise, and ends in peace when it is asked to", async () => {
+  test("keeps its folder and its port to itself, sends browsers to its dashboard, survives a forgotten promise, and ends in peace when it is asked to", async () => {
     const server = await aServer();
     const data = join(folder, "data");
     await expect(dev(["test/platform/states.ts", "--data", data])).rejects.toThrow(
@@ -124,11 +124,10 @@ describe("a development server", { timeout: 60_000 }, () => {
     expect(["secret", "api-key"].map((file) => statSync(join(data, file)).mode & 0o777)).toEqual([0o600, 0o600]);
     expect(readFileSync(join(data, ".gitignore"), "utf8")).toBe("*\n");
 
-    const home = await (await fetch(server.url)).text();
-    expect(home).toMatch(
-      /development server of quick \(version 1\), slow.*[\s\S]*layover -- start quick --input '{"name":"name"}'/,
-    );
-    expect(home).not.toContain("lok_");
+    const home = await fetch(server.url);
+    expect(home.url).toBe(`${server.url}/dashboard/sign-in`);
+    expect(await home.text()).not.toContain(server.key);
+    await server.untilSaid(/dashboard\/sign-in#lok_/);
 
     expect(await resultOf(server, await start(server, "careless"))).toBe("careless, time 1");
     await server.untilSaid(/error while settling a promise that nobody awaits: Error: forgotten/);

@@ -33,12 +33,6 @@ export function linesToTry(url: string, contract: Contract): readonly LineToTry[
   }
 }
 
-/** Starts a run by the command line. */
-export function startLine(commandLine: string, { name, input }: Contract): string {
-  const example = input === undefined ? undefined : exampleOf(input);
-  return `${commandLine} start ${name}${example === undefined ? "" : ` --input ${quoted(example)}`}`;
-}
-
 function callbackLine(schema: Schema): LineToTry {
   return {
     purpose: "Answer what it asks. It logs a URL here: open that in a browser, or put it into URL",

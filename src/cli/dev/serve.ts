@@ -5,6 +5,7 @@
 import { styleText } from "node:util";
 import type { LogEntry } from "../../engine/events.ts";
 import { reportTo } from "../../engine/events.ts";
+import { dashboard } from "../../http/dashboard/index.ts";
 import { type NodeServer, serve } from "../../platform/node/index.ts";
 import { logLine } from "../../platform/node/log-line.ts";
 import { printingEvents } from "../../platform/node/print-events.ts";
@@ -12,7 +13,7 @@ import { type Loaded, loadWorkflows } from "../load-workflows.ts";
 import { print, printAside } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
-import { linesToTry, startLine } from "./lines-to-try.ts";
+import { linesToTry } from "./lines-to-try.ts";
 import { whenAbandoned } from "./when-abandoned.ts";
 
 export interface DevOptions {
@@ -73,7 +74,9 @@ async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): 
       secrets: [secret],
       port,
       hostname: "127.0.0.1",
-      home: () => new Response(home(loaded), { headers: { "cache-control": "no-store" } }),
+      dashboard: dashboard({ title: "layover dev" }),
+      home: () =>
+        new Response(null, { status: 302, headers: { location: "/dashboard/", "cache-control": "no-store" } }),
       onLog: printLog,
       onEvent: printEvent,
     });
@@ -81,24 +84,6 @@ async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): 
     await embedded.close();
     throw error instanceof Error && "syscall" in error ? cannotListen(port, error) : error;
   }
-}
-
-/** Makes the page at `/`. It names no key, because any website that is open in a browser may have this page read. */
-function home(loaded: Loaded): string {
-  const [example = ""] = loaded.workflows.map(({ contract }) => startLine(commandLine, contract));
-  return [
-    `layover, the durable workflow engine: a development server of ${namesOf(loaded)}.`,
-    "",
-    "There is nothing to click here: programs call this address, by /v1/ (the API), /callbacks/ and /health.",
-    "Try it in a terminal, in the folder of the project. `layover dev` has printed lines of curl there, too.",
-    "",
-    `  ${example}`,
-    `  ${commandLine} runs`,
-    `  ${commandLine} --help`,
-    "",
-    "The command line asks http://localhost:3000. Where this is another port, set LAYOVER_URL to it.",
-    "",
-  ].join("\n");
 }
 
 function cannotListen(port: number, cause: Error): UsageError {
@@ -115,6 +100,9 @@ function greeting({ url }: NodeServer, loaded: Loaded, { apiKey }: DataFolder, {
   return [
     `layover serves ${strong(namesOf(loaded))} of ${loaded.file} at ${strong(url)}`,
     `on an embedded Postgres in ${data}. Kill it whenever you like: it goes on when you start it again.`,
+    "",
+    quiet("# Look at its runs in a browser. The link signs you in, and counts for this data folder:"),
+    `${url}/dashboard/sign-in#${apiKey}`,
     "",
     quiet("# Try it from another terminal. The key counts for this data folder:"),
     `KEY=${apiKey}`,

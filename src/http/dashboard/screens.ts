@@ -142,8 +142,9 @@ function askToSignIn(request: Request, path: string, signIn: string | undefined)
   const { pathname, search } = new URL(request.url);
   const steps = pathname.replace(/\/+$/, "").split("/");
   const here = path === "" ? "" : steps.slice(-path.split("/").length).join("/");
-  const to = new URLSearchParams({ to: `${here}${search}` });
-  const location = signIn ?? `${rootOf(path, request)}sign-in?${to}`;
+  const back = `${here}${search}`;
+  const to = back === "" ? "" : `?${new URLSearchParams({ to: back })}`;
+  const location = signIn ?? `${rootOf(path, request)}sign-in${to}`;
   const further: Record<string, string> = { location };
   if (sessionIn(request) !== undefined) further["set-cookie"] = sessionCookie(request, "");
   return privately(new Response(null, { status: 303, headers: further }));

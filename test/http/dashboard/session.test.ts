@@ -41,7 +41,7 @@ describe("the dashboard", () => {
       await (await app.request(`${origin}/dashboard/sign-in`)).text(),
     )?.[0];
     expect((await app.request(`${origin}/dashboard/${script}`)).status).toBe(200);
-    expect((await app.request(`${origin}/dashboard`)).headers.get("location")).toBe("./dashboard/sign-in?to=");
+    expect((await app.request(`${origin}/dashboard`)).headers.get("location")).toBe("./dashboard/sign-in");
     expect((await open("", `runs/${id}/`)).headers.get("location")).toBe(`../../sign-in?to=runs%2F${id}`);
     expect(statements).toEqual([]);
   });

@@ -3,7 +3,7 @@
  * scope or a map (`ship[3]/send`) stand below a row of their own for it.
  */
 import type { AttemptView, HistoryView, PendingView, RecordView, StepPlace } from "../../../client/history-view.ts";
-import { isOver, type RunView } from "../../../client/run-view.ts";
+import type { RunView } from "../../../client/run-view.ts";
 import { undonePath } from "../../../client/undo-view.ts";
 
 /** A row of the timeline. Its bar goes from `from` to `to`, in epoch milliseconds. */
@@ -145,9 +145,4 @@ function rowOf(label: string, { record, pending, attempts }: Item, { begins, end
   const from = Math.min(first ?? begins(undefined), end);
   if (pending === undefined) return { ...common, from, to: attempts.at(-1)?.endedAt.getTime() ?? end, look: "failed" };
   return { ...common, from, to: end, look: waits.includes(pending.kind) ? "wait" : "open", pending };
-}
-
-/** Whether a run may still get on: then its page shows what it waits for. */
-export function isLive({ status }: RunView): boolean {
-  return !isOver(status);
 }

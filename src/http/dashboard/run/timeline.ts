@@ -114,7 +114,7 @@ ${interrupted === 0 ? "" : html`<dt>Interrupted</dt><dd>its process died ${count
 }
 
 /** What a run waits for, in words. */
-export function waitsFor({ kind, signal, isQueued, leasedUntil, attempts }: PendingView): string {
+function waitsFor({ kind, signal, isQueued, leasedUntil, attempts }: PendingView): string {
   switch (kind) {
     case "sleep":
       return "for the end of a sleep";

@@ -27,7 +27,7 @@ export const order = workflow({
   callbacks: { approval: z.object({ ok: z.boolean(), why: z.string().optional() }) },
 });
 export const bare = workflow({ name: "bare", version: 1 });
-export const bad = workflow({ name: "bad", version: 1, input: z.unknown() });
+const bad = workflow({ name: "bad", version: 1, input: z.unknown() });
 
 const input = { customer: "ada", amount: 42, size: "small" as const, isGift: false };
 
