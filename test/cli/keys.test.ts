@@ -20,6 +20,15 @@ describe("layover keys", () => {
     ...further,
   });
 
+  test("shows the key of the alarm, which is derived from the secret, and asks no database for it", async () => {
+    const shown = await layover(["keys", "alarm"], { env: { LAYOVER_SECRET: secret } });
+    expect(shown).toEqual({ status: 0, stdout: `${secrets.keyFor("alarm")}\n`, stderr: "" });
+    expect(await layover(["keys", "alarm"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("LAYOVER_SECRET is not set"),
+    });
+  });
+
   test("makes a key that a server takes until it is revoked", async () => {
     const made = await layover(["keys", "create", "shop", "--scopes", "start,read", "--expires", "90d"], {
       env: env(),

@@ -26,7 +26,7 @@ export interface DeployOptions {
 }
 
 /** Environment that keeps wrangler from asking, from reporting, and from saying which files it reads. */
-export const quiet = {
+const quiet = {
   WRANGLER_SEND_METRICS: "false",
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_LOG: "error",

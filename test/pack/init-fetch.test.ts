@@ -1,22 +1,25 @@
-/** The projects for hosts that call a function, on their real runtimes, woken by the alarm on the real workerd. */
-import { globSync, writeFileSync } from "node:fs";
+/** One project for hosts that call a function, on the real Bun, Deno and Node, woken by the alarm on the real workerd. */
+import { globSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { Miniflare } from "miniflare";
+import { beforeAll, describe, expect, type TestContext, test } from "vitest";
+import { createApiKey } from "../../src/http/api-key.ts";
+import { Secrets } from "../../src/http/secrets.ts";
 import { freePort } from "../free-port.ts";
+import { bundled } from "../platform/a-worker.ts";
 import { ServerProcess } from "../platform/server-process.ts";
+import { openWorld } from "../platform/world.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { alarmProject, deployAlarm } from "./deployed-alarm.ts";
 import { carryOrderToItsEnd } from "./order.ts";
-import { aProject, scriptIn, secretsIn } from "./project.ts";
+import { packed } from "./packed.ts";
+import { scriptIn, secretsIn } from "./project.ts";
 import { run } from "./run.ts";
 
-const database = testDatabase({ isEmpty: true });
 const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
-/** The programs as npm has brought them. The scripts that would put them elsewhere were not run. */
-const bun = programIn("@oven/*/bin/bun{,.exe}");
-const deno = programIn("@deno/*/deno{,.exe}");
 
+/** The program as npm has brought it. The script that would put it elsewhere was not run. */
 function programIn(pattern: string): string {
   const [program] = globSync(pattern, { cwd: modules });
   if (program === undefined) throw new Error(`npm has brought no ${pattern} for this machine`);
@@ -26,58 +29,100 @@ function programIn(pattern: string): string {
 /** A server of Node's around what a host would call. */
 const nodeServer = `
 import { serve } from "@hono/node-server";
-const { default: { fetch } } = await import(process.argv[2]);
-serve({ fetch: (request) => fetch(request), port: Number(process.env.PORT) }, () => console.log("Listening on"));
+import host from "./functions/fetch.ts";
+serve({ fetch: (request) => host.fetch(request), port: Number(process.env.PORT) }, () => console.log("Listening on"));
 `;
 
-/** Starts a run that is ready, and tells nobody of it. Answers its id. */
-async function readyRun(): Promise<string> {
-  const input = { customer: "Ada", amount: 42, items: [], address: { street: "1 Rose St", city: "London" } };
-  const { rows } = await database.pool.query("select layover.start_run($1) as answer", [
-    JSON.stringify({ workflow: "order", version: 1, input }),
-  ]);
-  return String(rows[0].answer.runId);
-}
+const permissions = ["--allow-env", "--allow-net", "--allow-read", "--allow-sys"];
+const runtimes: readonly (readonly [name: string, command: string, args: (port: string) => readonly string[]])[] = [
+  ["Bun", programIn("@oven/*/bin/bun{,.exe}"), () => ["functions/fetch.ts"]],
+  [
+    "Deno",
+    programIn("@deno/*/deno{,.exe}"),
+    (port) => ["serve", "--env-file", "--port", port, ...permissions, "functions/fetch.ts"],
+  ],
+  ["Node", process.execPath, () => ["node-server.mjs"]],
+];
 
-async function records(runId: string): Promise<unknown> {
-  const { rows } = await database.pool.query("select count(*)::int from layover.record where run_id = $1", [runId]);
-  return rows[0].count;
-}
+let folder: string;
+let secret: string;
 
-test("one project runs on Bun, Deno and Node, and the alarm wakes it on each of them", {
-  timeout: 240_000,
-}, async () => {
-  const [{ folder, key }, alarm] = await Promise.all([aProject("bun", database.url), alarmProject()]);
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "layover-project-"));
+  const { npmEnv: env } = await packed();
+  await run("npx", ["--yes", "layover", "init", "--on", "bun"], { cwd: folder, env });
+  await run("npm", ["install", "--omit=dev"], { cwd: folder, env });
   writeFileSync(join(folder, "node-server.mjs"), nodeServer);
-  const alarmKey = (await run("npx", ["layover", "keys", "alarm"], { cwd: folder })).trim();
+  secret = secretsIn(folder, ".env")["LAYOVER_SECRET"] ?? "";
   expect(scriptIn(folder, "start")).toBe("bun functions/fetch.ts");
-  const serve = "serve --env-file --allow-env --allow-net --allow-read --allow-sys";
-  for (const [command, ...args] of [
-    [bun, "functions/fetch.ts"],
-    [deno, ...serve.split(" "), "--port", "PORT", "functions/fetch.ts"],
-    [process.execPath, "node-server.mjs", "./functions/fetch.ts"],
-  ]) {
+}, 120_000);
+
+/** Answers the address of the app `orders` at an alarm that rings at `url`. */
+async function anAlarm(url: string, onTestFinished: TestContext["onTestFinished"]): Promise<string> {
+  const miniflare = new Miniflare({
+    modules: [{ type: "ESModule", path: "alarm.mjs", contents: await bundled("functions/alarm.ts") }],
+    compatibilityDate: "2026-08-01",
+    bindings: { APPS: { orders: url }, ORDERS_KEY: new Secrets([secret]).keyFor("alarm") },
+    durableObjects: { ALARM: { className: "AppAlarm", useSQLite: true } },
+    cf: false,
+    telemetry: { enabled: false },
+  });
+  onTestFinished(async () => await miniflare.dispose());
+  return `${(await miniflare.ready).origin}/apps/orders`;
+}
+
+/** What a runtime says when it listens. */
+const listens = /listening on|started .*server/i;
+
+describe.concurrent.each(runtimes)("on %s", (_, command, args) => {
+  const database = testDatabase();
+
+  test("an order comes to its end, and the alarm wakes one whose process was killed amid a step", {
+    timeout: 60_000,
+  }, async ({ expect, onTestFinished }) => {
+    const clock = await database.turnClock();
+    await clock.goOn();
+    const world = await openWorld();
+    onTestFinished(() => world.close());
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}`;
-    const address = await deployAlarm(alarm, { url, key: alarmKey });
+    const settings = {
+      DATABASE_URL: database.url,
+      EFFECTS_URL: world.url,
+      LAYOVER_ALARM: await anAlarm(url, onTestFinished),
+      LAYOVER_SECRET: secret,
+      PORT: port,
+      PUBLIC_URL: url,
+    };
     const begin = async (deployment: string): Promise<ServerProcess> => {
-      const env = { ...secretsIn(folder, ".env"), PORT: port, PUBLIC_URL: url, LAYOVER_ALARM: address };
-      const server = new ServerProcess(
-        args.map((arg) => (arg === "PORT" ? port : arg)),
-        { cwd: folder, command, env: { ...env, LAYOVER_DEPLOYMENT: `${command} ${deployment}` } },
-      );
+      const env = { ...settings, LAYOVER_DEPLOYMENT: deployment };
+      const server = new ServerProcess(args(port), { cwd: folder, command, env });
       onTestFinished(async () => void (await server.kill()));
-      await server.untilSaid(/listening on|started .*server/i);
+      await server.untilSaid(listens);
       return server;
     };
-    const began = performance.now();
-    const server = await begin("one");
-    const bare = await readyRun();
-    await carryOrderToItsEnd({ url, key, untilSaid: (pattern) => server.untilSaid(pattern) });
-    await expect.poll(() => records(bare), { timeout: 15_000 }).toBeGreaterThan(0);
-    console.log(command, Math.round(performance.now() - began));
-    const env = { ...secretsIn(folder, ".env"), LAYOVER_URL: url, LAYOVER_ALARM: address, LAYOVER_KEY: key };
-    expect(await run("npx", ["layover", "doctor"], { cwd: folder, env })).toMatch(/It last rang at/);
-    await server.kill();
-  }
+    const key = createApiKey(new Secrets([secret]), { name: "me", namespace: "default", scopes: ["start", "read"] });
+    const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+    const input = { customer: "Bob", amount: 7, items: [], address: { street: "1 Rose St", city: "London" } };
+
+    const first = await begin("one");
+    const held = world.hold("charge");
+    const body = JSON.stringify({ input, id: "cut" });
+    const started = await fetch(`${url}/v1/workflows/order/runs`, { method: "POST", headers, body });
+    expect(started.status).toBe(201);
+    const { runId } = Object(await started.json());
+    await held.arrived;
+    await first.kill();
+    await clock.advance(120_000); // its lease is over
+
+    const second = await begin("two");
+    await carryOrderToItsEnd({ url, key, untilSaid: (pattern) => second.untilSaid(pattern) });
+    // The alarm rings for the new code. Nothing else asks for the order that was cut off.
+    const charged = async () => {
+      const answer = await fetch(`${url}/v1/runs/${runId}`, { headers });
+      return Object(await answer.json()).records;
+    };
+    await expect.poll(charged, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(world.asked.filter((path) => path === "charge")).toHaveLength(3);
+  });
 });

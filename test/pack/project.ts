@@ -23,12 +23,12 @@ export function emptyFolder(): string {
 }
 
 /** Makes a project in an empty folder, migrates its database, and creates a key. */
-export async function aProject(host: "node" | "bun" | "vercel", databaseUrl: string): Promise<Project> {
+export async function aProject(host: "node" | "cloudflare", databaseUrl: string): Promise<Project> {
   const folder = emptyFolder();
   const { npmEnv: env } = await packed();
   await run("npx", ["--yes", "layover", "init", "--on", host], { cwd: folder, env });
   await run("npm", ["install"], { cwd: folder, env });
-  appendFileSync(join(folder, ".env"), `DATABASE_URL=${databaseUrl}\n`);
+  appendFileSync(join(folder, host === "node" ? ".env" : ".dev.vars"), `DATABASE_URL=${databaseUrl}\n`);
   await Promise.all(["typecheck", "migrate"].map(async (script) => await run("npm", ["run", script], { cwd: folder })));
   const created = await run("npx", ["layover", "keys", "create", "me", "--scopes", "start,read,signal"], {
     cwd: folder,

@@ -209,6 +209,18 @@ test("an app that never answers is given up after 45 s, and what was armed meanw
   ]);
 });
 
+test("an app that arms after one ring that failed is rung at once, since it may be a new process", async () => {
+  const played = new Played();
+  await played.known();
+  played.answer = () => Promise.reject(new TypeError("fetch failed"));
+  await played.arm([[0, 5]]);
+  await played.pass(5_000);
+  played.answer = () => Response.json({ more: false });
+  await played.arm([]);
+  await played.pass(minuteMs);
+  expect(played.seconds()).toEqual([13, 18]);
+});
+
 test("an app that arms while it is down is rung within 30 s", async () => {
   const played = new Played();
   await played.known();

@@ -72,20 +72,24 @@ export function newKept(app: string, now: number): Kept {
   return { app, instants: [], deployments: [], quietSince: now, more: 0, failures: 0, gone: 0, ...never };
 }
 
-/** Keeps what is armed. An app that arms is alive, so it is rung again soon, and is parked no more. */
+/**
+ * Keeps what is armed. An app that arms is alive, so it is rung again soon, and is parked no more. After one failure it was
+ * perhaps replaced just then, and is rung at once.
+ */
 export function withArmed(kept: Kept, { arm, deployment }: ArmOrder, now: number): Kept {
   const isKnown = kept.deployments.includes(deployment);
   const wanted = arm.map(([inMs, readyUntil]): Instant => {
     return [now + Math.min(Math.max(inMs, 0), longestMs) + slackMs, readyUntil];
   });
   const all = isKnown ? wanted : [...wanted, [now + slackMs, 0] as const];
-  const { nextTryAt } = kept;
+  const { nextTryAt, failures } = kept;
+  const soonAt = now + (failures > 1 ? (pausesMs[0] ?? 0) : slackMs);
   return {
     ...kept,
     instants: all.reduce(withInstant, kept.instants),
     deployments: isKnown ? kept.deployments : [...kept.deployments, deployment].slice(-mostDeployments),
     ...(kept.parkedAt !== null && { parkedAt: null, failures: 0, gone: 0, failingSince: null, quietSince: now }),
-    nextTryAt: kept.parkedAt !== null || nextTryAt === null ? null : Math.min(nextTryAt, now + (pausesMs[0] ?? 0)),
+    nextTryAt: kept.parkedAt !== null || nextTryAt === null ? null : Math.min(nextTryAt, soonAt),
   };
 }
 
