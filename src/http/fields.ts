@@ -1,8 +1,36 @@
 /** Takes the fields out of a body and a query, and says of each that is wrong what was expected. */
 import { toMilliseconds } from "../core/duration.ts";
 import { LayoverError } from "../core/errors.ts";
+import { readValue } from "./body.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
+
+/** Reads one field of a body. */
+export type ReadField = (body: Body, field: string) => unknown;
+
+/** The fields that a body may have, and how each is read. The OpenAPI document tells of them by the same table. */
+export type Fields = Readonly<Record<string, ReadField>>;
+
+export type ValuesOf<Given extends Fields> = { readonly [Field in keyof Given]: ReturnType<Given[Field]> };
+
+/** Reads a body that is an object. No body is an empty one. @throws LayoverError as `readValue`, and `invalid_request` … */
+export async function readFields<Given extends Fields>(
+  request: Request,
+  maxBytes: number,
+  fields: Given,
+): Promise<ValuesOf<Given>> {
+  return valuesIn(objectBody(await readValue(request, maxBytes), Object.keys(fields)), fields);
+}
+
+export function valuesIn<Given extends Fields>(body: Body, fields: Given): ValuesOf<Given> {
+  const values = Object.entries(fields).map(([field, read]) => [field, read(body, field)]);
+  return Object.fromEntries(values) as ValuesOf<Given>; // each field was read by its own reader
+}
+
+/** Any value. It is checked where it is used. */
+export function anyValue(body: Body, field: string): unknown {
+  return body[field];
+}
 
 /** No body is an empty one. @throws LayoverError `invalid_request` */
 export function objectBody(body: unknown, fields: readonly string[]): Body {

@@ -4,6 +4,7 @@ import type { LiveFilter } from "../client/many.ts";
 import { type RunStatus, runStatuses } from "../client/run-view.ts";
 import { LayoverError } from "../core/errors.ts";
 import {
+  type Body,
   invalidField,
   objectBody,
   optionalInstant,
@@ -13,6 +14,7 @@ import {
   queryInstant,
   queryNumber,
   shorten,
+  valuesIn,
 } from "./fields.ts";
 
 /** Reads the filter from a query. @throws LayoverError `invalid_request` */
@@ -30,21 +32,24 @@ export function filterIn(query: URLSearchParams): RunFilter {
   };
 }
 
-const fields = ["workflow", "version", "status", "tags", "parent", "createdFrom", "createdBefore"];
+export const filterFields = {
+  workflow: optionalText,
+  version: optionalNumber,
+  status: optionalStatus,
+  tags: optionalTexts,
+  parent: optionalText,
+  createdFrom: optionalInstant,
+  createdBefore: optionalInstant,
+};
 
 /** Reads the filter of an act on many runs from a body. @throws LayoverError `invalid_request` */
-export function filterOf(value: unknown): LiveFilter {
-  const body = objectBody(value ?? {}, fields);
-  const status = optionalText(body, "status");
-  return {
-    workflow: optionalText(body, "workflow"),
-    version: optionalNumber(body, "version"),
-    status: status === undefined ? undefined : checkStatus(status),
-    tags: optionalTexts(body, "tags"),
-    parent: optionalText(body, "parent"),
-    createdFrom: optionalInstant(body, "createdFrom"),
-    createdBefore: optionalInstant(body, "createdBefore"),
-  };
+export function filterOf(body: Body, field: string): LiveFilter {
+  return valuesIn(objectBody(body[field] ?? {}, Object.keys(filterFields)), filterFields);
+}
+
+export function optionalStatus(body: Body, field: string): RunStatus | undefined {
+  const status = optionalText(body, field);
+  return status === undefined ? undefined : checkStatus(status);
 }
 
 function statusIn(query: URLSearchParams): RunStatus | undefined {

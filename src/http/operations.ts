@@ -1,17 +1,18 @@
 /**
-/**
  * What a person does to a run, or to all runs that fit a filter: each verb is a POST of its own, and may be sent again with
  * its `callId`. Of many runs one request does a page. The deletion of a run is a DELETE. By the user's own id no run can be
  * deleted: sent again, such a request could meet a new run of that id.
  */
-import type { LiveFilter, ManyPageOptions } from "../client/many.ts";
-import type { OperationOptions } from "../client/operations.ts";
-import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
-import { type Body, objectBody, optionalFlag, optionalNumber, optionalText } from "./fields.ts";
+import { optionalFlag, optionalNumber, optionalText, readFields } from "./fields.ts";
 import { filterOf } from "./filter.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
+
+/** Who asks, and why. */
+const terms = { reason: optionalText, by: optionalText, callId: optionalText };
+const pageFields = { ...terms, cursor: optionalText, limit: optionalNumber };
+const manyFields = { ...pageFields, filter: filterOf, dryRun: optionalFlag };
 
 /** The fields of the query, since proxies may drop the body of a DELETE. */
 export const deleteRoute: Route = {
@@ -31,14 +32,14 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
       path: `/v1/workflows/:name/${verb}`,
       scope: "admin",
       answer: async ({ client, request, param }) => {
-        const body = objectBody(await readValue(request, maxBytes), [...terms, "cursor", "limit"]);
-        return respondTo(request, await client.changeWorkflowPage(verb, param("name"), pageIn(body)));
+        const page = await readFields(request, maxBytes, pageFields);
+        return respondTo(request, await client.changeWorkflowPage(verb, param("name"), page));
       },
     }),
   );
   const ofRuns = (["pause", "resume", "cancel", "terminate"] as const).flatMap((verb): readonly Route[] => {
     const operate = async ({ client, request }: Visit, runId: string) =>
-      respondTo(request, await client[verb](runId, await readOptions(request, maxBytes)));
+      respondTo(request, await client[verb](runId, await readFields(request, maxBytes, terms)));
     return [
       {
         method: "POST",
@@ -51,7 +52,7 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
         path: `/v1/operations/${verb}`,
         scope: "admin",
         answer: async ({ client, request }) => {
-          const { filter, ...page } = await readPage(request, maxBytes);
+          const { filter, ...page } = await readFields(request, maxBytes, manyFields);
           return respondTo(request, await client.operatePage(verb, filter, page));
         },
       },
@@ -67,35 +68,4 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
     ];
   });
   return [...ofWorkflows, ...ofRuns];
-}
-
-async function readOptions(request: Request, maxBytes: number): Promise<OperationOptions> {
-  return optionsIn(objectBody(await readValue(request, maxBytes), terms));
-}
-
-async function readPage(
-  request: Request,
-  maxBytes: number,
-): Promise<ManyPageOptions & { readonly filter: LiveFilter }> {
-  const fields = ["filter", ...terms, "cursor", "limit", "dryRun"];
-  const body = objectBody(await readValue(request, maxBytes), fields);
-  return {
-    ...pageIn(body),
-    filter: filterOf(body["filter"]),
-    dryRun: optionalFlag(body, "dryRun"),
-  };
-}
-
-function pageIn(body: Body): ManyPageOptions {
-  return { ...optionsIn(body), cursor: optionalText(body, "cursor"), limit: optionalNumber(body, "limit") };
-}
-
-const terms = ["reason", "by", "callId"];
-
-function optionsIn(body: Body): OperationOptions {
-  return {
-    reason: optionalText(body, "reason"),
-    by: optionalText(body, "by"),
-    callId: optionalText(body, "callId"),
-  };
 }

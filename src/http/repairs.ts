@@ -1,27 +1,43 @@
 /** What repairs a run: retry, restart and fork. Each is a POST of its own, and may be sent again with its `callId`. */
 import type { Contract } from "../core/contract/contract.ts";
 import type { LayoverError } from "../core/errors.ts";
-import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
-import { type Body, invalidField, isPlainObject, objectBody, optionalNumber, optionalText } from "./fields.ts";
+import {
+  anyValue,
+  type Body,
+  invalidField,
+  isPlainObject,
+  optionalFlag,
+  optionalNumber,
+  optionalText,
+  readFields,
+} from "./fields.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
+const asked = { reason: optionalText, by: optionalText, callId: optionalText, epoch: optionalNumber };
+const retryFields = { ...asked, results: optionalResults, signal: optionalSignal };
+const restartFields = { ...asked, from: optionalText, input: anyValue, dryRun: optionalFlag };
+const forkFields = {
+  epoch: optionalNumber,
+  from: optionalText,
+  input: anyValue,
+  id: optionalText,
+  newRunId: optionalText,
+};
+
 export function repairRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
-  const asked = ["reason", "by", "callId", "epoch"];
-  const bodyOf = async ({ request }: Visit, more: readonly string[]) =>
-    objectBody(await readValue(request, maxBytes), [...asked, ...more]);
   return [
     {
       method: "POST",
       path: "/v1/runs/:id/retry",
       scope: "admin",
       answer: async (visit) => {
-        const body = await bodyOf(visit, ["results", "signal"]);
-        const signal = await signalIn(body, visit, contracts);
-        const options = { ...askedBy(body), results: resultsIn(body), ...signal };
-        return respondTo(visit.request, await visit.client.retry(visit.param("id"), options));
+        const { client, request } = visit;
+        const { signal, ...options } = await readFields(request, maxBytes, retryFields);
+        const correction = signal && { signal, contract: await contractOf(visit, contracts) };
+        return respondTo(request, await client.retry(visit.param("id"), { ...options, ...correction }));
       },
     },
     {
@@ -31,11 +47,9 @@ export function repairRoutes(contracts: Contracts, maxBytes: number): readonly R
       answer: async (visit) => {
         const { client, request } = visit;
         const runId = visit.param("id");
-        const body = await bodyOf(visit, ["from", "input", "dryRun"]);
-        const input = await inputIn(body, visit, contracts);
-        const options = { ...askedBy(body), from: optionalText(body, "from"), ...input };
-        const isPlan = (body["dryRun"] ?? false) === true;
-        return respondTo(request, await (isPlan ? client.planRestart(runId, options) : client.restart(runId, options)));
+        const { input, dryRun, ...asked } = await readFields(request, maxBytes, restartFields);
+        const options = { ...asked, ...(await newInput(input, visit, contracts)) };
+        return respondTo(request, await (dryRun ? client.planRestart(runId, options) : client.restart(runId, options)));
       },
     },
     {
@@ -44,14 +58,11 @@ export function repairRoutes(contracts: Contracts, maxBytes: number): readonly R
       scope: "admin",
       answer: async (visit) => {
         const { client, request } = visit;
-        const body = objectBody(await readValue(request, maxBytes), ["epoch", "from", "input", "id", "newRunId"]);
-        const input = await inputIn(body, visit, contracts);
+        const { input, newRunId, ...options } = await readFields(request, maxBytes, forkFields);
         const forked = await client.fork(visit.param("id"), {
-          epoch: optionalNumber(body, "epoch"),
-          from: optionalText(body, "from"),
-          id: optionalText(body, "id"),
-          newRunId: optionalText(body, "newRunId") ?? idempotencyKeyOf(request.headers),
-          ...input,
+          ...options,
+          newRunId: newRunId ?? idempotencyKeyOf(request.headers),
+          ...(await newInput(input, visit, contracts)),
         });
         return respondTo(request, forked, { status: 201, headers: { location: `../${forked.runId}` } });
       },
@@ -59,29 +70,17 @@ export function repairRoutes(contracts: Contracts, maxBytes: number): readonly R
   ];
 }
 
-function askedBy(body: Body) {
-  return {
-    reason: optionalText(body, "reason"),
-    by: optionalText(body, "by"),
-    callId: optionalText(body, "callId"),
-    epoch: optionalNumber(body, "epoch"),
-  };
-}
-
-/** A signal for the run, and the run's contract. */
-async function signalIn(
+/** A signal that is sent to the run in the same act. */
+export function optionalSignal(
   body: Body,
-  visit: Visit,
-  contracts: Contracts,
-): Promise<
-  { readonly signal: { readonly name: string; readonly payload: unknown }; readonly contract: Contract } | undefined
-> {
-  const { signal } = body;
+  field: string,
+): { readonly name: string; readonly payload: unknown } | undefined {
+  const signal = body[field];
   if (signal === undefined) return undefined;
   if (!isPlainObject(signal)) throw notASignal();
   const { name, payload, ...more } = signal;
   if (typeof name !== "string" || Object.keys(more).length > 0) throw notASignal();
-  return { signal: { name, payload }, contract: await contractOf(visit, contracts) };
+  return { name, payload };
 }
 
 function notASignal(): LayoverError {
@@ -94,17 +93,16 @@ async function contractOf({ client, param }: Visit, contracts: Contracts): Promi
 }
 
 /** Another input, and the contract of the run that it is for. */
-async function inputIn(
-  body: Body,
+async function newInput(
+  input: unknown,
   visit: Visit,
   contracts: Contracts,
 ): Promise<{ readonly input: unknown; readonly contract: Contract } | undefined> {
-  if (body["input"] === undefined) return undefined;
-  return { input: body["input"], contract: await contractOf(visit, contracts) };
+  return input === undefined ? undefined : { input, contract: await contractOf(visit, contracts) };
 }
 
-function resultsIn(body: Body): Readonly<Record<string, unknown>> | undefined {
-  const results = body["results"] ?? undefined;
+export function optionalResults(body: Body, field: string): Readonly<Record<string, unknown>> | undefined {
+  const results = body[field] ?? undefined;
   if (results === undefined || isPlainObject(results)) return results;
-  throw invalidField("results", "is not an object of results by place", 'Write it as { "charge": { "id": "ch_1" } }.');
+  throw invalidField(field, "is not an object of results by place", 'Write it as { "charge": { "id": "ch_1" } }.');
 }

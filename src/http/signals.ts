@@ -1,13 +1,13 @@
 /** Signals, to a run named by our id or by the user's own. */
 import type { Client } from "../client/over-postgres/client.ts";
-import type { SignalOptions } from "../client/run.ts";
 import { unknownRun } from "../client/run-id.ts";
 import type { Contract } from "../core/contract/contract.ts";
-import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
-import { objectBody, optionalText } from "./fields.ts";
+import { anyValue, optionalText, readFields } from "./fields.ts";
 import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
+
+const signalFields = { payload: anyValue, dedupeId: optionalText, signalId: optionalText, workflow: optionalText };
 
 export function signalRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
   return [
@@ -17,7 +17,7 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
       scope: "signal",
       answer: async (visit) => {
         const { client, request } = visit;
-        const { payload, workflow, ...options } = await readSignal(request, maxBytes);
+        const { payload, workflow, ...options } = await readFields(request, maxBytes, signalFields);
         const runId = visit.param("id");
         const contract = await contractOf(client, contracts, runId, workflow);
         const receipt = await client.signal(runId, visit.param("signal"), payload, { ...options, contract });
@@ -32,7 +32,7 @@ export function signalRoutes(contracts: Contracts, maxBytes: number): readonly R
         const name = visit.param("name");
         const newest = contracts.newest(name);
         const { client, request } = visit;
-        const { payload, workflow: _, ...options } = await readSignal(request, maxBytes);
+        const { payload, workflow: _, ...options } = await readFields(request, maxBytes, signalFields);
         const id = visit.param("id");
         const run = contracts.hasOneVersion(name) ? { id } : (await client.runById(newest, id)).runId;
         const contract = typeof run === "string" ? await contractOf(client, contracts, run, name) : newest;
@@ -58,19 +58,4 @@ async function contractOf(
   const { workflow, version } = await client.waitForEnd(runId, { wait: 0 });
   if (expected !== undefined && expected !== workflow) throw unknownRun({ runId });
   return contracts.closest(workflow, version);
-}
-
-interface GivenSignal extends SignalOptions {
-  readonly payload: unknown;
-  readonly workflow: string | undefined;
-}
-
-async function readSignal(request: Request, maxBytes: number): Promise<GivenSignal> {
-  const body = objectBody(await readValue(request, maxBytes), ["payload", "dedupeId", "signalId", "workflow"]);
-  return {
-    payload: body["payload"],
-    workflow: optionalText(body, "workflow"),
-    dedupeId: optionalText(body, "dedupeId"),
-    signalId: optionalText(body, "signalId"),
-  };
 }

@@ -2,16 +2,16 @@
 import type { StartOptions } from "../client/starting.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { checkName } from "../core/names.ts";
-import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
 import {
-  type Body,
-  objectBody,
+  anyValue,
   optionalDuration,
   optionalInstant,
   optionalNumber,
   optionalText,
   optionalTexts,
+  readFields,
+  type ValuesOf,
 } from "./fields.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { respondTo } from "./respond.ts";
@@ -37,13 +37,23 @@ export function startRoutes(contracts: Contracts, maxBytes: number): readonly Ro
   ];
 }
 
-const startFields = ["input", "id", "delay", "startAt", "tags", "version", "runId"];
+const startFields = {
+  input: anyValue,
+  id: optionalText,
+  delay: optionalDuration,
+  startAt: optionalInstant,
+  tags: optionalTexts,
+  version: optionalNumber,
+  runId: optionalText,
+};
+
+const signalFields = { ...startFields, payload: anyValue, dedupeId: optionalText, signalId: optionalText };
 
 async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
   const { client, request } = visit;
   contracts.newest(visit.param("name"));
   const wait = waitOf(visit.query);
-  const body = objectBody(await readValue(request, maxBytes), startFields);
+  const body = await readFields(request, maxBytes, startFields);
   const { contract, input, options } = readStart(visit, body, contracts);
   const run = await client.start(contract, input, options);
   const { runId, isNew, version = contract.version } = run;
@@ -59,15 +69,15 @@ async function startRun(visit: Visit, contracts: Contracts, maxBytes: number): P
 async function signalWithStart(visit: Visit, contracts: Contracts, maxBytes: number): Promise<Response> {
   const { client, request } = visit;
   contracts.newest(visit.param("name"));
-  const body = objectBody(await readValue(request, maxBytes), [...startFields, "payload", "dedupeId", "signalId"]);
+  const body = await readFields(request, maxBytes, signalFields);
   const { contract, input, options } = readStart(visit, body, contracts);
   const id = checkName(options.id, "id");
-  const { run, outcome } = await client.signalWithStart(contract, visit.param("signal"), body["payload"], {
+  const { run, outcome } = await client.signalWithStart(contract, visit.param("signal"), body.payload, {
     ...options,
     id,
     input,
-    dedupeId: optionalText(body, "dedupeId"),
-    signalId: optionalText(body, "signalId"),
+    dedupeId: body.dedupeId,
+    signalId: body.signalId,
   });
   const { runId, isNew, version } = run;
   const answer = { runId, workflow: contract.name, version, id, isNew, outcome };
@@ -80,21 +90,21 @@ interface GivenStart {
   readonly options: StartOptions;
 }
 
-function readStart({ request, param }: Visit, body: Body, contracts: Contracts): GivenStart {
+function readStart(
+  { request, param }: Visit,
+  { input, id, version, ...options }: ValuesOf<typeof startFields>,
+  contracts: Contracts,
+): GivenStart {
   const name = param("name");
-  const version = optionalNumber(body, "version");
   const contract = version === undefined ? contracts.newest(name) : contracts.exactly(name, version);
   return {
     contract,
     // A contract without an input takes null, too: not every language can leave a field out.
-    input: contract.input === undefined ? (body["input"] ?? undefined) : body["input"],
+    input: contract.input === undefined ? (input ?? undefined) : input,
     options: {
-      id: optionalText(body, "id") ?? idempotencyKeyOf(request.headers),
-      delay: optionalDuration(body, "delay"),
-      startAt: optionalInstant(body, "startAt"),
-      tags: optionalTexts(body, "tags"),
+      ...options,
+      id: id ?? idempotencyKeyOf(request.headers),
       traceparent: request.headers.get("traceparent") ?? undefined,
-      runId: optionalText(body, "runId"),
     },
   };
 }

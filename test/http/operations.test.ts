@@ -3,7 +3,7 @@ import { encode } from "../../src/core/codec/codec.ts";
 import { scopes } from "../../src/http/api-key.ts";
 import { carryOut } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { aKey, anApp, authorized, json, order } from "./an-app.ts";
+import { aKey, anApp, authorized, bare, json, order } from "./an-app.ts";
 
 describe("pause, resume, cancel and terminate over HTTP", () => {
   const database = testDatabase();
@@ -192,5 +192,19 @@ describe("acts on many runs over HTTP", () => {
     const { app } = anApp(database.query);
     const response = await app.request("/v1/operations/cancel", json(body));
     expect([response.status, await response.json()]).toMatchObject([400, { code: "invalid_request", field }]);
+  });
+});
+
+describe("POST /v1/runs/:id/restart", () => {
+  const database = testDatabase();
+
+  it("restarts nothing where `dryRun` is neither true nor false", async () => {
+    const { app, client } = anApp(database.query);
+    const { runId } = await client.start(bare);
+    const response = await app.request(`/v1/runs/${runId}/restart`, json({ dryRun: "true" }));
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { code: "invalid_request", field: "dryRun", detail: "dryRun is a text, not true or false" },
+    ]);
   });
 });

@@ -8,13 +8,14 @@ import {
 } from "../../client/deliveries.ts";
 import { translated } from "../../client/over-postgres/failure.ts";
 import { LayoverError } from "../../core/errors.ts";
-import { readValue } from "../body.ts";
-import { objectBody, optionalText } from "../fields.ts";
+import { optionalText, readFields } from "../fields.ts";
 import { respondTo } from "../respond.ts";
 import type { Route, Visit } from "../route.ts";
 import { unknownDelivery } from "../unknown-delivery.ts";
 import { carryOut } from "./receive.ts";
 import type { MountTerms, WebhookParts } from "./webhook.ts";
+
+const replayFields = { by: optionalText, reason: optionalText };
 
 export function deliveryRoutes(hooks: ReadonlyMap<string, WebhookParts>, terms: MountTerms): readonly Route[] {
   return [
@@ -65,7 +66,7 @@ async function replay(
   hooks: ReadonlyMap<string, WebhookParts>,
   terms: MountTerms,
 ): Promise<{ readonly outcome: string; readonly reason?: string | undefined }> {
-  const body = objectBody(await readValue(visit.request, terms.maxBytes), ["by", "reason"]);
+  const { by, reason } = await readFields(visit.request, terms.maxBytes, replayFields);
   const hook = hooks.get(visit.param("name"));
   const { webhook, id, event, headers } = await find(visit);
   if (hook === undefined) throw unknownDelivery(webhook, id);
@@ -73,7 +74,6 @@ async function replay(
     throw new LayoverError("not_applicable", `the event of the delivery ${id} is deleted`, {
       hint: "Events are kept for a week. Let the sender deliver it again.",
     });
-  const [by, reason] = [optionalText(body, "by"), optionalText(body, "reason")];
   const replayed = { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
   const given = {
     id: { webhook, delivery: id },
