@@ -15,22 +15,15 @@ import { defaultLimits, type Limits } from "../core/limits.ts";
 import { checkNamespace } from "../core/names.ts";
 import { type Authenticate, authorize, byApiKey } from "./access.ts";
 import { BodyBudget } from "./body-budget.ts";
-import { callbackRoutes } from "./callbacks.ts";
 import { Contracts } from "./contracts.ts";
 import type { MountDashboard } from "./dashboard/mount.ts";
 import { Lane } from "./lane.ts";
-import { deleteRoute, operationRoutes } from "./operations.ts";
+import type { MountOpenApi } from "./openapi/mount.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
-import { repairRoutes } from "./repairs.ts";
-import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
-import { runCallbackRoutes } from "./run-callbacks.ts";
-import { runRoutes } from "./runs.ts";
-import { scheduleRoutes } from "./schedules.ts";
+import { routesOf } from "./routes.ts";
 import type { Secrets } from "./secrets.ts";
-import { signalRoutes } from "./signals.ts";
-import { startRoutes } from "./starts.ts";
 import type { MountWebhooks } from "./webhooks/mount.ts";
 
 export interface AppOptions {
@@ -52,6 +45,8 @@ export interface AppOptions {
   readonly dashboard?: MountDashboard | undefined;
   /** The address at which the world reaches this app, with its prefix. Only the dashboard asks for it. */
   readonly publicUrl?: string | undefined;
+  /** Makes the route of the OpenAPI document. Default: there is none. */
+  readonly openapi?: MountOpenApi | undefined;
   /** What earlier apps of this process remember of keys and callbacks. Default: nothing. */
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
@@ -79,20 +74,12 @@ export function createApp(options: AppOptions): Hono {
   const given = { secrets: options.secrets, namespace, maxBytes };
   const webhooks = options.webhooks?.(given) ?? [];
   const { environment, publicUrl } = options;
+  const api = routesOf({ contracts, maxBytes, answered: remembered.answeredCallbacks, webhooks, isClosing });
+  const document = options.openapi?.({ routes: api, contracts: options.contracts });
   const routes: readonly Route[] = [
-    ...startRoutes(contracts, maxBytes),
-    ...runRoutes(contracts),
-    ...signalRoutes(contracts, maxBytes),
-    ...operationRoutes(contracts, maxBytes),
-    ...repairRoutes(contracts, maxBytes),
-    deleteRoute,
-    ...scheduleRoutes(contracts, maxBytes),
-    ...runCallbackRoutes(contracts, maxBytes),
-    ...callbackRoutes({ contracts, maxBytes, answered: remembered.answeredCallbacks }),
-    ...webhooks,
+    ...api,
+    ...(document === undefined ? [] : [document]),
     ...(options.dashboard?.({ ...given, environment, publicUrl, authenticate, contracts, webhooks }) ?? []),
-    wakeRoute,
-    healthRoute(isClosing),
   ];
 
   const heavy = new Lane(mostHeavy);
@@ -105,7 +92,7 @@ export function createApp(options: AppOptions): Hono {
       const query = new URL(req.url).searchParams;
       const scopes = [route.scope ?? [], (query.has("wait") ? route.scopeToWait : undefined) ?? []].flat();
       const caller =
-        scopes.length === 0 ? undefined : await authorize(request, scopes, route.authenticate ?? authenticate);
+        route.scope === undefined ? undefined : await authorize(request, scopes, route.authenticate ?? authenticate);
       const answer = (client: Client) =>
         route.answer({
           request,
@@ -155,27 +142,6 @@ async function byKey(
     if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(keyId, true);
     throw error;
   }
-}
-
-const wakeRoute: Route = {
-  method: "POST",
-  path: "/v1/wake",
-  scope: "admin",
-  answer: async ({ client, request }) => {
-    await client.wake();
-    return respondTo(request, { outcome: "woken" });
-  },
-};
-
-function healthRoute(isClosing: () => boolean): Route {
-  return {
-    method: "GET",
-    path: "/health",
-    answer: async ({ request }) =>
-      isClosing()
-        ? respondTo(request, { status: "closing" }, { status: 503, headers: { "retry-after": "1" } })
-        : respondTo(request, { status: "ok" }),
-  };
 }
 
 function wrongMethod(method: string, routes: readonly Route[]): LayoverError {

@@ -2,6 +2,7 @@
  * A callback's URL: GET asks (it never answers), POST answers, POST …/reject rejects. The token is the permission. Programs
  * send and get JSON; a browser sends its form and gets pages.
  */
+
 import { type CallbackView, type Rejection, refuseUnanswered } from "../client/mail.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { Contract } from "../core/contract/contract.ts";
@@ -12,6 +13,7 @@ import { answerIn, ownForm } from "./callback-form.ts";
 import { fieldsOf } from "./callback-form-fields.ts";
 import { answeredPage, askPage, callbackHeaders, donePage, errorPage } from "./callback-page.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import { invalidField, objectBody, optionalText } from "./fields.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import type { Remembered } from "./remembered.ts";
@@ -196,4 +198,34 @@ function actions(visit: Visit): { resolveAction: string; rejectAction: string } 
 function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   return response;
+}
+
+export function callbackDescriptions(): Descriptions {
+  const opening = ["unknown_callback", "callback_expired"] as const;
+  const answering = [...opening, "callback_conflict", "value_too_large", "unstorable_value"] as const;
+  return {
+    "GET /callbacks/:token": {
+      id: "getLinkedCallback",
+      does: "Tells what became of a callback. The link is the permission. A browser gets a page that asks.",
+      answers: { 200: "Callback" },
+      problems: opening,
+      hasPages: true,
+    },
+    "POST /callbacks/:token": {
+      id: "resolveLinkedCallback",
+      does: "Answers a callback. The link is the permission, and the body is the answer.",
+      body: "AnyValue",
+      answers: { 200: "Answered" },
+      problems: [...answering, "unknown_workflow", "invalid_payload", "too_many_fields"],
+      hasPages: true,
+    },
+    "POST /callbacks/:token/reject": {
+      id: "rejectLinkedCallback",
+      does: "Rejects a callback. The link is the permission.",
+      body: "Rejection",
+      answers: { 200: "Answered" },
+      problems: [...answering, "too_many_fields"],
+      hasPages: true,
+    },
+  };
 }

@@ -3,7 +3,9 @@
  * its `callId`. Of many runs one request does a page. The deletion of a run is a DELETE. By the user's own id no run can be
  * deleted: sent again, such a request could meet a new run of that id.
  */
+
 import type { Contracts } from "./contracts.ts";
+import type { Description, Descriptions } from "./description.ts";
 import { optionalFlag, optionalNumber, optionalText, readFields } from "./fields.ts";
 import { filterOf } from "./filter.ts";
 import { respondTo } from "./respond.ts";
@@ -69,3 +71,64 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
   });
   return [...ofWorkflows, ...ofRuns];
 }
+
+export function operationDescriptions(): Descriptions {
+  const problems = ["unknown_run", "not_applicable", "too_many_operations", "invalid_name"] as const;
+  const ofRuns = Object.entries(deeds).flatMap(([verb, does]): [string, Description][] => [
+    [
+      `POST /v1/runs/:id/${verb}`,
+      { id: `${verb}Run`, does: `${does}.`, body: terms, answers: { 200: "Operated" }, problems },
+    ],
+    [
+      `POST /v1/workflows/:name/ids/:id/${verb}`,
+      {
+        id: `${verb}RunById`,
+        does: `${does}. The run is named by your id.`,
+        body: terms,
+        answers: { 200: "Operated" },
+        problems: ["unknown_workflow", ...problems],
+      },
+    ],
+    [
+      `POST /v1/operations/${verb}`,
+      {
+        id: `${verb}Runs`,
+        does: `The same for each run that fits a filter, a page at a time: ${does}.`,
+        body: manyFields,
+        answers: { 200: "ManyOperated" },
+        problems: ["invalid_cursor", "invalid_name", "unknown_run"],
+      },
+    ],
+  ]);
+  return {
+    ...Object.fromEntries(ofRuns),
+    "POST /v1/workflows/:name/pause": {
+      id: "pauseWorkflow",
+      does: "Pauses a workflow, its new runs too. Its runs are paused a page at a time: ask again with the `cursor`.",
+      body: pageFields,
+      answers: { 200: "WorkflowChanged" },
+      problems: ["invalid_name", "invalid_cursor"],
+    },
+    "POST /v1/workflows/:name/resume": {
+      id: "resumeWorkflow",
+      does: "Resumes a paused workflow, and page by page the runs that were paused with it.",
+      body: pageFields,
+      answers: { 200: "WorkflowChanged" },
+      problems: ["invalid_name", "invalid_cursor", "not_applicable"],
+    },
+    "DELETE /v1/runs/:id": {
+      id: "deleteRun",
+      does: "Deletes a run that is over, with its history.",
+      query: ["reason", "by", "callId"],
+      answers: { 200: "Operated" },
+      problems: ["invalid_request", ...problems],
+    },
+  };
+}
+
+const deeds = {
+  pause: "Pauses a run: nothing new begins until it is resumed",
+  resume: "Lets a paused run go on",
+  cancel: "Cancels a run, which cleans up first",
+  terminate: "Ends a run at once, without cleaning up",
+};

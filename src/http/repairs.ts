@@ -1,7 +1,9 @@
 /** What repairs a run: retry, restart and fork. Each is a POST of its own, and may be sent again with its `callId`. */
+
 import type { Contract } from "../core/contract/contract.ts";
 import type { LayoverError } from "../core/errors.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import {
   anyValue,
   type Body,
@@ -105,4 +107,45 @@ export function optionalResults(body: Body, field: string): Readonly<Record<stri
   const results = body[field] ?? undefined;
   if (results === undefined || isPlainObject(results)) return results;
   throw invalidField(field, "is not an object of results by place", 'Write it as { "charge": { "id": "ch_1" } }.');
+}
+
+export function repairDescriptions(): Descriptions {
+  const refusals = ["unknown_run", "not_applicable", "at_work", "epoch_changed", "invalid_name"] as const;
+  const cuts = ["unknown_step", "compensated", "would_repeat", "invalid_input", "unknown_workflow"] as const;
+  const storing = ["value_too_large", "unstorable_value"] as const;
+  return {
+    "POST /v1/runs/:id/retry": {
+      id: "retryRun",
+      does: "Lets a failed run go on from where it failed.",
+      body: retryFields,
+      answers: { 200: "Repaired" },
+      problems: [
+        ...refusals,
+        ...cuts,
+        ...storing,
+        "result_needed",
+        "child_failed",
+        "unknown_signal",
+        "invalid_payload",
+        "signal_closed",
+        "too_many_signals",
+        "too_many_operations",
+      ],
+    },
+    "POST /v1/runs/:id/restart": {
+      id: "restartRun",
+      does: "Begins a run anew, or from a step. With `dryRun` it only tells what that would drop.",
+      body: restartFields,
+      answers: { 200: "Restarted" },
+      problems: [...refusals, ...cuts, ...storing, "too_many_operations"],
+    },
+    "POST /v1/runs/:id/fork": {
+      id: "forkRun",
+      does: "Starts a new run as a copy of a run, from its start or from a step.",
+      takesKey: true,
+      body: forkFields,
+      answers: { 201: "Forked" },
+      problems: [...refusals, ...cuts, ...storing, "input_conflict"],
+    },
+  };
 }

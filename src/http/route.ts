@@ -1,4 +1,4 @@
-/** What a route of the HTTP face is, and what it is given to answer. All of them are registered in app.ts. */
+/** What a route of the HTTP face is, and what it is given to answer. All of them are listed in routes.ts. */
 import type { Client } from "../client/over-postgres/client.ts";
 import type { Authenticate, Caller } from "./access.ts";
 import type { Scope } from "./api-key.ts";
@@ -20,7 +20,7 @@ export interface Visit {
 export interface Route {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
-  /** The scope that an API key needs, or several. Left out: no key is needed. */
+  /** The scope that an API key needs, or several. An empty list: any key will do. Left out: no key is needed. */
   readonly scope?: Scope | readonly Scope[];
   /** The scope that is needed as well if the query has `wait`: the answer then holds the run's result. */
   readonly scopeToWait?: Scope;

@@ -13,6 +13,7 @@ import { placeIn, placeName } from "../core/replay/demand.ts";
 import { readValue } from "./body.ts";
 import { givenReason } from "./callbacks.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import { invalidField, shorten } from "./fields.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
@@ -109,4 +110,31 @@ function placesOf(waits: readonly PendingView[]): string {
   if (waits.length === 0) return "It waits for no callback. Its history tells what it did, and what it waits for.";
   const places = waits.slice(0, mostShown).map((wait) => JSON.stringify(placeName(wait)));
   return `Name one by its place. The run waits at ${places.join(", ")}.`;
+}
+
+export function runCallbackDescriptions(): Descriptions {
+  const finding = ["unknown_run", "unknown_callback", "invalid_request", "callbacks_unavailable"] as const;
+  const answering = ["callback_conflict", "callback_expired", "value_too_large", "unstorable_value"] as const;
+  return {
+    "GET /v1/runs/:id/callbacks/:name": {
+      id: "getCallback",
+      does: "Answers what became of a callback of a run, and makes a link that answers it.",
+      answers: { 200: "RunCallback" },
+      problems: finding,
+    },
+    "POST /v1/runs/:id/callbacks/:name/resolve": {
+      id: "resolveCallback",
+      does: "Answers a callback of a run. The body is the answer.",
+      body: "AnyValue",
+      answers: { 200: "Answered" },
+      problems: [...finding, ...answering, "invalid_payload", "unknown_workflow"],
+    },
+    "POST /v1/runs/:id/callbacks/:name/reject": {
+      id: "rejectCallback",
+      does: "Rejects a callback of a run.",
+      body: "Rejection",
+      answers: { 200: "Answered" },
+      problems: [...finding, ...answering],
+    },
+  };
 }

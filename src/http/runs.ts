@@ -1,7 +1,9 @@
 /** Looking at runs. */
+
 import { isOver, type RunEnding } from "../client/run-view.ts";
 import { toMilliseconds } from "../core/duration.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import { queryNumber } from "./fields.ts";
 import { filterIn } from "./filter.ts";
 import { respondTo } from "./respond.ts";
@@ -73,4 +75,44 @@ export function endingOf({ status, result, error }: RunEnding): Partial<RunEndin
 export function waitOf(query: URLSearchParams): number | undefined {
   const text = query.get("wait");
   return text === null ? undefined : Math.min(toMilliseconds(text, { field: "wait" }), longestWaitMs);
+}
+
+export function runDescriptions(): Descriptions {
+  const filter = ["workflow", "version", "status", "tag", "parent"] as const;
+  const times = ["createdFrom", "createdBefore", "endedFrom", "endedBefore"] as const;
+  return {
+    "GET /v1/workflows/:name/ids/:id": {
+      id: "getRunById",
+      does: "Answers the run that has this id of yours.",
+      answers: { 200: "Run" },
+      problems: ["unknown_workflow", "unknown_run", "invalid_name"],
+    },
+    "GET /v1/runs": {
+      id: "listRuns",
+      does: "Lists runs, the newest first. A page may be short or empty, though more pages follow: look at `cursor`.",
+      query: [...filter, ...times, "limit", "cursor"],
+      answers: { 200: "RunPage" },
+      problems: ["invalid_request", "invalid_cursor", "invalid_name", "unknown_run"],
+    },
+    "GET /v1/runs/:id": {
+      id: "getRun",
+      does: "Answers a run.",
+      answers: { 200: "Run" },
+      problems: ["unknown_run"],
+    },
+    "GET /v1/runs/:id/history": {
+      id: "getHistory",
+      does: "Answers what a run did and what it waits for. Its records come a page at a time.",
+      query: ["after", "limit", "epoch"],
+      answers: { 200: "History" },
+      problems: ["unknown_run", "invalid_request"],
+    },
+    "GET /v1/runs/:id/result": {
+      id: "getResult",
+      does: "Answers how a run ended: 200. While it is not over: 202.",
+      query: ["wait"],
+      answers: { 200: "Ending", 202: "Ending" },
+      problems: ["unknown_run", "invalid_duration"],
+    },
+  };
 }

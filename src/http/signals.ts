@@ -1,8 +1,11 @@
 /** Signals, to a run named by our id or by the user's own. */
+
 import type { Client } from "../client/over-postgres/client.ts";
 import { unknownRun } from "../client/run-id.ts";
 import type { Contract } from "../core/contract/contract.ts";
+import type { ErrorCode } from "../core/errors.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import { anyValue, optionalText, readFields } from "./fields.ts";
 import { respondTo } from "./respond.ts";
 import type { Route } from "./route.ts";
@@ -58,4 +61,34 @@ async function contractOf(
   const { workflow, version } = await client.waitForEnd(runId, { wait: 0 });
   if (expected !== undefined && expected !== workflow) throw unknownRun({ runId });
   return contracts.closest(workflow, version);
+}
+
+export const signalProblems = [
+  "unknown_signal",
+  "invalid_payload",
+  "value_too_large",
+  "unstorable_value",
+  "run_over",
+  "signal_closed",
+  "too_many_signals",
+  "invalid_name",
+] as const satisfies readonly ErrorCode[];
+
+export function signalDescriptions(): Descriptions {
+  return {
+    "POST /v1/runs/:id/signals/:signal": {
+      id: "signal",
+      does: "Sends a signal to a run. It is kept until the run takes it.",
+      body: signalFields,
+      answers: { 202: "Signalled" },
+      problems: ["unknown_run", "unknown_workflow", ...signalProblems],
+    },
+    "POST /v1/workflows/:name/ids/:id/signals/:signal": {
+      id: "signalById",
+      does: "Sends a signal to the run that has this id of yours. It is kept until the run takes it.",
+      body: signalFields,
+      answers: { 202: "Signalled" },
+      problems: ["unknown_run", "unknown_workflow", ...signalProblems],
+    },
+  };
 }

@@ -1,8 +1,10 @@
 /** Starting runs: by a start, or by a signal that starts its run unless there is one. */
+
 import type { StartOptions } from "../client/starting.ts";
 import type { Contract } from "../core/contract/contract.ts";
 import { checkName } from "../core/names.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import {
   anyValue,
   optionalDuration,
@@ -17,6 +19,7 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 import { endingOf, waitOf } from "./runs.ts";
+import { signalProblems } from "./signals.ts";
 import { shownTo } from "./stacks.ts";
 
 export function startRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
@@ -105,6 +108,30 @@ function readStart(
       ...options,
       id: id ?? idempotencyKeyOf(request.headers),
       traceparent: request.headers.get("traceparent") ?? undefined,
+    },
+  };
+}
+
+export function startDescriptions(): Descriptions {
+  const starting = ["unknown_workflow", "invalid_name", "invalid_input", "invalid_duration", "input_conflict"] as const;
+  const storing = ["value_too_large", "unstorable_value"] as const;
+  return {
+    "POST /v1/workflows/:name/runs": {
+      id: "startRun",
+      does: "Starts a run. Sent again with the same id and input, it answers the run that is there.",
+      query: ["wait"],
+      takesKey: true,
+      body: startFields,
+      answers: { 201: "Started", 200: "Started" },
+      problems: [...starting, ...storing],
+    },
+    "POST /v1/workflows/:name/signals/:signal": {
+      id: "signalWithStart",
+      does: "Sends a signal to the run of that id, which is started first unless it is there.",
+      takesKey: true,
+      body: signalFields,
+      answers: { 201: "SignalledStart", 202: "SignalledStart" },
+      problems: [...starting, ...storing, ...signalProblems],
     },
   };
 }

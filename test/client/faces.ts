@@ -1,11 +1,10 @@
 /** The client in process, and the client over HTTP before the same one: what the verbs do must not differ. */
-import { Hono } from "hono/tiny";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import type { ClientVerbs } from "../../src/client/verbs.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
 import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { createApp } from "../../src/http/app.ts";
+import { aDescribedApp } from "../http/described.ts";
 import { aClient, namespace, secrets, type TestClient, type TestClientOptions } from "./a-client.ts";
 
 interface Face {
@@ -24,8 +23,10 @@ export const faces: readonly Face[] = [
     face: "over HTTP",
     open: (query, contracts, options = {}) => {
       const test = aClient(query, options);
-      const face = createApp({ client: test.client, contracts, secrets, namespace, onError: () => {} });
-      const app = new Hono().route("/layover", face);
+      const app = aDescribedApp(
+        { client: test.client, contracts, secrets, namespace, onError: () => {} },
+        { prefix: "/layover" },
+      );
       const apiKey = createApiKey(secrets, { name: "test", namespace, scopes });
       const fetch = async (url: string, init: RequestInit) => await app.request(url, init);
       return { ...test, client: new HttpClient({ url: "https://test/layover/", apiKey, fetch, host: options.host }) };

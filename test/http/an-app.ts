@@ -4,8 +4,9 @@ import * as z from "zod";
 import { type Contract, workflow } from "../../src/core/contract/contract.ts";
 import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, type Scope, scopes } from "../../src/http/api-key.ts";
-import { type AppOptions, createApp } from "../../src/http/app.ts";
+import type { AppOptions } from "../../src/http/app.ts";
 import { aClient, namespace, secrets, type TestClient, type TestClientOptions } from "../client/a-client.ts";
+import { aDescribedApp } from "./described.ts";
 
 export const order = workflow({
   name: "order",
@@ -30,13 +31,20 @@ export interface TestApp extends TestClient {
   readonly errors: unknown[];
 }
 
-export function anApp(query: Query, options: Partial<AppOptions> = {}, clientOptions: TestClientOptions = {}): TestApp {
+export function anApp(
+  query: Query,
+  { sendsAnything = false, ...options }: Partial<AppOptions> & { readonly sendsAnything?: boolean } = {},
+  clientOptions: TestClientOptions = {},
+): TestApp {
   const test = aClient(query, clientOptions);
   const errors: unknown[] = [];
   const onError = (error: unknown) => {
     errors.push(error);
   };
-  const app = createApp({ client: test.client, contracts, secrets, namespace, onError, ...options });
+  const app = aDescribedApp(
+    { client: test.client, contracts, secrets, namespace, onError, ...options },
+    { sendsAnything },
+  );
   return { ...test, app, errors };
 }
 

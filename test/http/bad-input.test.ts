@@ -13,7 +13,7 @@ describe("bad input", () => {
   let callback: string;
 
   beforeAll(async () => {
-    test = anApp(database.query);
+    test = anApp(database.query, { sendsAnything: true });
     ({ runId } = await test.client.start(order, { id: "1" }, { id: "there" }));
     const ref = { runId, epoch: 0, path: "p", occurrence: 0, workflow: "order", version: 1, name: "approval" };
     callback = `/callbacks/${sealCallback(ref).token}`;

@@ -3,11 +3,11 @@ import * as z from "zod";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { createApiKey, type Scope } from "../../src/http/api-key.ts";
-import { createApp } from "../../src/http/app.ts";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import type { InProcess } from "../../src/platform/node/in-process/options.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { aDescribedApp } from "./described.ts";
 
 const fails = workflow({ name: "fails", version: 1, input: z.boolean() });
 const failsWorkflow = fails.handler(async ({ step, input: isCaught }) => {
@@ -57,7 +57,7 @@ describe("the stacks of errors", () => {
 
   /** Answers the whole response to each path that a key with these scopes asks. */
   async function answersTo(scopes: readonly Scope[], accept: string): Promise<Record<string, string>> {
-    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
+    const app = aDescribedApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const authorization = `Bearer ${createApiKey(secrets, { name: "test", namespace, scopes })}`;
     const { caught = "", failed = "", undone = "" } = runs;
     const paths = [
@@ -98,7 +98,7 @@ describe("the stacks of errors", () => {
     expect(error?.stack).toContain("StepError");
     expect(error?.cause?.stack).toContain(ownFile);
 
-    const app = createApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
+    const app = aDescribedApp({ client: host.client, contracts: [fails], secrets, namespace, onError: () => {} });
     const apiKey = createApiKey(secrets, { name: "test", namespace, scopes: ["read"] });
     const client = new HttpClient({
       url: "http://test",

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createApp } from "../../src/http/app.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { serve as serveWorker } from "../../src/platform/cloudflare/index.ts";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { serve } from "../../src/platform/node/index.ts";
 import { aClient } from "../client/a-client.ts";
+import { aDescribedApp } from "../http/described.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();
@@ -31,7 +31,7 @@ test.each<[string, (namespace: string) => unknown]>([
   [
     "an app",
     (namespace) =>
-      createApp({
+      aDescribedApp({
         namespace,
         client: aClient(database.query).client,
         contracts: [],

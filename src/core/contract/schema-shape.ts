@@ -13,30 +13,41 @@ const target = "draft-2020-12";
 
 /** The shape of a schema. Undefined: nothing is known of it. */
 export function shapeOf(schema: Schema): Shape | undefined {
-  const standard: Shape = { ...schema["~standard"] };
-  const convert = isRecord(standard["jsonSchema"]) ? standard["jsonSchema"]["input"] : undefined;
-  try {
-    const shape: unknown = typeof convert === "function" ? convert({ target }) : undefined;
-    if (isRecord(shape)) return shape;
-  } catch {
-    // Something in it has no counterpart in JSON, such as z.date().
-  }
-  return zodShape(schema);
+  return standardShape(schema, "input") ?? zodShape(schema);
 }
+
+/** The shape that the schema itself tells: of what it takes, or of what it makes. */
+export function standardShape(schema: Schema, of: "input" | "output", libraryOptions?: Shape): Shape | undefined {
+  const standard: Shape = { ...schema["~standard"] };
+  const convert = isRecord(standard["jsonSchema"]) ? standard["jsonSchema"][of] : undefined;
+  try {
+    const shape: unknown = typeof convert === "function" ? convert({ target, libraryOptions }) : undefined;
+    return isRecord(shape) ? shape : undefined;
+  } catch {
+    return undefined; // something in it has no counterpart in JSON, such as z.date()
+  }
+}
+
+/** Reads a part of a definition before it is read here. Undefined: it is read here. */
+export type ReadDefinition = (def: object, inner: (part: unknown) => Shape) => Shape | undefined;
 
 /**
  * Reads a definition of zod (https://zod.dev/library-authors says where it is). A part that is not known here becomes
- * `{}`, which takes anything.
+ * `{}`, which takes anything. So does a part that holds itself.
  */
-function zodShape(schema: unknown): Shape | undefined {
+export function zodShape(schema: unknown, read?: ReadDefinition, above: readonly unknown[] = []): Shape | undefined {
+  if (above.includes(schema)) return {};
   const zod = isObject(schema) ? Reflect.get(schema, "_zod") : undefined;
   const def = isObject(zod) ? Reflect.get(zod, "def") : undefined;
-  return isObject(def) ? { ...shapeOfDefinition(def, Reflect.get(Object(zod), "bag")), ...metaOf(schema) } : undefined;
+  if (!isObject(def)) return undefined;
+  const inner = (part: unknown) => zodShape(part, read, [...above, schema]) ?? {};
+  const shape = read?.(def, inner) ?? shapeOfDefinition(def, Reflect.get(Object(zod), "bag"), inner);
+  return { ...shape, ...metaOf(schema) };
 }
 
-function shapeOfDefinition(def: object, bag: unknown): Shape {
+function shapeOfDefinition(def: object, bag: unknown, shapeOfPart: (part: unknown) => Shape): Shape {
   const of = (key: string): unknown => Reflect.get(def, key);
-  const inner = () => zodShape(of("innerType")) ?? {};
+  const inner = () => shapeOfPart(of("innerType"));
   switch (of("type")) {
     case "boolean":
     case "null":
@@ -68,15 +79,15 @@ function shapeOfDefinition(def: object, bag: unknown): Shape {
     case "nonoptional":
       return inner();
     case "pipe":
-      return zodShape(of("in")) ?? {};
+      return shapeOfPart(of("in"));
     case "array":
-      return { type: "array", items: zodShape(of("element")) ?? {} };
+      return { type: "array", items: shapeOfPart(of("element")) };
     case "object": {
       const properties = Object.entries(Object(of("shape")));
       return {
         type: "object",
-        properties: Object.fromEntries(properties.map(([name, property]) => [name, zodShape(property) ?? {}])),
-        required: properties.filter(([, property]) => !mayBeLeftOut(property)).map(([name]) => name),
+        properties: Object.fromEntries(properties.map(([name, property]) => [name, shapeOfPart(property)])),
+        required: properties.filter(([, property]) => !mayBeLeftOut(property, "optin")).map(([name]) => name),
       };
     }
     default:
@@ -84,9 +95,10 @@ function shapeOfDefinition(def: object, bag: unknown): Shape {
   }
 }
 
-function mayBeLeftOut(property: unknown): boolean {
+/** `optin`: what is given may lack the property. `optout`: so may what the schema makes of it. */
+export function mayBeLeftOut(property: unknown, which: "optin" | "optout"): boolean {
   const zod = isObject(property) ? Reflect.get(property, "_zod") : undefined;
-  return isObject(zod) && Reflect.get(zod, "optin") === "optional";
+  return isObject(zod) && Reflect.get(zod, which) === "optional";
 }
 
 function inBag(bag: unknown, key: string): unknown {

@@ -1,4 +1,5 @@
 /** What senders have delivered, for people: lists, one delivery, and having one carried out again. */
+
 import {
   type DeliveryPage,
   type DeliveryView,
@@ -8,6 +9,7 @@ import {
 } from "../../client/deliveries.ts";
 import { translated } from "../../client/over-postgres/failure.ts";
 import { LayoverError } from "../../core/errors.ts";
+import type { Descriptions } from "../description.ts";
 import { optionalText, readFields } from "../fields.ts";
 import { respondTo } from "../respond.ts";
 import type { Route, Visit } from "../route.ts";
@@ -85,4 +87,36 @@ async function replay(
   const { result } = await visit.client.within((context) => carryOut(hook, { ...given, context }));
   if (result === undefined) return { outcome: "ignored" };
   return { outcome: result.outcome, ...("reason" in result && result.reason !== null && { reason: result.reason }) };
+}
+
+export function webhookDescriptions(): Descriptions {
+  return {
+    "POST /webhooks/:name": {
+      id: "receive",
+      does: "Takes a delivery of a sender. The sender's signature is the permission.",
+      body: "Delivery",
+      answers: { 200: "AnyValue", 422: "Received" },
+      problems: ["unauthorized", "invalid_request", "body_too_large", "webhook_failed"],
+    },
+    "GET /v1/deliveries": {
+      id: "listDeliveries",
+      does: "Lists what senders have delivered, the newest first.",
+      query: ["webhook", "open", "limit", "cursor"],
+      answers: { 200: "DeliveryPage" },
+      problems: ["invalid_request", "invalid_cursor"],
+    },
+    "GET /v1/webhooks/:name/deliveries/:id": {
+      id: "getDelivery",
+      does: "Answers a delivery, with its event.",
+      answers: { 200: "Delivery" },
+      problems: ["unknown_delivery"],
+    },
+    "POST /v1/webhooks/:name/deliveries/:id/replay": {
+      id: "replayDelivery",
+      does: "Carries out a delivery again, by the code of today.",
+      body: replayFields,
+      answers: { 200: "Replayed" },
+      problems: ["unknown_delivery", "not_applicable", "webhook_failed"],
+    },
+  };
 }

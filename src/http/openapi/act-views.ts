@@ -1,0 +1,119 @@
+/** What became of signals, operations, callbacks and deliveries, as JSON Schema. */
+import type { DeliveryPage, DeliveryView } from "../../client/deliveries.ts";
+import type { CallbackView } from "../../client/mail.ts";
+import type { ManyPage, Refused } from "../../client/many.ts";
+import type { OperationReceipt } from "../../client/operations.ts";
+import type { ForkReceipt, RepairReceipt, RestartPlan } from "../../client/repairs.ts";
+import type { SignalReceipt } from "../../client/run.ts";
+import type { WorkflowPage } from "../../client/workflow-pause.ts";
+import type { Place } from "../../postgres/wire.ts";
+import type { CutRecord } from "../../postgres/wire-verbs.ts";
+import type { WireDeed } from "../../postgres/wire-webhooks.ts";
+import { place, recordKind } from "./run-views.ts";
+import {
+  anything,
+  described,
+  flag,
+  instant,
+  integer,
+  type JsonSchema,
+  list,
+  object,
+  oneOf,
+  optional,
+  record,
+  ref,
+  text,
+  uuid,
+} from "./schema.ts";
+
+const manyPage = {
+  callId: uuid,
+  runs: described("How many runs were meant.", integer),
+  outcomes: record(integer),
+  refused: list(
+    object<Refused>({ code: oneOf("not_applicable", "too_many_operations"), runs: integer, runIds: list(uuid) }),
+  ),
+  statuses: record(integer),
+  runIds: list(uuid),
+  cursor: optional(text),
+};
+
+export const actViews = {
+  Signalled: object<SignalReceipt>({ runId: uuid, outcome: oneOf("sent", "duplicate") }),
+  Operated: object<OperationReceipt>({
+    runId: uuid,
+    outcome: oneOf("paused", "resumed", "cancelling", "cancelled", "terminated", "deleted"),
+  }),
+  ManyOperated: object<ManyPage>(manyPage),
+  WorkflowChanged: object<WorkflowPage>({ ...manyPage, mayMissStarts: flag }),
+  Repaired: object<RepairReceipt>({
+    runId: uuid,
+    outcome: oneOf("retried", "restarted"),
+    epoch: integer,
+    kept: described("How many records it begins with.", integer),
+    dropped: integer,
+  }),
+  RestartPlan: object<RestartPlan>({
+    runId: uuid,
+    kept: integer,
+    dropped: integer,
+    records: list(object<CutRecord>({ ...place, position: integer, kind: recordKind, isFailure: flag })),
+  }),
+  Restarted: { anyOf: [ref("Repaired"), described("With `dryRun`.", ref("RestartPlan"))] },
+  Forked: object<ForkReceipt>({ runId: described("Id of the new run.", uuid), outcome: oneOf("forked") }),
+  Callback: object<CallbackView>({
+    workflow: text,
+    version: integer,
+    name: text,
+    status: oneOf("open", "resolved", "rejected", "expired", "over"),
+    deadline: optional(instant),
+    title: optional(text),
+    text: optional(text),
+  }),
+  RunCallback: object<CallbackView & Place & { readonly runId: string; readonly url: string }>({
+    runId: uuid,
+    ...place,
+    workflow: text,
+    version: integer,
+    name: text,
+    status: oneOf("open", "resolved", "rejected", "expired", "over"),
+    deadline: optional(instant),
+    title: optional(text),
+    text: optional(text),
+    url: described("A new link that answers it.", text),
+  }),
+  Answered: object<{ readonly outcome: string }>({ outcome: oneOf("resolved", "rejected") }),
+  Delivery: object<DeliveryView>({
+    webhook: text,
+    id: text,
+    outcome: oneOf("done", "waiting", "refused", "failed", "expired"),
+    reason: optional(text),
+    deeds: list(
+      object<WireDeed>({
+        runId: { type: ["string", "null"], format: "uuid" },
+        outcome: optional(oneOf("started", "exists")),
+        signal: optional(oneOf("sent", "duplicate", "kept")),
+      }),
+    ),
+    attempts: integer,
+    receivedAt: instant,
+    decidedAt: instant,
+    replays: list(object<DeliveryView["replays"][number]>({ by: optional(text), reason: optional(text), at: instant })),
+    event: optional(anything),
+    headers: optional(record(text)),
+  }),
+  DeliveryPage: object<DeliveryPage>({ deliveries: list(ref("Delivery")), cursor: optional(text) }),
+  Replayed: object<{ readonly outcome: string; readonly reason?: string }>({
+    outcome: oneOf("done", "refused", "failed", "duplicate", "ignored"),
+    reason: optional(text),
+  }),
+  Received: object<{ readonly outcome: string; readonly delivery?: string }>({
+    outcome: oneOf("done", "refused", "failed", "duplicate", "ignored"),
+    delivery: optional(text),
+  }),
+  Woken: object<{ readonly outcome: string }>({ outcome: oneOf("woken") }),
+  Health: object<{ readonly status: string }>({ status: oneOf("ok", "closing") }),
+  AnyValue: anything,
+  OpenApi: described("This document.", { type: "object" }),
+} satisfies Readonly<Record<string, JsonSchema>>;
