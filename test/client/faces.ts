@@ -4,7 +4,7 @@ import type { ClientVerbs } from "../../src/client/verbs.ts";
 import type { Contract } from "../../src/core/contract/contract.ts";
 import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, scopes } from "../../src/http/api-key.ts";
-import { aDescribedApp } from "../http/described.ts";
+import { aDescribedApp } from "../http/openapi/described.ts";
 import { aClient, namespace, secrets, type TestClient, type TestClientOptions } from "./a-client.ts";
 
 interface Face {

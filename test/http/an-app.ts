@@ -6,7 +6,7 @@ import type { Query } from "../../src/core/ports.ts";
 import { createApiKey, type Scope, scopes } from "../../src/http/api-key.ts";
 import type { AppOptions } from "../../src/http/app.ts";
 import { aClient, namespace, secrets, type TestClient, type TestClientOptions } from "../client/a-client.ts";
-import { aDescribedApp } from "./described.ts";
+import { aDescribedApp } from "./openapi/described.ts";
 
 export const order = workflow({
   name: "order",

@@ -9,7 +9,9 @@ import { describe, expect, it } from "vitest";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Bundles and minifies the code for a browser, where `node:` modules are an error. */
-async function bundled(code: string): Promise<{ readonly sources: readonly string[]; readonly gzippedBytes: number }> {
+async function bundled(
+  code: string,
+): Promise<{ readonly sources: readonly string[]; readonly gzippedBytes: number; readonly code: string }> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code, resolveDir: root },
     absWorkingDir: root,
@@ -26,6 +28,7 @@ async function bundled(code: string): Promise<{ readonly sources: readonly strin
   return {
     sources: inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([source]) => source),
     gzippedBytes: gzipSync(outputFiles[0]?.contents ?? "").length,
+    code: outputFiles[0]?.text ?? "",
   };
 }
 
@@ -120,5 +123,11 @@ describe("a Worker", () => {
     expect(
       both.sources.filter((source) => !worker.sources.includes(source) && source.includes("node_modules")),
     ).toEqual(["node_modules/hono/dist/utils/cookie.js"]);
+  });
+
+  it("that does not mount the OpenAPI document has nothing of it, and no description of a route", async () => {
+    const { sources, code } = await bundled('export { serve } from "layover/cloudflare"');
+    expect(sources.filter((source) => source.includes("/openapi/"))).toEqual([]);
+    expect(["operationId", "Starts a run", "getRunById"].filter((word) => code.includes(word))).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { startInProcess } from "../../src/platform/node/in-process/in-process.ts
 import type { InProcess } from "../../src/platform/node/in-process/options.ts";
 import { namespace, secrets } from "../client/a-client.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { aDescribedApp } from "./described.ts";
+import { aDescribedApp } from "./openapi/described.ts";
 
 const fails = workflow({ name: "fails", version: 1, input: z.boolean() });
 const failsWorkflow = fails.handler(async ({ step, input: isCaught }) => {

@@ -4,7 +4,7 @@ import { serve as serveWorker } from "../../src/platform/cloudflare/index.ts";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import { serve } from "../../src/platform/node/index.ts";
 import { aClient } from "../client/a-client.ts";
-import { aDescribedApp } from "../http/described.ts";
+import { aDescribedApp } from "../http/openapi/described.ts";
 import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();

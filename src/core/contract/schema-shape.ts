@@ -98,7 +98,7 @@ function shapeOfDefinition(def: object, bag: unknown, shapeOfPart: (part: unknow
 /** `optin`: what is given may lack the property. `optout`: so may what the schema makes of it. */
 export function mayBeLeftOut(property: unknown, which: "optin" | "optout"): boolean {
   const zod = isObject(property) ? Reflect.get(property, "_zod") : undefined;
-  return isObject(zod) && Reflect.get(zod, which) === "optional";
+  return isObject(zod) && Reflect.get(zod, which) !== undefined; // "optional", or since zod 4.6 "defaulted"
 }
 
 function inBag(bag: unknown, key: string): unknown {

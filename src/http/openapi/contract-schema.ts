@@ -11,6 +11,11 @@ import { described, instant, type JsonSchema, list } from "./schema.ts";
 export type Way = "input" | "output";
 
 export function jsonSchemaOf(schema: Schema, way: Way): JsonSchema {
+  const { $schema: _, ...shape } = shapeOf(schema, way);
+  return shape;
+}
+
+function shapeOf(schema: Schema, way: Way): Shape {
   const unrepresentable = ({ zodSchema }: { readonly zodSchema: unknown }) => unshown(typeOf(zodSchema), way);
   return (
     standardShape(schema, way, { unrepresentable }) ??

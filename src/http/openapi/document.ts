@@ -73,7 +73,8 @@ function versionOf(contracts: DocumentTerms["contracts"]): string {
   return contracts.map(({ name, version }) => `${name}@${version}`).join(", ") || "0";
 }
 
-function descriptions(): Descriptions {
+/** All descriptions of routes. */
+export function descriptions(): Descriptions {
   return {
     ...startDescriptions(),
     ...runDescriptions(),

@@ -60,7 +60,11 @@ export class ProblemResponses {
 
   /** The response for these codes, which all have this status. */
   of(status: number, codes: readonly ErrorCode[], hasPages: boolean): ProblemResponse {
-    const narrowed = { type: "object", properties: { status: { const: status }, code: oneOf(...codes) } };
+    const narrowed = {
+      type: "object",
+      properties: { status: { const: status }, code: oneOf(...codes) },
+      required: ["status", "code"],
+    };
     return {
       description: codes.map((code) => `\`${code}\``).join(", "),
       content: {

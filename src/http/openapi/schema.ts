@@ -54,7 +54,8 @@ export function described(description: string, schema: JsonSchema): JsonSchema {
 /** The schema, or null. */
 export function nullable(schema: JsonSchema): JsonSchema {
   const { type } = schema;
-  if (typeof type === "string" && schema["enum"] === undefined) return { ...schema, type: [type, "null"] };
+  const isPlain = typeof type === "string" && type !== "object" && schema["enum"] === undefined;
+  if (isPlain) return { ...schema, type: [type, "null"] };
   return { anyOf: [schema, { type: "null" }] };
 }
 

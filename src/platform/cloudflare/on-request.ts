@@ -64,7 +64,7 @@ async function answer<Env>(
   context: ExecutionContext,
 ): Promise<Response> {
   const { options, namespace, prefix, report, tell, isolateOf } = worker;
-  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   const { secrets, publicUrl, remembered } = isolateOf(env);
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
@@ -78,6 +78,7 @@ async function answer<Env>(
       webhooks: mountWebhooks(webhooks, { env, tell }),
       dashboard: dashboard?.mount,
       publicUrl,
+      openapi,
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
       onError: (error) => report(error, answering(request)),
     });

@@ -6,6 +6,7 @@ import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
+import type { MountOpenApi } from "../../http/openapi/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { AlarmNamespace } from "./alarm/layover-alarm.ts";
@@ -22,6 +23,11 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly webhooks?: readonly Webhook<Env>[] | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
+  /**
+   * The OpenAPI document at `/openapi.json`: `openapi()` of `layover/openapi`. Those who have an API key may read it.
+   * Default: there is none.
+   */
+  readonly openapi?: MountOpenApi | undefined;
   /**
    * Opens the database: `neon(env.DATABASE_URL)`, or by TCP and with nodejs_compat
    * `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. It is called in each request that sends a statement.

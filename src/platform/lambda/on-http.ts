@@ -48,7 +48,7 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
   const { options, namespace, environmentName, prefix, environment, report, tell } = served;
-  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   return await inRequest(served, context, async (client, { secrets, publicUrl, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
     const site = createSite({
@@ -61,6 +61,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       webhooks: mountWebhooks(webhooks, { env: variables, tell }),
       dashboard: dashboard?.mount,
       publicUrl,
+      openapi,
       authenticate: authenticate && besideApiKeys(authenticate, terms),
       onError: (error) => report(error, answering(request)),
     });

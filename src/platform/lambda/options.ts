@@ -5,6 +5,7 @@ import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
+import type { MountOpenApi } from "../../http/openapi/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -20,6 +21,11 @@ export interface LambdaOptions extends Settings {
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
+  /**
+   * The OpenAPI document at `/openapi.json`: `openapi()` of `layover/openapi`. Those who have an API key may read it.
+   * Default: there is none.
+   */
+  readonly openapi?: MountOpenApi | undefined;
   /**
    * Opens the database: `(parameter) => neon(parameter("database-url"))`. It is called once in each environment, and again
    * when the parameters have changed. What it answers stays open from one invocation to the next.

@@ -2,6 +2,7 @@
 import type { Client } from "../../client/over-postgres/client.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
+import type { MountOpenApi } from "../../http/openapi/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -24,6 +25,11 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
+  /**
+   * The OpenAPI document at `/openapi.json`: `openapi()` of `layover/openapi`. Those who have an API key may read it.
+   * Default: there is none.
+   */
+  readonly openapi?: MountOpenApi | undefined;
   /**
    * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
    * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.

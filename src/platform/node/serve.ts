@@ -88,6 +88,7 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
     webhooks: mountWebhooks(options.webhooks, { env: process.env, tell: hooks.onEvent }),
     dashboard: options.dashboard?.mount,
     publicUrl,
+    openapi: options.openapi,
     isClosing: () => resident.isClosing,
     onError: (error, request) => report(error, answering(request)),
   });

@@ -5,15 +5,15 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { Hono } from "hono";
-import { problemType, valueType } from "../../src/client/over-http/media-type.ts";
-import { unsealed } from "../../src/client/over-http/sealed-view.ts";
-import { decode } from "../../src/core/codec/codec.ts";
-import { isRecord } from "../../src/core/codec/tag-checks.ts";
-import { type AppOptions, createApp } from "../../src/http/app.ts";
-import { type OpenApiDocument, openApiDocument } from "../../src/http/openapi/document.ts";
-import { openapi } from "../../src/http/openapi/index.ts";
-import type { DocumentTerms } from "../../src/http/openapi/mount.ts";
-import { toJson } from "../../src/http/plain-json.ts";
+import { problemType, valueType } from "../../../src/client/over-http/media-type.ts";
+import { unsealed } from "../../../src/client/over-http/sealed-view.ts";
+import { decode } from "../../../src/core/codec/codec.ts";
+import { isRecord } from "../../../src/core/codec/tag-checks.ts";
+import { type AppOptions, createApp } from "../../../src/http/app.ts";
+import { type OpenApiDocument, openApiDocument } from "../../../src/http/openapi/document.ts";
+import { openapi } from "../../../src/http/openapi/index.ts";
+import type { DocumentTerms } from "../../../src/http/openapi/mount.ts";
+import { toJson } from "../../../src/http/plain-json.ts";
 
 interface Checking {
   readonly prefix?: string;
