@@ -17,6 +17,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["**/node_modules/**", ...(hasChromium ? [] : ["test/**/*.chromium.test.ts"])],
     globalSetup: ["test/temporary-files.ts", "test/postgres/global-setup.ts", "test/pack/global-setup.ts"],
+    setupFiles: ["test/setup.ts"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 30_000,

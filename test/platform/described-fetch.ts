@@ -1,0 +1,55 @@
+/**
+ * Checks what the servers of these tests answer against the OpenAPI document: whatever is asked by `fetch`, by a test, by
+ * a helper or by a client. The document is that of no contract, since it fits every deployment.
+ */
+import { Contracts } from "../../src/http/contracts.ts";
+import { openApiDocument } from "../../src/http/openapi/document.ts";
+import { openapi } from "../../src/http/openapi/index.ts";
+import { newRemembered } from "../../src/http/remembered.ts";
+import type { Route } from "../../src/http/route.ts";
+import { routesOf } from "../../src/http/routes.ts";
+import { Secrets } from "../../src/http/secrets.ts";
+import { deliveryRoutes } from "../../src/http/webhooks/deliveries.ts";
+import { CheckedDocument } from "../http/openapi/described.ts";
+
+/** Where the path of a route begins, whatever the prefix. */
+const ours = /\/(?:v1\/|callbacks\/|webhooks\/|health$|openapi\.json$)/;
+
+export function checkWhatIsFetched(): void {
+  const { fetch } = globalThis;
+  let document: CheckedDocument | undefined;
+  globalThis.fetch = async (input, init) => {
+    const request = input instanceof Request ? input : undefined;
+    const { hostname, pathname } = new URL(request?.url ?? String(input));
+    const response = await fetch(input, init);
+    const begins = ours.exec(pathname)?.index;
+    const isLocal = hostname === "127.0.0.1" || hostname === "localhost";
+    if (begins === undefined || !isLocal) return response;
+    document ??= new CheckedDocument(theDocument());
+    const asked = new Request(request?.url ?? String(input), { method: init?.method ?? request?.method ?? "GET" });
+    await document.check({
+      request: asked,
+      body: undefined,
+      response: response.clone(),
+      prefix: pathname.slice(0, begins),
+      sendsAnything: false,
+    });
+    return response;
+  };
+}
+
+function theDocument() {
+  const secrets = new Secrets(["bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g"]);
+  const never = () => Promise.reject(new Error("only the description of this route is used"));
+  const receive: Route = { method: "POST", path: "/webhooks/:name", answer: never };
+  const terms = { secrets, namespace: "test", maxBytes: 0, tell: () => {} };
+  const routes = routesOf({
+    contracts: new Contracts([]),
+    maxBytes: 0,
+    answered: newRemembered().answeredCallbacks,
+    webhooks: [receive, ...deliveryRoutes(new Map(), terms)],
+    isClosing: () => false,
+  });
+  const mount = openapi();
+  return openApiDocument({ routes: [...routes, mount({ routes, contracts: [] })], contracts: [] });
+}
