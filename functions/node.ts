@@ -1,6 +1,7 @@
 /** A server of Node's on your Postgres: `node functions/node.ts`. Migrate the database first. */
 import { dashboard } from "layover/dashboard";
 import { requireDatabase, serve } from "layover/node";
+import { openapi } from "layover/openapi";
 import { pg } from "layover/pg";
 import { Pool } from "pg";
 import { shop } from "./webhooks/shop.ts";
@@ -20,6 +21,7 @@ const server = await serve({
   schedules,
   webhooks: [shop],
   dashboard: dashboard(),
+  openapi: openapi(),
   database,
   environment: env["LAYOVER_ENVIRONMENT"],
   publicUrl: env["PUBLIC_URL"],

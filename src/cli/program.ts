@@ -12,6 +12,7 @@ import { migrate } from "./database/migrate.ts";
 import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
+import { openapi } from "./openapi.ts";
 import { callback } from "./runs/callback.ts";
 import { remove } from "./runs/delete.ts";
 import { cancel, pause, resume, terminate } from "./runs/operations.ts";
@@ -37,7 +38,7 @@ const program = new Command("layover")
   .hook("preAction", () => loadSettings());
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
-  "Begin:": [init, dev],
+  "Begin:": [init, dev, openapi],
   "Your database:": [migrate, deployed, keys, adopt, doctor],
   "Runs, by the API of what you deployed:": [
     runs,

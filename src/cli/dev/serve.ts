@@ -6,6 +6,7 @@ import { styleText } from "node:util";
 import type { LogEntry } from "../../engine/events.ts";
 import { reportTo } from "../../engine/events.ts";
 import { dashboard } from "../../http/dashboard/index.ts";
+import { openapi } from "../../http/openapi/index.ts";
 import { type NodeServer, serve } from "../../platform/node/index.ts";
 import { logLine } from "../../platform/node/log-line.ts";
 import { printingEvents } from "../../platform/node/print-events.ts";
@@ -75,6 +76,7 @@ async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): 
       port,
       hostname: "127.0.0.1",
       dashboard: dashboard({ title: "layover dev" }),
+      openapi: openapi(),
       home: () =>
         new Response(null, { status: 302, headers: { location: "/dashboard/", "cache-control": "no-store" } }),
       onLog: printLog,
