@@ -1,12 +1,11 @@
 /** Schedules over HTTP: looked at with the scope `read`, made and changed with `admin`. */
-import type { GivenSchedule } from "../core/contract/schedule.ts";
 import { LayoverError } from "../core/errors.ts";
 import { checkName } from "../core/names.ts";
-import { readValue } from "./body.ts";
 import type { Contracts } from "./contracts.ts";
+import type { Descriptions } from "./description.ts";
 import {
+  anyValue,
   type Body,
-  objectBody,
   optionalDuration,
   optionalFlag,
   optionalInstant,
@@ -14,21 +13,41 @@ import {
   optionalText,
   optionalTexts,
   queryNumber,
+  readFields,
+  type ValuesOf,
 } from "./fields.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
+const terms = { reason: optionalText, by: optionalText };
+const triggerFields = { ...terms, runId: optionalText, ignoresOverlap: optionalFlag };
+const adoptFields = { ...terms, owner: optionalText };
+const createFields = {
+  name: optionalText,
+  workflow: optionalText,
+  version: optionalNumber,
+  input: anyValue,
+  cron: optionalText,
+  timezone: optionalText,
+  every: optionalDuration,
+  startAt: optionalInstant,
+  at: optionalInstant,
+  jitter: optionalDuration,
+  overlap: optionalOverlap,
+  catchUp: optionalCatchUp,
+  tags: optionalTexts,
+  replaces: optionalFlag,
+};
+
 export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
-  const bodyOf = async ({ request }: Visit, ...fields: readonly string[]) =>
-    objectBody(await readValue(request, maxBytes), ["reason", "by", ...fields]);
   const changes = (["pause", "resume"] as const).map(
     (verb): Route => ({
       method: "POST",
       path: `/v1/schedules/:name/${verb}`,
       scope: "admin",
       answer: async (visit) => {
-        const schedule = await visit.client.schedules[verb](visit.param("name"), termsIn(await bodyOf(visit)));
-        return respondTo(visit.request, schedule);
+        const asked = await readFields(visit.request, maxBytes, terms);
+        return respondTo(visit.request, await visit.client.schedules[verb](visit.param("name"), asked));
       },
     }),
   );
@@ -48,7 +67,7 @@ export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly
       path: "/v1/schedules",
       scope: "admin",
       answer: async (visit) => {
-        const body = objectBody(await readValue(visit.request, maxBytes), createFields);
+        const body = await readFields(visit.request, maxBytes, createFields);
         const created = await create(visit, body, contracts);
         return respondTo(visit.request, created, { status: created.outcome === "created" ? 201 : 200 });
       },
@@ -75,12 +94,8 @@ export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly
       path: "/v1/schedules/:name/trigger",
       scope: "admin",
       answer: async (visit) => {
-        const body = await bodyOf(visit, "runId", "ignoresOverlap");
-        const triggered = await visit.client.schedules.trigger(visit.param("name"), {
-          ...termsIn(body),
-          runId: optionalText(body, "runId"),
-          ignoresOverlap: optionalFlag(body, "ignoresOverlap"),
-        });
+        const asked = await readFields(visit.request, maxBytes, triggerFields);
+        const triggered = await visit.client.schedules.trigger(visit.param("name"), asked);
         return respondTo(visit.request, triggered, { status: 201 });
       },
     },
@@ -89,59 +104,35 @@ export function scheduleRoutes(contracts: Contracts, maxBytes: number): readonly
       path: "/v1/schedules/:name/adopt",
       scope: "admin",
       answer: async (visit) => {
-        const body = await bodyOf(visit, "owner");
-        const owner = checkName(optionalText(body, "owner"), "owner");
-        return respondTo(
-          visit.request,
-          await visit.client.schedules.adopt(visit.param("name"), { ...termsIn(body), owner }),
-        );
+        const { owner: given, ...asked } = await readFields(visit.request, maxBytes, adoptFields);
+        const owner = checkName(given, "owner");
+        return respondTo(visit.request, await visit.client.schedules.adopt(visit.param("name"), { ...asked, owner }));
       },
     },
   ];
 }
 
-const createFields = [
-  "name",
-  "workflow",
-  "version",
-  "input",
-  "cron",
-  "timezone",
-  "every",
-  "startAt",
-  "at",
-  "jitter",
-  "overlap",
-  "catchUp",
-  "tags",
-  "replaces",
-];
-
-async function create({ client }: Visit, body: Body, contracts: Contracts) {
-  const workflow = checkName(optionalText(body, "workflow"), "workflow");
-  const version = optionalNumber(body, "version");
-  const contract = version === undefined ? contracts.newest(workflow) : contracts.exactly(workflow, version);
-  const input = contract.input === undefined ? (body["input"] ?? undefined) : body["input"];
-  return await client.schedules.createGiven(checkName(optionalText(body, "name"), "name"), contract, {
-    ...calendarIn(body),
-    input,
-    replaces: optionalFlag(body, "replaces"),
+async function create(
+  { client }: Visit,
+  { name, workflow, version, input, replaces, ...calendar }: ValuesOf<typeof createFields>,
+  contracts: Contracts,
+) {
+  const starts = checkName(workflow, "workflow");
+  const contract = version === undefined ? contracts.newest(starts) : contracts.exactly(starts, version);
+  // Which parts of a calendar may go together is checked where the schedule is made.
+  return await client.schedules.createGiven(checkName(name, "name"), contract, {
+    ...calendar,
+    input: contract.input === undefined ? (input ?? undefined) : input,
+    replaces,
   });
 }
 
-/** Which of these may go together is checked where the schedule is made. */
-function calendarIn(body: Body): GivenSchedule {
-  return {
-    cron: optionalText(body, "cron"),
-    timezone: optionalText(body, "timezone"),
-    every: optionalDuration(body, "every"),
-    startAt: optionalInstant(body, "startAt"),
-    at: optionalInstant(body, "at"),
-    jitter: optionalDuration(body, "jitter"),
-    overlap: oneOf(body, "overlap", ["skip", "allow"] as const),
-    catchUp: oneOf(body, "catchUp", ["latest", "all", "none"] as const),
-    tags: optionalTexts(body, "tags"),
-  };
+export function optionalOverlap(body: Body, field: string): "skip" | "allow" | undefined {
+  return oneOf(body, field, ["skip", "allow"] as const);
+}
+
+export function optionalCatchUp(body: Body, field: string): "latest" | "all" | "none" | undefined {
+  return oneOf(body, field, ["latest", "all", "none"] as const);
 }
 
 function oneOf<Word extends string>(body: Body, field: string, words: readonly Word[]): Word | undefined {
@@ -154,6 +145,72 @@ function oneOf<Word extends string>(body: Body, field: string, words: readonly W
   });
 }
 
-function termsIn(body: Body) {
-  return { reason: optionalText(body, "reason"), by: optionalText(body, "by") };
+export function scheduleDescriptions(): Descriptions {
+  const refusals = ["unknown_schedule", "invalid_name"] as const;
+  return {
+    "GET /v1/schedules": {
+      id: "listSchedules",
+      does: "Lists schedules, by name.",
+      query: ["workflow", "limit", "cursor"],
+      answers: { 200: "SchedulePage" },
+      problems: ["invalid_request"],
+    },
+    "POST /v1/schedules": {
+      id: "createSchedule",
+      does: "Makes a schedule that no code declares. The same again changes nothing.",
+      body: createFields,
+      answers: { 201: "ScheduleCreated", 200: "ScheduleCreated" },
+      problems: [
+        "invalid_name",
+        "invalid_duration",
+        "invalid_schedule",
+        "invalid_input",
+        "unknown_workflow",
+        "schedule_conflict",
+        "value_too_large",
+        "unstorable_value",
+      ],
+    },
+    "GET /v1/schedules/:name": {
+      id: "getSchedule",
+      does: "Answers a schedule.",
+      answers: { 200: "Schedule" },
+      problems: refusals,
+    },
+    "DELETE /v1/schedules/:name": {
+      id: "deleteSchedule",
+      does: "Deletes a schedule.",
+      query: ["reason", "by"],
+      answers: { 200: "ScheduleDeleted" },
+      problems: [...refusals, "schedule_conflict"],
+    },
+    "POST /v1/schedules/:name/pause": {
+      id: "pauseSchedule",
+      does: "Pauses a schedule until it is resumed. A deploy does not end that.",
+      body: terms,
+      answers: { 200: "Schedule" },
+      problems: refusals,
+    },
+    "POST /v1/schedules/:name/resume": {
+      id: "resumeSchedule",
+      does: "Ends the pause of a schedule.",
+      body: terms,
+      answers: { 200: "Schedule" },
+      problems: [...refusals, "invalid_schedule"],
+    },
+    "POST /v1/schedules/:name/trigger": {
+      id: "triggerSchedule",
+      does: "Starts a run of a schedule now, beside its calendar.",
+      body: triggerFields,
+      answers: { 201: "Triggered" },
+      problems: [...refusals, "schedule_overlap", "not_applicable", "invalid_schedule"],
+    },
+    "POST /v1/schedules/:name/adopt": {
+      id: "adoptSchedule",
+      does: "Gives a schedule to another deployment, whose code declares something else under its name.",
+      body: adoptFields,
+      answers: { 200: "Schedule" },
+      problems: [...refusals, "not_applicable", "invalid_schedule"],
+    },
+  };
 }

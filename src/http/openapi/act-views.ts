@@ -5,7 +5,9 @@ import type { ManyPage, Refused } from "../../client/many.ts";
 import type { OperationReceipt } from "../../client/operations.ts";
 import type { ForkReceipt, RepairReceipt, RestartPlan } from "../../client/repairs.ts";
 import type { SignalReceipt } from "../../client/run.ts";
+import type { ScheduleCreated, SchedulePage, ScheduleView } from "../../client/schedules.ts";
 import type { WorkflowPage } from "../../client/workflow-pause.ts";
+import type { ScheduleDefinition } from "../../core/contract/schedule.ts";
 import type { Place } from "../../postgres/wire.ts";
 import type { CutRecord } from "../../postgres/wire-verbs.ts";
 import type { WireDeed } from "../../postgres/wire-webhooks.ts";
@@ -112,6 +114,59 @@ export const actViews = {
     outcome: oneOf("done", "refused", "failed", "duplicate", "ignored"),
     delivery: optional(text),
   }),
+  Schedule: object<ScheduleView>({
+    name: text,
+    workflow: text,
+    version: integer,
+    owner: optional(described("The deployment whose code declares it.", text)),
+    definition: object<ScheduleDefinition>({
+      workflow: text,
+      version: integer,
+      cron: optional(text),
+      timezone: optional(text),
+      everyMs: optional(integer),
+      startAt: optional(integer),
+      at: optional(integer),
+      jitterMs: optional(integer),
+      overlap: optional(oneOf("skip", "allow")),
+      catchUp: optional(oneOf("latest", "all", "none")),
+      tags: optional(record(text)),
+      timeoutMs: optional(integer),
+      signature: optional(text),
+    }),
+    nextAt: optional(instant),
+    firesAt: optional(instant),
+    lastAt: optional(instant),
+    lastFiredAt: optional(instant),
+    lastRunId: optional(uuid),
+    fired: integer,
+    skipped: integer,
+    skippedInRow: integer,
+    lastSkip: optional(
+      object<NonNullable<ScheduleView["lastSkip"]>>({
+        cause: text,
+        at: instant,
+        runId: optional(uuid),
+        reason: optional(text),
+      }),
+    ),
+    paused: optional(
+      object<NonNullable<ScheduleView["paused"]>>({ at: instant, by: optional(text), reason: optional(text) }),
+    ),
+    workflowIsPaused: flag,
+    isCarried: flag,
+    ownerIsLive: flag,
+    rivalOwner: optional(text),
+    createdAt: instant,
+    changedAt: instant,
+  }),
+  SchedulePage: object<SchedulePage>({ schedules: list(ref("Schedule")), cursor: optional(text) }),
+  ScheduleCreated: object<ScheduleCreated>({
+    outcome: oneOf("created", "exists", "changed"),
+    schedule: ref("Schedule"),
+  }),
+  ScheduleDeleted: object<{ readonly outcome: string }>({ outcome: oneOf("deleted") }),
+  Triggered: object<{ readonly runId: string }>({ runId: described("Id of the run that it has started.", uuid) }),
   Woken: object<{ readonly outcome: string }>({ outcome: oneOf("woken") }),
   Health: object<{ readonly status: string }>({ status: oneOf("ok", "closing") }),
   AnyValue: anything,

@@ -14,6 +14,7 @@ import {
 } from "../fields.ts";
 import { filterFields, filterOf, optionalStatus } from "../filter.ts";
 import { optionalResults, optionalSignal } from "../repairs.ts";
+import { optionalCatchUp, optionalOverlap } from "../schedules.ts";
 import {
   anything,
   described,
@@ -40,6 +41,8 @@ const schemas: ReadonlyMap<ReadField, JsonSchema> = new Map<ReadField, JsonSchem
   [optionalInstant, nullable(instant)],
   [optionalTexts, nullable(record(text))],
   [optionalStatus, nullable(oneOf(...runStatuses))],
+  [optionalOverlap, nullable(oneOf("skip", "allow"))],
+  [optionalCatchUp, nullable(oneOf("latest", "all", "none"))],
   [optionalResults, described("Results of steps, by their places: `ship[3]/send`.", nullable(record(anything)))],
   [
     optionalSignal,

@@ -8,6 +8,7 @@ import type { Route } from "../route.ts";
 import { ownDescriptions } from "../routes.ts";
 import { runCallbackDescriptions } from "../run-callbacks.ts";
 import { runDescriptions } from "../runs.ts";
+import { scheduleDescriptions } from "../schedules.ts";
 import { signalDescriptions } from "../signals.ts";
 import { startDescriptions } from "../starts.ts";
 import { webhookDescriptions } from "../webhooks/deliveries.ts";
@@ -80,6 +81,7 @@ export function descriptions(): Descriptions {
     ...runDescriptions(),
     ...signalDescriptions(),
     ...operationDescriptions(),
+    ...scheduleDescriptions(),
     ...repairDescriptions(),
     ...runCallbackDescriptions(),
     ...callbackDescriptions(),

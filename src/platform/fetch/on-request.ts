@@ -61,7 +61,7 @@ async function onRing({ process, tell, begin }: Served, request: Request, end: E
 /** Answers whoever calls from outside. */
 async function answer(served: Served, request: Request, end: End): Promise<Response> {
   const { options, namespace, prefix, process, report, tell, begin } = served;
-  const { workflows, webhooks, dashboard, cors, authenticate } = options;
+  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   const { secrets, environment, publicUrl } = process.load();
   const invocation = begin();
   const terms = { secrets, namespace, environment };
@@ -70,6 +70,7 @@ async function answer(served: Served, request: Request, end: End): Promise<Respo
       ...terms,
       publicUrl,
       dashboard: dashboard?.mount,
+      openapi,
       contracts: workflows.map(({ contract }) => contract),
       remembered: process.remembered,
       prefix,

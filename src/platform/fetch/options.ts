@@ -6,6 +6,7 @@ import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
+import type { MountOpenApi } from "../../http/openapi/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -24,6 +25,11 @@ export interface FetchOptions extends Settings {
    * process. Default: none.
    */
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
+  /**
+   * The OpenAPI document at `/openapi.json`: `openapi()` of `layover/openapi`. Those who have an API key may read it.
+   * Default: there is none.
+   */
+  readonly openapi?: MountOpenApi | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
   /**

@@ -34,6 +34,7 @@ export function aDescribedApp(options: AppOptions, { prefix = "", sendsAnything 
     },
   });
   const app = prefix === "" ? face : new Hono().route(prefix, face);
+  let document: CheckedDocument | undefined;
   const { fetch, request } = app;
   const bodies = new WeakMap<Request, string>();
   app.request = (input, init, ...more) => {
@@ -45,7 +46,8 @@ export function aDescribedApp(options: AppOptions, { prefix = "", sendsAnything 
   app.fetch = async (asked, ...more) => {
     const response = await fetch(asked, ...more);
     const exchange = { request: asked, body: bodies.get(asked), response: response.clone(), prefix, sendsAnything };
-    if (terms !== undefined) await documentOf(terms).check(exchange);
+    document ??= terms && documentOf(terms);
+    await document?.check(exchange);
     return response;
   };
   return app;
@@ -101,6 +103,7 @@ export class CheckedDocument {
     const operation = path === undefined ? undefined : this.#document.paths[path]?.[verb];
     const answer = await contentOf(response);
     const what = `${response.status} to ${method} ${asked}`;
+    if (asked.startsWith("/dashboard")) return; // pages for people, which are no part of the API
     if (path === undefined || !isRecord(operation)) {
       const code = String(Reflect.get(Object(answer?.value), "code"));
       const isStranger = answer?.type === problemType && strangerCodes.includes(code);
