@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import { chromiumFile } from "./chromium.ts";
 import { TotalsReporter } from "./reporter.ts";
+import { LongestFirst } from "./sequencer.ts";
 
 /** Sources are tested, not `dist/`: this condition makes `import … from "layover"` mean `src/index.ts`. */
 const conditions = ["layover-source", "node", "development|production"];
@@ -20,6 +21,7 @@ export default defineConfig({
     setupFiles: ["test/setup.ts"],
     pool: "forks",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     reporters: ["default", new TotalsReporter()],

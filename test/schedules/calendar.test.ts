@@ -8,10 +8,10 @@ import fc from "fast-check";
 import type { PoolClient } from "pg";
 import { expect, test } from "vitest";
 import { describeEachPostgres, type TestDatabase } from "../postgres/database.ts";
+import { isWhole } from "../size.ts";
 import { type Pattern, patterns } from "./patterns.ts";
 import { clockChanges, firings, walk, wallOf } from "./slow-calendar.ts";
 
-const isWhole = process.env["TEST_SIZE"] === "whole";
 const seed = Number(process.env["CALENDAR_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const size = isWhole ? { patterns: 160, changes: 1_000, afters: 6 } : { patterns: 24, changes: 5, afters: 6 };
 

@@ -1,6 +1,6 @@
 /**
  * Faults that are planted into the SQL, and what then is wrong of the whole. The simulator has to find each of them:
- * `npm run simulate -- --planted` says by which seed. The first three are played by the tests, too.
+ * `npm run simulate -- --planted` says by which seed. The first of them are played by the tests, too.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,7 +1,8 @@
-/** The simulator itself, and some seeds: 60 seconds of them, and at least 300. `npm run simulate` plays more. */
+/** The simulator itself, and some seeds. `npm run simulate` plays more. */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { postgresUrl } from "../postgres/database.ts";
+import { isWhole } from "../size.ts";
 import { noneMet } from "./faults.ts";
 import { planted } from "./planted.ts";
 import { scenario } from "./scenario.ts";
@@ -9,8 +10,10 @@ import { playSeed, shrinkSeed } from "./seeds.ts";
 import { simulate } from "./simulation.ts";
 import { openSite, type Site } from "./site.ts";
 
-const leastSeeds = 300;
-const leastMs = 60_000;
+/** `twice`: how many stories are told twice. `seconds`: for how long seeds are played at least. */
+const size = isWhole
+  ? { seeds: 300, seconds: 60, twice: 40, planted: 3 }
+  : { seeds: 100, seconds: 0, twice: 15, planted: 1 };
 
 const version = inject("postgres").versions[0] ?? "15";
 let site: Site;
@@ -26,7 +29,7 @@ async function storyOf(seed: number): Promise<readonly string[]> {
 }
 
 test("the same seed tells the same story, whatever was played before", { timeout: 120_000 }, async () => {
-  const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+  const seeds = Array.from({ length: size.twice }, (_, index) => index + 1);
   const stories = new Map<number, readonly string[]>();
   for (const seed of seeds) stories.set(seed, await storyOf(seed));
   for (const seed of seeds.toReversed()) expect(await storyOf(seed)).toEqual(stories.get(seed));
@@ -35,7 +38,7 @@ test("the same seed tells the same story, whatever was played before", { timeout
 test("of statements that wait for one lock the seed says who goes on first, however late Postgres answers", {
   timeout: 300_000,
 }, async () => {
-  const drawn = fc.sample(scenario, { seed: 78, numRuns: 40 });
+  const drawn = fc.sample(scenario, { seed: 78, numRuns: size.twice });
   const crowded = drawn.map((one) => ({ ...one, chances: { ...noneMet(), "is held": 500 }, focus: undefined }));
   const storiesOf = async (played: Site) => {
     const lines: string[] = [];
@@ -68,7 +71,7 @@ async function plant(definition: string): Promise<{ readonly site: Site; readonl
   return { site: faulty, seed };
 }
 
-test.each(planted.slice(0, 3))(
+test.each(planted.slice(0, size.planted))(
   "a planted fault is found: $what",
   { timeout: 300_000 },
   async ({ definition, wrong }) => {
@@ -86,8 +89,8 @@ test("a fault that was found is shrunk and told", { timeout: 300_000 }, async ()
 });
 
 test("every run ends with its right answer, and the rules hold after every event", { timeout: 1_200_000 }, async () => {
-  const until = performance.now() + leastMs;
-  for (let seed = 1; seed <= leastSeeds || performance.now() < until; seed += 1) {
+  const until = performance.now() + size.seconds * 1_000;
+  for (let seed = 1; seed <= size.seeds || performance.now() < until; seed += 1) {
     const { wrongs } = await playSeed(site, seed);
     expect(wrongs, `npm run simulate -- --from ${seed} --seeds 1 --trace`).toEqual([]);
   }
