@@ -1,7 +1,8 @@
 /** Says which schedules do not fire, or not as some code says. */
+
+import { troublesOf } from "../../client/schedule-text.ts";
 import { scheduleView } from "../../client/schedules.ts";
 import type { Diagnosis } from "../../postgres/wire-verbs.ts";
-import { troublesOf } from "../schedules/schedule-text.ts";
 import { fromNow } from "../times.ts";
 import type { Check } from "./check.ts";
 

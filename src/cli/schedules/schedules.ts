@@ -1,5 +1,6 @@
 /** `layover schedules`: looks at schedules, and pauses, resumes, triggers, adopts and deletes them. */
 import { Command } from "commander";
+import { calendarText, troublesOf } from "../../client/schedule-text.ts";
 import type { ScheduleView } from "../../client/schedules.ts";
 import { wholeNumberIn } from "../runs/arguments.ts";
 import { withServer } from "../runs/server.ts";
@@ -7,7 +8,6 @@ import { userName } from "../runs/user-name.ts";
 import { type Cell, plain, print, printJson, table } from "../screen.ts";
 import { fromNow, moment } from "../times.ts";
 import { create } from "./create.ts";
-import { calendarText, troublesOf } from "./schedule-text.ts";
 
 interface ListOptions {
   readonly workflow?: string;

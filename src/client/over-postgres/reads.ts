@@ -24,11 +24,11 @@ export async function readPage({ calls }: ClientContext, options: ListOptions): 
   return pageOf(call, await translated(() => calls.listRuns(call)));
 }
 
-/** Counts the runs that fit, up to `most`. Undefined: the database cannot tell, as it is of an earlier release. */
+/** Counts the runs that fit among the `most` newest that may. Undefined: the database cannot tell, as it is of an earlier release. */
 export async function countRuns({ calls }: ClientContext, filter: RunFilter, most: number): Promise<Count | undefined> {
-  const call = { ...listCall(filter), limit: most };
+  const call = { ...listCall(filter), limit: most, walk: most };
   const { count, next } = await translated(() => calls.countRuns(call));
-  return count === undefined ? undefined : { count, isWhole: count < most && next === null };
+  return count === undefined ? undefined : { count, isWhole: next === null && count < most };
 }
 
 /** How many runs fit. */

@@ -7,6 +7,7 @@ import { deliveryPages } from "./deliveries.ts";
 import type { Dashboard, DashboardTerms } from "./mount.ts";
 import { runPages } from "./run/pages.ts";
 import { runsPage } from "./runs/runs-page.ts";
+import { schedulePages } from "./schedules.ts";
 import { type Screens, screens } from "./screens.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { workflowPages } from "./workflows.ts";
@@ -41,6 +42,7 @@ function routesOf(terms: DashboardTerms, made: Screens): readonly Route[] {
     runsPage(terms, made),
     ...runPages(terms, made),
     ...workflowPages(terms, made),
+    ...schedulePages(made),
     ...deliveryPages(terms, made),
     ...actRoutes(terms, made),
   ];

@@ -208,6 +208,7 @@ function navigation({ root, hasDeliveries }: Frame, path: string, caller: Caller
   return html`<nav aria-label="Pages">
 ${link("", "Runs", ["", "runs"])}
 ${link("workflows", "Workflows", ["workflows"])}
+${link("schedules", "Schedules", ["schedules"])}
 ${hasDeliveries ? link("deliveries", "Deliveries", ["deliveries"]) : ""}
 </nav>
 <form class="who" data-act="sign-out" action="${root}sign-out" method="post"><span class="quiet">${caller.name}</span> <button>Sign out</button></form>`;

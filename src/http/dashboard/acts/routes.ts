@@ -48,10 +48,26 @@ export function actRoutes(terms: DashboardTerms, { act }: Screens): readonly Rou
       return { said: `The workflow is ${verb}d, and ${counted(page.runs, "run")} with it.${more}` };
     }),
   );
+  const ofSchedules = (["pause", "resume"] as const).map((verb) =>
+    route(`schedules/:name/${verb}`, "admin", async ({ client, param, caller }, texts) => {
+      await client.schedules[verb](param("name"), { reason: texts.of("reason"), by: caller.name });
+      return { said: `The schedule is ${verb}d.` };
+    }),
+  );
   const replay = webhooks.find(({ path }) => path === "/v1/webhooks/:name/deliveries/:id/replay");
   return [
     ...operations,
     ...ofWorkflows,
+    ...ofSchedules,
+    route("schedules/:name/trigger", "admin", async ({ client, param, caller }, texts) => {
+      const options = { reason: texts.of("reason"), by: caller.name, runId: texts.of("call") };
+      const { runId } = await client.schedules.trigger(param("name"), options);
+      return { to: `runs/${runId}` };
+    }),
+    route("schedules/:name/delete", "admin", async ({ client, param, caller }, texts) => {
+      await client.schedules.delete(param("name"), { reason: texts.of("reason"), by: caller.name });
+      return { to: "schedules" };
+    }),
     route("workflows/:name/start", "start", async ({ client, param }, texts) => {
       const version = texts.number("version");
       const contract =

@@ -1,6 +1,6 @@
 /**
- * Finds a page of runs with a fixed number of statements. The database looks at 2,000 rows for each (`mostRows`), so a
- * filter that few runs fit shows what it has found, and how far it has looked.
+ * Finds a page of runs with one statement, and counts them with another. The database looks at 2,000 rows for a list
+ * (`mostRows`) and at 1,000 for a count. So a filter that few runs fit shows what it has found, and how far it has looked.
  */
 
 import { runIdOf } from "../../../client/listing.ts";
@@ -25,9 +25,6 @@ export interface FoundRuns {
 }
 
 const pageSize = 50;
-
-/** A page asks for a list this often at most, and once for the count. */
-const mostLists = 2;
 const mostCounted = 1_000;
 
 /** How many workflows are asked for an id of which nobody said the workflow. */
@@ -41,28 +38,26 @@ export async function findRuns(
 ): Promise<FoundRuns> {
   if (asked.of("id") !== "") return wholly(await runsWithId(client, asked, contracts));
   const filter = asked.filter();
-  const runs: RunView[] = [];
-  let next = cursor;
-  for (let lists = 0; lists < mostLists && runs.length < pageSize; lists += 1) {
-    const page = await client.list({ ...filter, limit: pageSize - runs.length, cursor: next });
-    runs.push(...page.runs);
-    next = page.cursor;
-    if (next === undefined) break;
-  }
-  const counted = await client.within((context) => countRuns(context, filter, mostCounted));
+  const { runs, cursor: next } = await client.list({ ...filter, limit: pageSize, cursor });
   const isShort = next !== undefined && runs.length < pageSize;
-  const lookedMs = isShort && next !== undefined ? msOfUuid(runIdOf(next)) : undefined;
+  const lookedMs = isShort ? msOfUuid(runIdOf(next)) : undefined;
   return {
     runs,
-    count: counted && countText(counted.count, counted.isWhole),
+    count: await countOf(),
     cursor: next,
     lookedBackTo: lookedMs === undefined ? undefined : new Date(lookedMs),
   };
-}
 
-function countText(count: number, isWhole: boolean): string {
-  if (count >= mostCounted) return "1,000+";
-  return isWhole ? String(count) : `at least ${count}`;
+  /** Counts with a statement only where a page is full: otherwise the list has looked at as many rows as it may. */
+  async function countOf(): Promise<string | undefined> {
+    if (cursor !== undefined) return undefined;
+    if (next === undefined) return String(runs.length);
+    if (isShort) return `at least ${runs.length}`;
+    const counted = await client.within((context) => countRuns(context, filter, mostCounted));
+    if (counted === undefined) return undefined;
+    if (counted.count >= mostCounted) return "1,000+";
+    return counted.isWhole ? String(counted.count) : `at least ${counted.count}`;
+  }
 }
 
 function wholly(runs: readonly RunView[]): FoundRuns {

@@ -4,6 +4,7 @@ import { ignore, none, signal, start, webhook } from "layover/webhooks";
 import { afterAll, beforeAll } from "vitest";
 import * as z from "zod";
 import { type Workflow, workflow } from "../../../../src/core/contract/contract.ts";
+import { schedule } from "../../../../src/core/contract/schedule.ts";
 import { NonRetryableError } from "../../../../src/core/contract/user-errors.ts";
 import type { Query } from "../../../../src/core/ports.ts";
 import { createApiKey, type Scope, scopes } from "../../../../src/http/api-key.ts";
@@ -61,6 +62,8 @@ const shop = webhook({
   },
 });
 
+const nightly = schedule({ name: "nightly", cron: "0 3 1 1 *", start: bare });
+
 export interface Site {
   readonly url: string;
   readonly client: NodeServer["client"];
@@ -92,6 +95,7 @@ export function aSite(...further: readonly Workflow[]): Site {
     server = await serve({
       workflows: [orderWorkflow, bareWorkflow, badWorkflow, ...further],
       webhooks: [shop],
+      schedules: [nightly],
       dashboard: dashboard({ title: "Shop" }),
       database: query,
       secrets: [secret],

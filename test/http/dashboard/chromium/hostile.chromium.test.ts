@@ -103,6 +103,9 @@ test("no text of a user becomes code, on any page", async () => {
       "user-agent": `<img src=x onerror=hacked=1>`,
     },
   });
+  const scheduled = name.slice(0, 90);
+  await site.client.schedules.create(scheduled, hostile, { every: "1 day", input });
+  await site.client.schedules.pause(scheduled, { by: name, reason: text });
   const page = await browser.newPage();
   const complaints = complaintsOf(page);
   await page.context().addCookies([await site.cookie()]);
@@ -117,6 +120,8 @@ test("no text of a user becomes code, on any page", async () => {
     "workflows",
     `workflows/${encoded}`,
     `workflows/${encodeURIComponent(text)}`,
+    "schedules",
+    `schedules/${encodeURIComponent(scheduled)}`,
     "deliveries",
     `deliveries?webhook=${encodeURIComponent(text)}`,
     `deliveries/shop/${encodeURIComponent(text)}`,

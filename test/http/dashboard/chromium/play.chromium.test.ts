@@ -203,6 +203,25 @@ describe("a person", () => {
     await page.close();
   });
 
+  test("pauses, resumes and triggers a schedule, and deletes one that was made at run time", async () => {
+    await site.client.schedules.create("by hand", bare, { every: "1 day" });
+    const page = await signedIn();
+    await page.getByRole("link", { name: "Schedules" }).click();
+    await page.getByRole("link", { name: "nightly" }).click();
+    expect(await act(page, "Pause", because("holidays"))).toBe("The schedule is paused.");
+    await page.locator("#schedule").getByText("by ada: holidays").last().waitFor();
+    expect(await act(page, "Resume", asItIs)).toBe("The schedule is resumed.");
+    await page.locator("summary", { hasText: /^Trigger$/ }).click();
+    await page.getByRole("button", { name: "Trigger" }).click();
+    await page.getByRole("heading", { name: /^bare@1/ }).waitFor();
+    await page.goto(`${site.url}/dashboard/schedules/by%20hand`);
+    await page.locator("summary", { hasText: /^Delete$/ }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("heading", { name: "Schedules" }).waitFor();
+    expect(await page.getByRole("link", { name: "by hand" }).count()).toBe(0);
+    await page.close();
+  });
+
   test("looks at deliveries, and has one played again", async () => {
     const body = JSON.stringify("Milan");
     await fetch(`${site.url}/webhooks/shop`, { method: "POST", body, headers: { "content-type": "application/json" } });
@@ -294,6 +313,8 @@ describe.each<[string, Looks]>([
       "?status=blocked",
       "workflows",
       "workflows/order",
+      "schedules",
+      "schedules/nightly",
       "deliveries",
       `deliveries/shop/${deliveries[0].id}`,
       `runs/${runId}`,

@@ -1,7 +1,7 @@
-/** What a terminal shows of a schedule: its calendar, and what is wrong with it. */
-import type { ScheduleView } from "../../client/schedules.ts";
-import type { ScheduleDefinition } from "../../core/contract/schedule.ts";
-import { formatDuration } from "../../core/duration.ts";
+/** What people read of a schedule: its calendar, and what is wrong with it. */
+import type { ScheduleDefinition } from "../core/contract/schedule.ts";
+import { formatDuration } from "../core/duration.ts";
+import type { ScheduleView } from "./schedules.ts";
 
 /** "0 3 * * * Europe/Berlin", "every 2 h", "at 2026-11-20T10:00:00.000Z" */
 export function calendarText({ cron, timezone, everyMs, at }: ScheduleDefinition): string {
