@@ -77,6 +77,28 @@ describeEachPostgres(
       expect(await get("a")).toMatchObject({ nextAt: next + 2 * hour, dueAt: next + hour + minute });
     });
 
+    test("start no more than a thousand runs at once, and leave the others to the next tick", async () => {
+      const many = Array.from({ length: 12 }, (_, index) => `many ${String(index + 10)}`);
+      for (const name of many) await create(name, { everyMs: minute, overlap: "allow", catchUp: "all" });
+      await stage.clock.set(noon + 3 * hour);
+      const { runs, left } = await fire(many);
+      expect([runs.length, left]).toEqual([1_000, 2]);
+      expect((await fire(many.slice(10))).runs).toHaveLength(200);
+    });
+
+    test.each([
+      ["everyMs: 60000.5", { everyMs: 60_000.5 }],
+      ["at before all time", { everyMs: undefined, startAt: undefined, at: -8.64e15 }],
+      ["version: x", { version: "x" }],
+      ["jitterMs: x", { jitterMs: "x" }],
+    ])("are refused, and nothing else is, if a number of theirs is none: %s", async (_, more) => {
+      const reason = "one of its numbers is none, or too large";
+      expect(await create("odd", more)).toMatchObject({ outcome: "invalid", reason });
+      const told = await declare({ fine: definition, odd: { ...definition, ...more } });
+      expect(told.schedules).toEqual({ refused: [], invalid: [{ name: "odd", reason }] });
+      expect(await get("fine")).toMatchObject({ owner: "server" });
+    });
+
     describe("that somebody changes while a tick fires them", () => {
       test("are fired, and then paused", async () => {
         await due("a");

@@ -4,8 +4,10 @@
 -- "catchUp", "encodedInput" or "computesInput", "tags", "timeoutMs", "signature".
 create or replace function layover.check_schedule(name text, definition jsonb) returns text
 language plpgsql stable as $$
+declare
+  v_why text;
 begin
-  return case
+  v_why := case
     when name is null or length(name) not between 1 and 100 then 'its name must have 1 to 100 characters'
     when definition->>'workflow' is null or definition->>'version' is null then 'it names no workflow and version'
     when num_nonnulls(definition->'cron', definition->'everyMs', definition->'at') <> 1
@@ -22,6 +24,11 @@ begin
       then 'catchUp "all" needs overlap "allow": the runs of missed firings begin together'
     when definition ? 'cron' then layover.check_calendar(definition->>'cron', coalesce(definition->>'timezone', 'UTC'))
   end;
-exception when invalid_text_representation or numeric_value_out_of_range then
-  return 'one of its numbers is none';
+  if v_why is null then -- each number is read as it will be
+    perform (definition->>'version')::integer, (definition->>'timeoutMs')::bigint, (definition->>'jitterMs')::bigint,
+      layover.next_instant(name, definition, layover.now());
+  end if;
+  return v_why;
+exception when invalid_text_representation or numeric_value_out_of_range or datetime_field_overflow then
+  return 'one of its numbers is none, or too large';
 end $$;
