@@ -288,6 +288,33 @@ describe("a schedule whose workflow is paused", () => {
   });
 });
 
+describe("a schedule whose build names another workflow", () => {
+  test("fires that one, though the workflow before it is paused", async () => {
+    const other = workflow({ name: "other", version: 1, output: z.string() });
+    const workflows = [reports, other.handler(async () => "done")];
+    const world = await worldWith([hourly()], { workflows });
+    await world.ask((client) => client.pauseWorkflow("report"));
+    await world.pass("61 minutes");
+    await world.deploy({ ...build("b", [schedule({ name: "hourly", cron: "0 * * * *", start: other })]), workflows });
+    await world.pass("2 minutes");
+    expect(await idsOf(world)).toEqual(["hourly@2026-01-01T13:00:00Z"]);
+  });
+});
+
+describe("a schedule that does not fire at whole minutes", () => {
+  test("fires at its second, though the look before it comes less than a minute ahead", async () => {
+    const every = { cron: undefined, every: "5 minutes", startAt: new Date(Date.UTC(2026, 0, 1, 12, 5, 30)) };
+    const world = await worldWith([hourly(every as Parameters<typeof hourly>[0])]);
+    await world.pass("21 minutes");
+    expect((await runsOf(world)).map(({ created }) => created.toISOString().slice(11, 19))).toEqual([
+      "12:05:30",
+      "12:10:30",
+      "12:15:30",
+      "12:20:30",
+    ]);
+  });
+});
+
 describe("jitter", () => {
   test("puts a firing off by whole minutes, always the same ones", async () => {
     const world = await worldWith([hourly({ jitter: "30 minutes" })]);

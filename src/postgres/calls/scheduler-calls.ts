@@ -1,5 +1,6 @@
 /** The calls of the scheduler, and of the hosts and processes that tick. One method for each SQL function. */
 
+import { latestCommit } from "../../core/waking.ts";
 import type * as scheduler from "../wire-scheduler.ts";
 import type { KeptAnswer } from "../wire-webhooks.ts";
 import type { CallSender } from "./call-sender.ts";
@@ -35,9 +36,22 @@ export function schedulerCalls(sender: CallSender) {
       return sender.call("prune_runs", call);
     },
 
-    /** Fires schedules that are due. `lookAt`: the instants of `list_due` for them. */
+    /**
+     * Fires schedules that are due. `lookAt`: the instants of `list_due` for them. Nobody dispatches a schedule after the
+     * call, so instants that come too soon to be relied on are armed as well. If one of them rings before the commit, the
+     * motion minute is behind it.
+     */
     fireSchedules(call: scheduler.FireCall, lookAt: readonly number[]): Promise<scheduler.FireAnswer> {
-      return sender.armedCall("fire_schedules", { ...call, endpoint: sender.endpoint }, () => lookAt);
+      return sender.armed(
+        () => lookAt,
+        async ({ armed, notAfter }) => {
+          const now = sender.clock.now();
+          const soon = await sender.alarms.arm(lookAt.filter((at) => at > now && at <= latestCommit(notAfter)));
+          const all = [...armed, ...soon];
+          const sent = { ...call, endpoint: sender.endpoint, armed: all, ...sender.rings(all), notAfter };
+          return sender.send("fire_schedules", sent, notAfter);
+        },
+      );
     },
 
     /** Arms only if there are schedules to register: the scheduler looks at new ones in the motion minute. */

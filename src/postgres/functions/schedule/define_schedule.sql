@@ -31,6 +31,8 @@ begin
     v := layover.set_calendar(v, greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond')), p->'armed');
   else
     v.definition := given;
+    -- Of a workflow that is paused it is looked at no more. It may now start another one.
+    v.due_at := coalesce(v.due_at, case when v.paused_at is null then layover.pick_due(p->'armed', v.fires_at) end);
   end if;
   if v_is_new then
     insert into layover.schedule select v.* on conflict do nothing;
