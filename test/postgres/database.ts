@@ -3,6 +3,7 @@ import { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
 import { pg } from "../../src/postgres/pg.ts";
+import { isWhole } from "../size.ts";
 import { type Clock, turnableClock } from "./clock.ts";
 import { emptyDatabase, type FreshDatabase, freshDatabase } from "./fresh-database.ts";
 
@@ -72,13 +73,38 @@ export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
   };
 }
 
+type SuiteOptions = Omit<TestDatabaseOptions, "version">;
+
 /** Runs a suite on the oldest and on the newest PostgreSQL, each with a database of its own. */
 export function describeEachPostgres(
   name: string,
   suite: (database: TestDatabase) => void,
-  options: Omit<TestDatabaseOptions, "version"> = {},
+  options: SuiteOptions = {},
 ): void {
-  for (const version of inject("postgres").versions) {
+  describeOn(inject("postgres").versions, name, suite, options);
+}
+
+/**
+ * Runs a suite on either of them, as the length of its name says, so that each has half of the suites. With
+ * `TEST_SIZE=whole` on both.
+ */
+export function describeSomePostgres(
+  name: string,
+  suite: (database: TestDatabase) => void,
+  options: SuiteOptions = {},
+): void {
+  const { versions } = inject("postgres");
+  const isIts = (_: string, index: number) => isWhole || index === name.length % versions.length;
+  describeOn(versions.filter(isIts), name, suite, options);
+}
+
+function describeOn(
+  versions: readonly string[],
+  name: string,
+  suite: (database: TestDatabase) => void,
+  options: SuiteOptions,
+): void {
+  for (const version of versions) {
     describe(`${name} (${version === "TEST_DATABASE_URL" ? version : `PostgreSQL ${version}`})`, () => {
       suite(testDatabase({ ...options, version }));
     });

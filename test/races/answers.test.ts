@@ -1,10 +1,10 @@
 /** An answer belongs to one wait, which counts its own time; and it sends nobody where nobody is needed. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aParkedRun, aRecord, aRunAtWork, aWaitFor, minute, noon, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "among several waits",
   (database) => {
     const stage = stageOn(database);

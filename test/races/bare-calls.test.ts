@@ -1,11 +1,11 @@
 /** Verbs as somebody calls them from SQL, who says no more than is needed: the namespace is then the default one. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aStart, aWaitFor, minute, noon, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "from SQL",
   (database) => {
     const stage = stageOn(database);

@@ -1,10 +1,10 @@
 /** What is claimed alone, how often it was claimed and how often it was begun: a claim's answer may never have come. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRun, aRunAtWork, branches, minute, noon, type Run, terms, tokenOf } from "./runs.ts";
 import { type Row, type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres("what goes alone", (database) => {
+describeSomePostgres("what goes alone", (database) => {
   const stage = stageOn(database);
   const anAttempt = { beganAt: noon, endedAt: noon, number: 1, error: '0"no"', retryInMs: 0 };
 

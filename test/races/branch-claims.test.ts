@@ -1,6 +1,6 @@
 /** A claim leases the very branch that it names, if that is ready; and it waits for the lock of no other. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -16,7 +16,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "among several branches",
   (database) => {
     const stage = stageOn(database);

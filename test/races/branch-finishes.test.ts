@@ -1,12 +1,12 @@
 /** The finish of a branch ends its own lease and no other, and continues its run where nobody else is at work: once. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aFanOut, aMap, aParkedRun, minute, noon, type Run, second, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "the finish of",
   (database) => {
     const stage = stageOn(database);

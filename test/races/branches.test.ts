@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aMap, aParkedRun, branches, minute, noon, type Run, second, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a branch",
   (database) => {
     const stage = stageOn(database, {

@@ -1,12 +1,12 @@
 /** What a claim answers has a budget of bytes: what does not fit is left as it is, for another claim. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aWaitFor, branches, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const mebibyte = 1024 * 1024;
 
-describeEachPostgres("a claim with a budget of bytes", (database) => {
+describeSomePostgres("a claim with a budget of bytes", (database) => {
   const stage = stageOn(database, { breaks: ["positions are dense from 1, and last_position is the last"] });
 
   /** A history of so many bytes, which its one record need not have. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aParkedRun, aRecord, aRun, aRunAtWork, noon, type Run, second } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "an answer to a callback",
   (database) => {
     const stage = stageOn(database);

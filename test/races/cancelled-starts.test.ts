@@ -1,11 +1,11 @@
 /** A cancel of a run that may not have begun. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aMap, aParkedRun, aRun, aWaitFor, minute, noon, type Run, second, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a cancel",
   (database) => {
     const stage = stageOn(database);

@@ -1,6 +1,6 @@
 /** A cancel, and what is at work or comes at the same time: each in both orders. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -18,7 +18,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a cancel",
   (database) => {
     const stage = stageOn(database);

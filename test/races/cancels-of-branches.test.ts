@@ -1,6 +1,6 @@
 /** A cancel, and branches that are claimed or come to an end at the same time: each in both orders. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
   aMap,
@@ -16,7 +16,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a cancel",
   (database) => {
     const stage = stageOn(database);

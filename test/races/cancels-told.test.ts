@@ -1,10 +1,10 @@
 /** A process learns of its run's cancel by the renewal of its lease. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRunAtWork, branches, type Run, shielded } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a renewal",
   (database) => {
     const stage = stageOn(database);

@@ -1,7 +1,7 @@
 /** The verb cancel: what it answers, whom it refuses, and what it finds a run in. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aParkedRun,
   aRun,
@@ -17,7 +17,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a cancel",
   (database) => {
     const stage = stageOn(database);

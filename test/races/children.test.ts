@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import type * as wire from "../../src/postgres/wire.ts";
 import type { OperateRunsAnswer } from "../../src/postgres/wire-verbs.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, at, noon, Run, second, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
@@ -49,7 +49,7 @@ const ends = async (stage: Stage, parent: Run) => {
   return "children" in claimed ? claimed.children?.ends.map(({ path, value }) => [path, value]) : claimed.outcome;
 };
 
-describeEachPostgres("a run that another one waits for", (database) => {
+describeSomePostgres("a run that another one waits for", (database) => {
   const stage = stageOn(database);
 
   test("is there once though the finish that starts it comes twice", async () => {

@@ -1,10 +1,10 @@
 /** What many runs are claimed with by one statement holds for each of them by itself. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRun, noon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "of many runs at once",
   (database) => {
     const stage = stageOn(database);

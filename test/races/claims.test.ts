@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aParkedRun,
   aRecord,
@@ -15,7 +15,7 @@ import {
 } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the claim of a run",
   (database) => {
     const stage = stageOn(database);

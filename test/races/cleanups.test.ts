@@ -1,6 +1,6 @@
 /** The rows of a cleanup outlive the cancel of their run, for one hour. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aParkedRun,
@@ -19,7 +19,7 @@ import { type Session, stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "a cleanup",
   (database) => {
     const stage = stageOn(database);

@@ -1,12 +1,12 @@
 /** The end of a run's mail: a finish that closes a name, and the signals and answers that come at that moment. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRunAtWork, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const close = { kind: "close", path: "item", occurrence: 1, at: noon, value: "1true" } as const;
 
-describeEachPostgres("a finish that closes a name", (database) => {
+describeSomePostgres("a finish that closes a name", (database) => {
   const stage = stageOn(database);
   const end = (run: Run) => (session: Session) =>
     run.finish(session, { token: "first", next: "completed", value: "0null", records: [close], closes: ["item"] });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { Crowd } from "./crowd.ts";
 import { stageOn } from "./stage.ts";
 
@@ -60,7 +60,7 @@ const everyKindOfMeeting = [
   ...["run finished", "run deferred", "branch finished", "branch superseded"],
 ];
 
-describeEachPostgres(
+describeSomePostgres(
   "a crowd that plays every transition on the same three runs",
   (database) => {
     const stage = stageOn(database, {

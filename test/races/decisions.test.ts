@@ -1,10 +1,10 @@
 /** The end of a turn in which a race is decided: what lost is let go, and each map has the slots and the items that it had. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aMap, aRunAtWork, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the decision of a race",
   (database) => {
     const stage = stageOn(database);

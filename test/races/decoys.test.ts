@@ -4,11 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, at, aWaitFor, noon, Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres("beside decoys", (database) => {
+describeSomePostgres("beside decoys", (database) => {
   const stage = stageOn(database, { breaks: ["a run that has closed, or ends, has nothing to wait for"] });
   type Records = readonly ReturnType<typeof aRecord>[];
 

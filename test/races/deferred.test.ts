@@ -1,10 +1,10 @@
 /** A finish that saw less than there is by now: its run is ready again, and as if that turn had never had any trouble. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aMap, aParkedRun, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a finish that is deferred",
   (database) => {
     const stage = stageOn(database);

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aRunAtWork, aStart, aWaitFor, minute, noon, Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 type Options = Partial<verbs.OperationCall> & { readonly namespace?: string; readonly notAfter?: number };
 
-describeEachPostgres(
+describeSomePostgres(
   "a deletion",
   (database) => {
     const stage = stageOn(database);

@@ -1,7 +1,7 @@
 /** Deliveries of webhooks: each is done once, and a signal that comes before its run gets to it. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { DeedCall } from "../../src/postgres/wire-webhooks.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { minute, noon, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
@@ -25,7 +25,7 @@ const signalling = (id: string, payload = '0"here"'): DeedCall => ({
   encodedPayload: payload,
 });
 
-describeEachPostgres(
+describeSomePostgres(
   "a delivery",
   (database) => {
     const stage = stageOn(database);

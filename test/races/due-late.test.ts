@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, at, branches, minute, noon, only, type Run, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the claim of a turn that was dispatched in vain",
   (database) => {
     const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });

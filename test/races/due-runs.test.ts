@@ -1,7 +1,7 @@
 /** What the scheduler is told of each run that is due: what may be claimed of it, and when to look again. */
 import { describe, expect, test } from "vitest";
 import type { DueRun } from "../../src/postgres/wire-scheduler.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
   aMap,
@@ -23,7 +23,7 @@ import { stageOn } from "./stage.ts";
 
 const idOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}`;
 
-describeEachPostgres(
+describeSomePostgres(
   "of runs that are due, the scheduler",
   (database) => {
     const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });

@@ -1,6 +1,6 @@
 /** When the scheduler must look at a run that parks, and from when it may be claimed: early, never late. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -20,7 +20,7 @@ import { stageOn } from "./stage.ts";
 const hour = 60 * minute;
 const armed = [soon, noon + 3 * minute, noon + 2 * hour];
 
-describeEachPostgres(
+describeSomePostgres(
   "the scheduler looks",
   (database) => {
     const stage = stageOn(database, { breaks: ["a parked run of which a sleep, a wait or a retry is over is ready"] });

@@ -1,11 +1,11 @@
 /** The verbs that begin another epoch, and what meets them: each waits for the other's lock, and then looks. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRecord, aRun, aRunAtWork, aWaitFor, type Run, soon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres("another epoch", (database) => {
+describeSomePostgres("another epoch", (database) => {
   const stage = stageOn(database);
   const call = (run: Run, more: object = {}) => ({ runId: run.id, callId: randomUUID(), armed: [soon], ...more });
   const retry = (run: Run, more?: object) => (session: Session) => session.call("retry_run", call(run, more));

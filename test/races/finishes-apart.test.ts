@@ -1,6 +1,6 @@
 /** A finish moves its own run, and tells and keeps all that hangs on it: what came meanwhile, and what others still hold. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -19,7 +19,7 @@ import { type Session, stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "the finish",
   (database) => {
     const stage = stageOn(database);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aFanOut, aMap, aRecord, aRunAtWork, aWaitFor, branches, minute, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the finish of a run's turn",
   (database) => {
     const stage = stageOn(database);

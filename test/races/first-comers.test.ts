@@ -1,13 +1,13 @@
 /** Whoever comes first, and whoever comes with the same again: a start, a signal, a deployment that looks at its database. */
 import { v7 } from "uuid";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, aStart, minute, noon, Run, soon, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const idOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}`;
 
-describeEachPostgres(
+describeSomePostgres(
   "of several that come",
   (database) => {
     const stage = stageOn(database);

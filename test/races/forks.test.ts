@@ -1,11 +1,11 @@
 /** What a fork is made of: each row of the new run, whatever other runs, epochs and namespaces are there. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, minute, noon, Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres("a fork", (database) => {
+describeSomePostgres("a fork", (database) => {
   const stage = stageOn(database);
 
   interface Forking {

@@ -1,10 +1,10 @@
 /** How many others may be claimed beside a turn whose leases were lost, and what counts as a loss. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRun, aRunAtWork, minute, type Run, terms } from "./runs.ts";
 import { type Row, type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres("a turn whose leases were lost", (database) => {
+describeSomePostgres("a turn whose leases were lost", (database) => {
   const stage = stageOn(database);
 
   const kinds = {

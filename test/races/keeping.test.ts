@@ -1,10 +1,10 @@
 /** How long a run is kept that is over: so long, to the millisecond, and the oldest go first. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRunAtWork, minute, noon, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a run that is over is kept",
   (database) => {
     const stage = stageOn(database);

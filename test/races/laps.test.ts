@@ -1,10 +1,10 @@
 /** When the next history of a run begins that continues as new: at once, or later the more often it did so without waiting. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, noon, type Run, second, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres("a run that continues as new", (database) => {
+describeSomePostgres("a run that continues as new", (database) => {
   const stage = stageOn(database);
 
   /** Ends the lap, and answers after how many seconds the next one begins. Then it is at work. */

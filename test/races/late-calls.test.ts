@@ -1,6 +1,6 @@
 /** Calls that a pooler sends on long after their caller has given them up. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRunAtWork, minute, noon } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
@@ -58,7 +58,7 @@ const calls: Readonly<Record<string, Call>> = {
   },
 };
 
-describeEachPostgres(
+describeSomePostgres(
   "a call that comes after the instant that its caller still counts on",
   (database) => {
     const stage = stageOn(database);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
   aParkedRun,
@@ -25,7 +25,7 @@ type Calls = Readonly<Record<string, () => Promise<(session: Session) => Promise
 const first = "00000000-0000-7000-8000-000000000001";
 const ids = ["00000000-0000-7000-8000-00000000000a", "00000000-0000-7000-8000-00000000000b"] as const;
 
-describeEachPostgres(
+describeSomePostgres(
   "locks are taken in one order",
   (database) => {
     const stage = stageOn(database, {

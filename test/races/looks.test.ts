@@ -1,6 +1,6 @@
 /** What the scheduler is shown, and what it moves: what may be claimed, of its own namespace, and nothing else. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
   aMap,
@@ -19,7 +19,7 @@ import {
 } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the scheduler",
   (database) => {
     const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });

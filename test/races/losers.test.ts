@@ -1,10 +1,10 @@
 /** A branch that lost its race is not begun again, continues nothing, and what it did is in the history. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, at, branches, minute, noon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "after a race",
   (database) => {
     const stage = stageOn(database, {

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { OperateRunsAnswer, OperateRunsCall } from "../../src/postgres/wire-verbs.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aWaitFor, branches, noon, type Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "an act on many runs",
   (database) => {
     const stage = stageOn(database);

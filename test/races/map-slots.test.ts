@@ -1,10 +1,10 @@
 /** The slots of a map: none is lost and none is given twice, also where a race in the map is decided, or a finish deferred. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aFanOut, aMap, aParkedRun, branches, type Run } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "of a map with slots",
   (database) => {
     const stage = stageOn(database);

@@ -1,6 +1,6 @@
 /** One call for turns of several kinds: where a part of it is done again, what was said before counts no longer. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -11,7 +11,7 @@ const ids = {
   third: "00000000-0000-7000-8000-000000000003",
 };
 
-describeEachPostgres(
+describeSomePostgres(
   "in a call of several kinds",
   (database) => {
     const stage = stageOn(database);

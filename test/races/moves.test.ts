@@ -1,12 +1,12 @@
 /** Where the scheduler moves a run's due instant: never beyond what has to be looked at before. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "the scheduler moves a run",
   (database) => {
     const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });

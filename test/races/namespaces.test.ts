@@ -1,10 +1,10 @@
 /** Two apps, or two deployments, share a database: none of them touches what belongs to the other, however alike it is named. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRun, aRunAtWork, aStart, at, minute, noon, terms, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "in a database that is shared",
   (database) => {
     const stage = stageOn(database);

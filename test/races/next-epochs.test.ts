@@ -1,7 +1,7 @@
 /** Each row that the next epoch of a run begins with, that it leaves behind, and that a retry which is taken back puts back. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aRecord,
@@ -20,7 +20,7 @@ import { stageOn } from "./stage.ts";
 
 const tables = ["record", "pending", "map", "attempt", "signal", "callback", "epoch", "setback", "patch"] as const;
 
-describeEachPostgres("the next epoch", (database) => {
+describeSomePostgres("the next epoch", (database) => {
   const stage = stageOn(database);
 
   const repair = (run: Run, verb: "retry" | "restart", more: object = {}) =>

@@ -1,6 +1,6 @@
 /** What a turn's end settles, takes and lets begin: what stands at its own place, in the order in which it was demanded. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aMap,
@@ -16,7 +16,7 @@ import {
 } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the end of a turn",
   (database) => {
     const stage = stageOn(database, {

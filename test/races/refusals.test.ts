@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -117,7 +117,7 @@ async function aFailedRun(stage: Stage): Promise<Run> {
 
 const advice = /alter role postgres set default_transaction_isolation = 'read committed'/;
 
-describeEachPostgres(
+describeSomePostgres(
   "a call is refused",
   (database) => {
     const stage = stageOn(database);

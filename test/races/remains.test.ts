@@ -1,7 +1,7 @@
 /** A run that is pruned or deleted takes all of its own rows along, and no others. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aDemand, aRecord, aStart, at, branches, minute, noon, Run, terms } from "./runs.ts";
 import { type Stage, stageOn } from "./stage.ts";
 
@@ -32,7 +32,7 @@ async function aRunOfAllKinds(stage: Stage): Promise<Run> {
   return run;
 }
 
-describeEachPostgres(
+describeSomePostgres(
   "the end of all that is kept of a run",
   (database) => {
     const stage = stageOn(database);

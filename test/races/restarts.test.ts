@@ -1,11 +1,11 @@
 /** When a run may be restarted, and what of it goes on: whoever is at work, and whatever other runs are there. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRecord, aRunAtWork, type Run, second, soon } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres("a restart", (database) => {
+describeSomePostgres("a restart", (database) => {
   const stage = stageOn(database);
   const restart = ({ id: runId }: Run, { from, ...more }: { from?: string; [key: string]: unknown } = {}) =>
     stage.onlooker.call("restart_run", {

@@ -1,11 +1,11 @@
 /** What a retry keeps of a history, whatever other runs and epochs are there, and what keeps it away. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRecord, aRunAtWork, type Run, soon, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres("a retry", (database) => {
+describeSomePostgres("a retry", (database) => {
   const stage = stageOn(database);
 
   const retry = ({ id: runId }: Run, more: object = {}) =>

@@ -1,10 +1,10 @@
 /** Leases that are given back unfinished: by their holder alone, counted as before, and claimed by anybody at once. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRun, aRunAtWork, at, minute, type Run, terms, tokenOf } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a lease that is given back",
   (database) => {
     const stage = stageOn(database);

@@ -1,6 +1,6 @@
 /** A run's timeout is judged by the time of its last record, however late or early the finish itself comes. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRecord, aRunAtWork, branches, minute, noon, type Run, second, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
@@ -8,7 +8,7 @@ const timeoutMs = 3 * minute;
 const inTime = [aRecord("step", "charge", { at: noon + timeoutMs })];
 const late = [aRecord("step", "charge", { at: noon + timeoutMs + 1 })];
 
-describeEachPostgres(
+describeSomePostgres(
   "a run with a timeout",
   (database) => {
     const stage = stageOn(database);

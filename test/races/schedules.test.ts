@@ -1,14 +1,14 @@
 /** Schedules that two sessions fire, change or declare at once: each instant starts one run, and nobody waits in a circle. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { minute, noon, Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const hour = 60 * minute;
 const next = noon + hour;
 
-describeEachPostgres(
+describeSomePostgres(
   "schedules",
   (database) => {
     const stage = stageOn(database);

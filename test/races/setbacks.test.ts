@@ -1,6 +1,6 @@
 /** A turn that did not get on and is to be tried again, and who comes at that moment. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aParkedRun,
@@ -18,7 +18,7 @@ import { type Session, stageOn } from "./stage.ts";
 
 const why = "it took too long";
 
-describeEachPostgres("a finish that sets its run back", (database) => {
+describeSomePostgres("a finish that sets its run back", (database) => {
   const stage = stageOn(database);
   const setBack = (run: Run, token: string) => (session: Session) =>
     run.finish(session, { token, next: "parked", setback: why });
@@ -134,7 +134,7 @@ describeEachPostgres("a finish that sets its run back", (database) => {
   });
 });
 
-describeEachPostgres("a claim that finds a turn worn out", (database) => {
+describeSomePostgres("a claim that finds a turn worn out", (database) => {
   const stage = stageOn(database);
   const wear = async (run: Run, table: "run_state" | "pending") => {
     await stage.onlooker.query(

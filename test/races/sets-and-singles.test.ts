@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { FinishAnswer, FinishBranch, FinishRun } from "../../src/postgres/wire.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aMap,
@@ -25,7 +25,7 @@ import { type Row, stageOn } from "./stage.ts";
 type Turn = FinishRun | FinishBranch;
 type Finish = Omit<Parameters<Run["toFinish"]>[0], "token">;
 
-describeEachPostgres(
+describeSomePostgres(
   "a set comes to what each comes to by itself",
   (database) => {
     const stage = stageOn(database);

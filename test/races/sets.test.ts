@@ -1,7 +1,7 @@
 /** Many turns in one call: whatever one of them meets is its own affair, also where the others are done as a set. */
 import { beforeEach, describe, expect, test } from "vitest";
 import type { FinishAnswer } from "../../src/postgres/wire.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { acceptRecords, refuseRecords } from "../postgres/refusals.ts";
 import {
   aFanOut,
@@ -25,7 +25,7 @@ import { type Session, stageOn } from "./stage.ts";
 /** Ids of runs, in the order in which the runs are asked for. It is not the order of the ids. */
 const ids = [4, 2, 5, 1, 3].map((number) => `00000000-0000-7000-8000-00000000000${number}`);
 
-describeEachPostgres(
+describeSomePostgres(
   "a set of",
   (database) => {
     const stage = stageOn(database);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, aStart, aWaitFor, minute, noon, Run, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const idOf = (n: number) => `00000000-0000-7000-8000-00000000000${n}`;
 const signalOf = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 
-describeEachPostgres(
+describeSomePostgres(
   "a signal that starts its run",
   (database) => {
     const stage = stageOn(database);

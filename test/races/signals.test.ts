@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aRunAtWork, aWaitFor, noon, type Run, second } from "./runs.ts";
 import { type Session, type Stage, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "a signal",
   (database) => {
     const stage = stageOn(database);

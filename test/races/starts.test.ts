@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aStart, noon, only, Run, second, soon, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
 const tables = ["run", "run_state", "record", "pending", "map", "attempt", "signal", "callback", "tag"];
 
-describeEachPostgres(
+describeSomePostgres(
   "the start of a run",
   (database) => {
     const stage = stageOn(database);

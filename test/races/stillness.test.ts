@@ -1,6 +1,6 @@
 /** What reaches a run that is paused or blocked is kept, and nobody is sent for it: it has no instant at which to look. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -16,7 +16,7 @@ import {
 } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "of a run that stands still",
   (database) => {
     const stage = stageOn(database);

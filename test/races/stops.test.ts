@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRun, branches, minute, noon, type Run, second } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
@@ -14,7 +14,7 @@ const flags = [
   ["at its timeout", "timeout_at = layover.now()", "superseded"],
 ] as const;
 
-describeEachPostgres(
+describeSomePostgres(
   "the stop of a run",
   (database) => {
     const stage = stageOn(database, {

@@ -3,7 +3,7 @@
  * other one, nor changes it.
  */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aFanOut,
@@ -201,7 +201,7 @@ async function aMapWithATimeout(stage: Stage): Promise<Run> {
 
 const tables = ["run", "run_state", "pending", "map", "record", "attempt", "signal", "callback", "tag"];
 
-describeEachPostgres(
+describeSomePostgres(
   "another run is as it was, and nobody waits for it:",
   (database) => {
     const stage = stageOn(database, { breaks: ["a signal is taken once, by a record of its kind with its payload"] });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aFanOut,
   aMap,
@@ -19,7 +19,7 @@ import { type Session, stageOn } from "./stage.ts";
 
 type Options = Partial<verbs.OperationCall> & { readonly notAfter?: number };
 
-describeEachPostgres(
+describeSomePostgres(
   "a termination",
   (database) => {
     const stage = stageOn(database);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DueRun, Move } from "../../src/postgres/wire-scheduler.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import {
   aDemand,
   aParkedRun,
@@ -22,7 +22,7 @@ const hour = 60 * minute;
 /** The motion minute of a tick at the minute `soon`, and of whatever moves a run then. */
 const next = soon + minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "the tick",
   (database) => {
     const stage = stageOn(database, { breaks: ["due may be early, never late (by more than two minutes)"] });

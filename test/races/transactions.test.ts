@@ -1,6 +1,6 @@
 /** The transaction of a step, and what comes at the same time: what its body wrote and its record are both there, or neither is. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRecord, aRunAtWork, minute, noon, type Run, terms } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
@@ -33,7 +33,7 @@ const rivals: Readonly<Record<string, Rival>> = {
   "a renewal of the lease": { does: (subject, run, session) => subject.renew(run, session), ...once },
 };
 
-describeEachPostgres(
+describeSomePostgres(
   "the transaction of a step",
   (database) => {
     const stage = stageOn(database);

@@ -1,6 +1,6 @@
 /** One call in which the same turn comes twice: it is done once, and told the same twice. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRecord, aRun, aRunAtWork, at, branches, type Run, terms } from "./runs.ts";
 import { type Stage, stageOn } from "./stage.ts";
 
@@ -34,7 +34,7 @@ const cases: readonly Case[] = [
   ],
 ];
 
-describeEachPostgres(
+describeSomePostgres(
   "in one call that has it twice, is done once:",
   (database) => {
     const stage = stageOn(database);

@@ -1,11 +1,11 @@
 /** A run that closes: nothing new begins, and whoever is at work ends first. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRunAtWork, at, branches, locksByPath, minute, noon, type Run } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 import { aClose, callOf, closesBy, endsBy } from "./undoing.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the closing of a run",
   (database) => {
     const stage = stageOn(database);

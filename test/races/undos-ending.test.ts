@@ -1,11 +1,11 @@
 /** The record that says how a run ends and what it owes: it is written once, and while nobody is at work. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aRecord, aRunAtWork, at, minute, noon, only, type Run, terms } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 import { anEnd, callOf, endsBy } from "./undoing.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the ending of a run",
   (database) => {
     const stage = stageOn(database);

@@ -1,13 +1,13 @@
 /** A run that ends or is undone, and what else may end or hold it: a cancel, its timeout, a pause and a termination. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRecord, aRunAtWork, at, branches, minute, noon, type Run, second } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 import { closesBy, endsBy } from "./undoing.ts";
 
 const timeoutMs = 3 * minute;
 
-describeEachPostgres(
+describeSomePostgres(
   "a run that owes undos",
   (database) => {
     const stage = stageOn(database);

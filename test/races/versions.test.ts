@@ -1,6 +1,6 @@
 /** A deployment claims the runs whose code it has, and no others: also those that another one has let go. */
 import { expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aParkedRun, aRun, aRunAtWork, aWaitFor, branches, minute, type Run, terms } from "./runs.ts";
 import { type Stage, stageOn } from "./stage.ts";
 
@@ -13,7 +13,7 @@ const cases: readonly Case[] = [
   ["has branches", 2, (stage) => aParkedRun(stage, branches(["a"]))],
 ];
 
-describeEachPostgres(
+describeSomePostgres(
   "of two runs of which it has the code of one, a deployment",
   (database) => {
     const stage = stageOn(database, {

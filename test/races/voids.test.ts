@@ -1,10 +1,10 @@
 /** Leases that are renewed together, or voided together: each by itself, in its own namespace, and in the one order of locks. */
 import { describe, expect, test } from "vitest";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aFanOut, aParkedRun, aRunAtWork, at, aWaitFor, branches, minute, noon, type Run, tokenOf } from "./runs.ts";
 import { stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "leases",
   (database) => {
     const stage = stageOn(database);

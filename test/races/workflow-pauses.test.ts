@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { OperateRunsAnswer, WorkflowAnswer } from "../../src/postgres/wire-verbs.ts";
-import { describeEachPostgres } from "../postgres/database.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
 import { aRun, aStart, minute, noon, Run, second, soon } from "./runs.ts";
 import { type Session, stageOn } from "./stage.ts";
 
-describeEachPostgres(
+describeSomePostgres(
   "the pause of a workflow",
   (database) => {
     const stage = stageOn(database);
