@@ -15,7 +15,7 @@ import type { Tell, TellOptions, Told } from "./story.ts";
 const ports: readonly Port[] = ["query", "dispatch", "alarm"];
 const moments = ["before", "after"] as const;
 const pairs = isWhole ? 20 : 5;
-/** On the first host, any call is one at which the process dies; on the others, one of so many. */
+/** The process dies at any call on the first host, and at one of so many on the others. */
 const oneCallOf = isWhole ? 1 : 4;
 
 type Host = readonly [name: string, options: TellOptions];
