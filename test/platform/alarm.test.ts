@@ -201,6 +201,7 @@ test("an app that never answers is given up after 45 s, and what was armed meanw
   await played.arm([[minuteMs, 5]]);
   await played.pass(minuteMs + 10_000);
   await played.arm([[1_000, 6]]);
+  expect(played.storage.alarmAt).toBeNull(); // nothing is written that the end of the ring would change
   played.answer = () => Response.json({ more: false });
   await played.pass(2 * minuteMs);
   expect(played.rings).toEqual([

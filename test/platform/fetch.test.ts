@@ -2,6 +2,7 @@
 import { workflow } from "layover";
 import { expect, test } from "vitest";
 import * as z from "zod";
+import { Secrets } from "../../src/http/secrets.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { authorized } from "./a-worker.ts";
 import { appUrl, PlayedFetch, type PlayedFetchOptions } from "./played-fetch.ts";
@@ -10,6 +11,8 @@ const database = testDatabase({ perTest: true });
 const minuteMs = 60_000;
 /** How long after its start a run's instants have rung, those included on which nothing counts any more. */
 const settledMs = 5 * minuteMs;
+
+const otherSecrets = new Secrets(["YW5vdGhlciBzZWNyZXQsIHdoaWNoIGlzIGFsc28gbG9uZyBlbm91Z2ghISE"]);
 
 const bodies: string[] = [];
 const chain = workflow({ name: "chain", version: 1, input: z.number(), output: z.number() }).handler(
@@ -118,6 +121,30 @@ test("nothing is started where the alarm cannot be armed, and the caller is told
   const runId = await played.start("chain", 1);
   await played.pass(1_000);
   expect(await played.run(runId)).toMatchObject({ status: "completed" });
+});
+
+test("nothing is started where the alarm has another key, or none of this app", async () => {
+  const played = await begin();
+  Reflect.set(played.env, "ORDERS_KEY", otherSecrets.keyFor("alarm"));
+  expect((await played.call("POST", "/v1/workflows/chain/runs", { input: 1 })).status).toBe(503);
+  expect(played.take().statements).toEqual(["read_clock"]);
+});
+
+test("a tick begins nothing once its time is over, and what is left goes on within two minutes", async () => {
+  const played = await begin({ limit: "500ms" });
+  await played.start("chain", 1);
+  await played.pass(settledMs);
+  bodies.length = 0;
+  await played.startBare(490, { workflow: "chain", version: 1, input: 1 });
+  await played.call("POST", "/v1/wake");
+  await played.pass(5_000);
+  const begun = bodies.length;
+  expect(begun).toBeGreaterThan(0);
+  expect(begun).toBeLessThan(400);
+  await played.pass(125_000);
+  expect(bodies.length).toBeGreaterThan(begun);
+  await played.pass(20 * minuteMs);
+  expect(bodies).toHaveLength(490);
 });
 
 test("a run goes on where its request had to end: the alarm brings the rest", async () => {

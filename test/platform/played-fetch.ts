@@ -146,7 +146,7 @@ export class PlayedFetch {
       },
       {
         host: this.time.host,
-        send: (url, init) => this.#arm(new Request(String(url), init)),
+        send: (url, init) => (process.isDead ? new Promise(() => {}) : this.#arm(new Request(String(url), init))),
         env: {},
         engine: { atRest: () => pause(this.time.host, 0) },
       },
