@@ -114,7 +114,12 @@ export type LayoverEvent =
       readonly reason: string;
     }
   /** The code has nothing to do for a delivery. */
-  | { readonly kind: "delivery_ignored"; readonly webhook: string; readonly reason: string }
+  | {
+      readonly kind: "delivery_ignored";
+      readonly webhook: string;
+      readonly delivery: string;
+      readonly reason: string;
+    }
   /**
    * A firing of a schedule started no run. `inRow`: how many in a row did not. From the third one on it is a warning of the
    * log, since a run that stands still would silence a nightly job for ever.

@@ -4,11 +4,12 @@ import type { SignalCall, StartCall } from "./wire-verbs.ts";
 /** How long a signal is kept for a run that is not there yet. keep_signal.sql has the same number. */
 export const keptMs = 96 * 60 * 60 * 1_000;
 
+type Start = Omit<StartCall, "runId"> & Partial<Pick<StartCall, "runId">>;
 type SignalFields = Pick<SignalCall, "signalId" | "name" | "encodedPayload" | "dedupeId">;
-/** A start, a signal, or a signal that starts its run: it has the fields of both. */
+/** A start, a signal, or a signal that starts its run: it has the fields of both. The id of a run may be left out. */
 export type DeedCall =
-  | StartCall
-  | (StartCall & SignalFields)
+  | Start
+  | (Start & SignalFields)
   | (SignalFields & { readonly workflow: string } & ({ readonly id: string } | { readonly runId: string }));
 
 export interface DeliveryKey {
@@ -33,9 +34,15 @@ export interface DeliveryCall extends DeliveryKey {
 export interface WireDeed {
   readonly runId: string | null;
   /** What became of its start. */
-  readonly outcome?: "started" | "exists";
+  /** `deleted`: this delivery had started it, and somebody has deleted it since. Then its signal is not sent. */
+  readonly outcome?: "started" | "exists" | "deleted";
   /** What became of its signal. `kept`: its run is not there yet. */
   readonly signal?: "sent" | "duplicate" | "kept";
+}
+interface StartedTurn {
+  readonly runId: string;
+  readonly turn: number;
+  readonly readyAt?: number | null;
 }
 export type DeliveryAnswer =
   | {
@@ -43,13 +50,15 @@ export type DeliveryAnswer =
       readonly delivery: string;
       readonly reason: string | null;
       readonly deeds: readonly WireDeed[];
-      readonly turns: readonly { readonly runId: string; readonly turn: number; readonly readyAt?: number | null }[];
+      readonly turns: readonly StartedTurn[];
       readonly now: number;
     }
   | {
       readonly outcome: "duplicate";
       readonly delivery: string;
       readonly deeds: readonly WireDeed[];
+      /** Turns of its runs that are ready still: the answer that told of them may have been lost. */
+      readonly turns: readonly StartedTurn[];
       readonly now: number;
     };
 

@@ -1,7 +1,7 @@
 /** Signals that webhooks deliver before their run is there: they reach it whatever comes between, and cost nothing while they wait. */
 import { signal, start } from "layover/webhooks";
 import { describe, expect, test } from "vitest";
-import { deliver } from "../../src/http/webhooks/deliver.ts";
+import { deliver } from "../delivering.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
 import type { World } from "./world.ts";
@@ -13,7 +13,7 @@ const delivered = (world: World, id: string, what: "start" | "signal") =>
     client.within((context) => {
       const deed =
         what === "start" ? start(tested, undefined, { id: "r1" }) : signal(tested, { id: "r1" }, "go", "early");
-      return deliver(context, { webhook: "shop", delivery: id }, [deed], {});
+      return deliver(context, { webhook: "shop", delivery: id }, [deed]);
     }),
   );
 

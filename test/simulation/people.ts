@@ -1,6 +1,6 @@
 /** The people outside who use the workflows: they start runs, write letters, and answer callbacks. */
 import type { Deed } from "../../src/http/webhooks/deeds.ts";
-import { deliver } from "../../src/http/webhooks/deliver.ts";
+import { deliver } from "../delivering.ts";
 import type { Chance } from "../engine/chance.ts";
 import type { Passage } from "./passage.ts";
 import type { Patience } from "./patience.ts";
@@ -146,7 +146,7 @@ export class People {
     const send = async (copy: number) => {
       await this.#patience.pause(copy * this.#chance.below(60_000), `delivers ${runId}`);
       return await this.#patience.insist((client) =>
-        client.within((context) => deliver(context, { webhook: "sender", delivery: runId }, [deed], {})),
+        client.within((context) => deliver(context, { webhook: "sender", delivery: runId }, [deed])),
       );
     };
     const sent = await Promise.all([send(0), send(0), send(1)]);

@@ -21,6 +21,8 @@ export function webhook<Env = Variables, Given = unknown, Event = Given>(
       name,
       mount: routesOf,
       sender: verify.sender,
+      secretHeaders: verify.secretHeaders,
+      asksByGet: verify.asksByGet === true,
       verify: (request) => verify.verify(request, env),
       event,
       // The event is what the sender's verifier has read, or what the schema made of it.

@@ -6,10 +6,12 @@ import type { ClientContext } from "../../client/over-postgres/client-context.ts
 import { translated } from "../../client/over-postgres/failure.ts";
 import { signalFields } from "../../client/over-postgres/signals.ts";
 import { knownRunId } from "../../client/run-id.ts";
-import { startCall } from "../../client/starting.ts";
+import { type StartOptions, startCall } from "../../client/starting.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { checkName } from "../../core/names.ts";
+import type { Tell } from "../../engine/events.ts";
 import type { DeedCall, DeliveryAnswer, DeliveryCall } from "../../postgres/wire-webhooks.ts";
+import { failedBy } from "./decide.ts";
 import type { Deed } from "./deeds.ts";
 
 /** A delivery by the names under which the database knows it. */
@@ -18,35 +20,40 @@ export type DeliveryId = Pick<DeliveryCall, "webhook" | "delivery" | "bodyMac" |
 /** What is kept of a delivery besides its deeds. */
 export type Kept = Pick<DeliveryCall, "headers" | "event" | "replay">;
 
-/** Carries out all deeds, or none: then the answer says why. */
-export async function deliver(
-  context: ClientContext,
-  id: DeliveryId,
-  deeds: readonly Deed[],
-  kept: Kept,
-): Promise<DeliveryAnswer> {
+/** What becomes of a delivery: its deeds as calls of SQL, or why there are none. */
+export type Effect =
+  | { readonly deeds: readonly DeedCall[] }
+  | { readonly refused: string }
+  | { readonly failed: string; readonly cause: unknown };
+
+/** Makes the calls. It sends no SQL, so whatever it refuses is wrong with the values, and stays refused until the code is another. */
+export async function effectOf(context: ClientContext, id: DeliveryId, deeds: readonly Deed[]): Promise<Effect> {
   const calls: DeedCall[] = [];
   try {
     for (const [index, deed] of deeds.entries()) calls.push(await callOf(context, deed, idOfDeed(id, index)));
+    return { deeds: calls };
   } catch (error) {
-    // What the contract refuses stays refused until the code is another.
-    if (error instanceof LayoverError) return await note(context, id, { ...kept, refused: error.message });
-    throw error;
+    return error instanceof LayoverError ? { refused: error.message } : failedBy(error); // a schema of the contract threw
   }
-  const answer = await translated(() => context.calls.receiveDelivery({ ...id, ...kept, deeds: calls }));
-  if (answer.outcome === "duplicate") return answer;
-  for (const { runId, turn, readyAt } of answer.turns)
-    await context.dispatchSoon(runId, turn, (readyAt ?? answer.now) - answer.now);
-  return answer;
 }
 
-/** Notes a delivery that nothing is carried out of. */
-export async function note(
-  context: ClientContext,
-  id: DeliveryId,
-  why: Kept & ({ readonly refused: string } | { readonly failed: string }),
-): Promise<DeliveryAnswer> {
-  return await translated(() => context.calls.receiveDelivery({ ...id, ...why, deeds: [] }));
+/** What is sent of a delivery. It has deeds, or says why there are none. */
+export type Performed = DeliveryId & Kept & Partial<Pick<DeliveryCall, "deeds" | "refused" | "failed">>;
+
+/** Carries out all deeds, or none: then the answer says why, and the operator is told. */
+export async function perform(context: ClientContext, given: Performed, tell: Tell): Promise<DeliveryAnswer> {
+  const { deeds = [], refused, failed, ...rest } = given;
+  const why = {
+    ...(refused !== undefined && { refused: storable(refused) }),
+    ...(failed !== undefined && { failed: storable(failed) }),
+  };
+  const answer = await translated(() => context.calls.receiveDelivery({ ...rest, ...why, deeds }));
+  for (const { runId, turn, readyAt } of answer.turns)
+    await context.dispatchSoon(runId, turn, (readyAt ?? answer.now) - answer.now);
+  const { outcome, delivery } = answer;
+  if (outcome === "refused" || outcome === "failed")
+    tell({ kind: "delivery_refused", webhook: given.webhook, delivery, outcome, reason: answer.reason ?? "" });
+  return answer;
 }
 
 async function callOf(context: ClientContext, deed: Deed, ownId: string): Promise<DeedCall> {
@@ -54,10 +61,13 @@ async function callOf(context: ClientContext, deed: Deed, ownId: string): Promis
     const key = "id" in deed.run ? { id: checkName(deed.run.id, "id") } : { runId: knownRunId(deed.run.runId) };
     return { ...key, ...(await signalOf(context, deed, ownId)) };
   }
-  const { contract, input, options } = deed;
-  const terms = { maxBytes: context.limits.valueBytes, now: () => context.nowForNewRun() };
-  const start = await startCall(contract, input, { ...options, id: options.id ?? ownId }, terms);
-  return deed.signal === undefined ? start : { ...start, ...(await signalOf(context, deed, ownId)) };
+  const { contract, input } = deed;
+  const options: StartOptions = deed.options;
+  const terms = { maxBytes: context.limits.valueBytes, now: async () => context.host.now() };
+  const { runId, ...start } = await startCall(contract, input, { ...options, id: options.id ?? ownId }, terms);
+  // The host's clock may be wrong, so the database makes the id of the run.
+  const call = { ...start, ...(options.runId !== undefined && { runId }) };
+  return deed.signal === undefined ? call : { ...call, ...(await signalOf(context, deed, ownId)) };
 }
 
 async function signalOf(context: ClientContext, { contract, signal }: Deed, ownId: string) {
@@ -86,4 +96,11 @@ export function storableId(text: string): string {
 /** Makes an id for a delivery whose sender has none. Such a delivery is known by its body. */
 export function newDeliveryId(): string {
   return v7();
+}
+
+const longestReason = 2_000;
+
+/** Makes a reason that can be stored of any text, such as a message with a piece of the event in it. Postgres stores no NUL. */
+function storable(reason: string): string {
+  return reason.slice(0, longestReason).toWellFormed().replaceAll("\u0000", "\u2400");
 }

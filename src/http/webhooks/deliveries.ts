@@ -14,7 +14,7 @@ import { optionalText, readFields } from "../fields.ts";
 import { respondTo } from "../respond.ts";
 import type { Route, Visit } from "../route.ts";
 import { unknownDelivery } from "../unknown-delivery.ts";
-import { carryOut } from "./receive.ts";
+import { carryOut } from "./carry-out.ts";
 import type { MountTerms, WebhookParts } from "./webhook.ts";
 
 const replayFields = { by: optionalText, reason: optionalText };

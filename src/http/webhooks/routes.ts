@@ -12,12 +12,10 @@ export function routesOf(webhooks: readonly BoundWebhook[], terms: MountTerms): 
     if (hooks.has(hook.name)) throw invalidName(hook.name, "is that of two webhooks");
     hooks.set(hook.name, partsOf(hook));
   }
-  const receiving = [...hooks.values()].map(
-    (hook): Route => ({
-      method: "POST",
-      path: `/webhooks/${hook.name}`,
-      answer: (visit) => receive(hook, visit, terms),
-    }),
+  const receiving = [...hooks.values()].flatMap((hook) =>
+    (hook.asksByGet ? (["POST", "GET"] as const) : (["POST"] as const)).map(
+      (method): Route => ({ method, path: `/webhooks/${hook.name}`, answer: (visit) => receive(hook, visit, terms) }),
+    ),
   );
   return [...receiving, ...deliveryRoutes(hooks, terms)];
 }

@@ -41,6 +41,10 @@ export type Verdict<Event> =
 export interface Verifier<Event = unknown, Env = never> {
   /** Who sends: "Stripe". */
   readonly sender: string;
+  /** Headers, in lower case, that hold what is secret, beside those whose names say so. */
+  readonly secretHeaders?: readonly string[] | undefined;
+  /** Whether the sender may ask by GET whether somebody is here. */
+  readonly asksByGet?: boolean | undefined;
   readonly verify: (request: SenderRequest, env: Env) => Verdict<Event>;
 }
 

@@ -16,7 +16,7 @@ import type { SenderRequest, Verdict, Verifier } from "./verifier.ts";
 
 export interface Delivered<Event, Env> {
   readonly event: Event;
-  /** The headers of the request, but for those that hold keys. */
+  /** The headers of the request, but for those that hold keys or signatures. */
   readonly headers: Headers;
   readonly env: Env;
 }
@@ -69,6 +69,8 @@ export interface BoundWebhook {
 export interface WebhookParts extends BoundWebhook {
   /** Who sends. */
   readonly sender: string;
+  readonly secretHeaders: readonly string[] | undefined;
+  readonly asksByGet: boolean;
   readonly verify: (request: SenderRequest) => Verdict<unknown>;
   readonly event: Schema | undefined;
   readonly on: (event: unknown, headers: Headers) => Decision;

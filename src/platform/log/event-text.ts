@@ -5,7 +5,7 @@ import type { LayoverEvent } from "../../engine/events.ts";
  * The level of an event in the log of an operator. Undefined: nobody has to read it, or `onLog` gets it (what handlers
  * log, and their mistakes).
  */
-export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
+export function levelOf(event: LayoverEvent): "error" | "warn" | "info" | undefined {
   switch (event.kind) {
     case "run_failed":
     case "run_blocked":
@@ -25,6 +25,8 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | undefined {
     case "contract_differs":
     case "webhook_unverified":
       return "warn";
+    case "delivery_ignored":
+      return "info";
     case "dispatch_given_up":
       return event.blocked === undefined ? "warn" : "error";
     default:
@@ -56,7 +58,7 @@ export function messageOf(event: LayoverEvent): string {
     case "delivery_refused":
       return `the delivery ${event.delivery} to the webhook ${event.webhook} is ${event.outcome}: ${event.reason}. After the fix: layover webhooks replay`;
     case "delivery_ignored":
-      return `a delivery to the webhook ${event.webhook} was ignored: ${event.reason}`;
+      return `the delivery ${event.delivery} to the webhook ${event.webhook} was ignored: ${event.reason}`;
     case "schedule_skipped":
       return `the schedule ${event.schedule} started no run, ${event.inRow} times in a row: ${whyOfSkip(event)}`;
     case "schedule_refused":

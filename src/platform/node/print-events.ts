@@ -5,7 +5,7 @@ import { foldEqual } from "../log/fold-equal.ts";
 import { printable } from "../log/printable.ts";
 import { errorLines, indented } from "./log-line.ts";
 
-type Write = (level: "error" | "warn", line: string) => void;
+type Write = (level: "error" | "warn" | "info", line: string) => void;
 
 /**
  * Makes a function that writes events. Of equal events within a minute it writes the first one, and how many there

@@ -1,10 +1,23 @@
 /** What a sender's delivery does: all of it or nothing, once, whoever sends it again and in whatever order. */
 
-import { createHmac } from "node:crypto";
-import { answer, githubSignature, hmac, ignore, signal, signalWithStart, start, webhook } from "layover/webhooks";
+import { createHmac, randomUUID } from "node:crypto";
+import {
+  answer,
+  type Decision,
+  githubSignature,
+  handshake,
+  hmac,
+  ignore,
+  signal,
+  signalWithStart,
+  standardWebhooks,
+  start,
+  webhook,
+} from "layover/webhooks";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import { carryOut } from "../../client/a-client.ts";
+import { type Query, QueryError } from "../../../src/core/ports.ts";
+import { carryOut, namespace } from "../../client/a-client.ts";
 import { testDatabase } from "../../postgres/database.ts";
 import { aKey, anything, authorized, json, order } from "../an-app.ts";
 import { anAppWith, aShop, type Env, signed, type WebhookApp } from "./a-webhook.ts";
@@ -77,7 +90,9 @@ describe("a delivery", () => {
       body: { outcome: "ignored" },
     });
     expect(app.statements).toEqual([]);
-    expect(app.events).toEqual([{ kind: "delivery_ignored", webhook: "shop", reason: "viewed is not ours" }]);
+    expect(app.events).toEqual([
+      { kind: "delivery_ignored", webhook: "shop", delivery: "d1", reason: "viewed is not ours" },
+    ]);
   });
 
   test("may do several things, all of them or none", async () => {
@@ -140,6 +155,142 @@ describe("a delivery", () => {
     expect(await runs(app)).toHaveLength(2);
     const { rows } = await database.pool.query("select count(*)::int from layover.signal where run_id = $1", [runId]);
     expect(rows).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("a delivery that comes again", () => {
+  test("dispatches the runs that it started and that nobody has claimed, since its first answer may have been lost", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    const [first] = app.dispatches.splice(0);
+    expect(await app.deliver("d1", { type: "paid", order: "o1" })).toMatchObject({ body: { outcome: "duplicate" } });
+    expect(app.dispatches.splice(0)).toEqual([first]);
+    const [run] = (await app.client.list()).runs;
+    await carryOut(app.calls, { runId: run?.runId ?? "", workflow: "order" }, { completed: null });
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    expect(app.dispatches).toEqual([]);
+  });
+
+  test("after it was done stays done, though the code now throws or refuses it, also when it is played again", async () => {
+    let what: "good" | "throws" | "wrong" = "good";
+    const changed = aShop(({ event }) => {
+      if (what === "throws") throw new Error("this code was changed");
+      return start(order, { id: event.order, amount: what === "wrong" ? Number.NaN : 1 }, { id: event.order });
+    });
+    const app = anAppWith(database.query, changed);
+    await app.deliver("d1", { type: "paid", order: "o1" });
+    for (what of ["throws", "wrong"] as const) {
+      const again = await app.deliver("d1", { type: "paid", order: "o1" });
+      expect(again).toEqual({ status: 200, body: { outcome: "duplicate", delivery: "d1" } });
+      expect(app.events).toEqual([]);
+      await app.request("/v1/webhooks/shop/deliveries/d1/replay", json({ by: "ada" }));
+      expect(app.events.splice(0)).toMatchObject([{ kind: "delivery_refused", delivery: "d1" }]);
+      expect(await shown(app, "d1")).toMatchObject({ outcome: "done", deeds: [{ outcome: "started" }] });
+    }
+    expect((await shown(app, "d1"))["replays"]).toHaveLength(2);
+  });
+});
+
+describe("a text that Postgres cannot store", () => {
+  test("in an event is stored as it was sent, shown and carried out", async () => {
+    const app = anAppWith(
+      database.query,
+      aShop(({ event }) => start(anything, event)),
+    );
+    const event = { type: "a\u0000b", order: "\ud800" };
+    expect(await app.deliver("d1", event)).toEqual(done("d1"));
+    expect(await shown(app, "d1")).toMatchObject({ event });
+    expect((await app.client.list()).runs).toMatchObject([{ input: event }]);
+    expect((await app.request("/v1/webhooks/shop/deliveries/d1/replay", json({}))).body).toEqual({ outcome: "done" });
+  });
+
+  test.each<[string, "refused" | "failed", (text: string) => Decision]>([
+    ["an id", "refused", (text) => start(anything, 1, { id: text })],
+    ["a dedupeId", "refused", (text) => signal(order, { id: "o1" }, "address", { city: "Bonn" }, { dedupeId: text })],
+    ["a tag", "refused", (text) => start(anything, 1, { tags: { text } })],
+    [
+      "the message of a mistake",
+      "failed",
+      (text) => {
+        throw new Error(text.repeat(5_000));
+      },
+    ],
+  ])("in %s is %s, with a reason that is stored", async (_, outcome, act) => {
+    for (const text of ["a\u0000b", "a\ud800b"]) {
+      const app = anAppWith(
+        database.query,
+        aShop(() => act(text)),
+      );
+      const { status } = await app.deliver("d1", { type: "", order: "" });
+      expect(status).toBe(outcome === "failed" ? 500 : 200);
+      expect(await shown(app, "d1")).toMatchObject({ outcome, reason: expect.stringContaining("a") });
+    }
+  });
+});
+
+describe("what is kept of a delivery", () => {
+  test("is no header that holds a key or a signature", async () => {
+    const seen: string[] = [];
+    const curious = aShop(({ event, headers }) => {
+      seen.push(...headers.keys());
+      return start(anything, event);
+    });
+    const app = anAppWith(database.query, curious);
+    const { headers, ...init } = signed("d1", JSON.stringify({ type: "paid", order: "o1" }));
+    const secret = {
+      authorization: "Basic x",
+      cookie: "session=x",
+      "proxy-authorization": "x",
+      "stripe-signature": "x",
+      "x-amz-security-token": "x",
+      "x-api-key": "x",
+      "x-hub-signature": "x",
+      "x-shop-hmac-sha256": "x",
+      "x-slack-signature": "x",
+    };
+    const sent = { ...init, headers: { ...Object(headers), ...secret, "x-request-id": "r1" } };
+    expect((await app.request("/webhooks/shop", sent)).status).toBe(200);
+    const kept = Object.keys(Object((await shown(app, "d1"))["headers"]));
+    expect(kept).toEqual(["content-length", "content-type", "webhook-id", "webhook-timestamp", "x-request-id"]);
+    expect(seen.sort()).toEqual(kept);
+  });
+
+  test("is not the header of a signature of one's own, whatever its name", async () => {
+    const own = webhook<Env>({
+      name: "shop",
+      verify: hmac({ header: "X-Proof", secret: () => "bare" }),
+      on: ({ event }) => start(anything, event),
+    });
+    const app = anAppWith(database.query, own);
+    const proof = createHmac("sha256", "bare").update("{}").digest("hex");
+    await app.request("/webhooks/shop", { method: "POST", body: "{}", headers: { "x-proof": proof, "x-other": "1" } });
+    const { rows } = await database.pool.query("select headers from layover.delivery");
+    expect(rows[0]?.headers).toContain("x-other");
+    expect(rows[0]?.headers).not.toContain("x-proof");
+  });
+});
+
+describe("a sender that asks first by GET", () => {
+  const asking = webhook<Env>({
+    name: "shop",
+    verify: handshake(
+      standardWebhooks<Env>(({ SECRET }) => SECRET),
+      ({ url }) => {
+        const challenge = new URL(url).searchParams.get("challenge");
+        return challenge === null ? undefined : { body: challenge };
+      },
+    ),
+    on: () => start(anything, 1),
+  });
+
+  test("gets its answer without SQL, and nothing else comes of a GET", async () => {
+    const app = anAppWith(database.query, asking);
+    expect(await app.request("/webhooks/shop?challenge=abc", {})).toEqual({ status: 200, body: "abc" });
+    expect((await app.request("/webhooks/shop", {})).status).toBe(401);
+    const { headers } = signed("d1", "");
+    expect((await app.request("/webhooks/shop", Object({ headers }))).status).toBe(401);
+    expect(app.statements).toEqual([]);
+    expect(await app.deliver("d1", {})).toEqual(done("d1"));
   });
 });
 
@@ -242,6 +393,27 @@ describe("a delivery that is not carried out", () => {
     const app = anAppWith(query as unknown as typeof database.query, shop);
     expect((await app.deliver("d1", { type: "paid", order: "o1" })).status).toBeGreaterThanOrEqual(500);
   });
+
+  test("since the database could not be reached for a moment is not refused for that: its next try is done", async () => {
+    for (const failing of [1, 2]) {
+      let count = 0;
+      const query: Query = Object.assign(
+        async (...statement: Parameters<Query>) => {
+          if (++count === failing) throw new QueryError("the disk is full", { sqlState: "53100", isRolledBack: true });
+          return await database.query(...statement);
+        },
+        { endpoint: database.query.endpoint },
+      );
+      const app = anAppWith(query, shop);
+      const id = `d${failing}`;
+      const failed = await app.deliver(id, { type: "paid", order: id });
+      expect([failed.status, Object(failed.body).code]).toEqual([503, "database_unavailable"]);
+      expect((await app.request("/v1/deliveries")).body).toMatchObject({
+        deliveries: failing === 1 ? [] : [{ id: "d1" }],
+      });
+      expect(await app.deliver(id, { type: "paid", order: id })).toEqual(done(id));
+    }
+  });
 });
 
 describe("a signal that comes before its run", () => {
@@ -274,8 +446,134 @@ describe("a signal that comes before its run", () => {
     const app = anAppWith(database.query, shop);
     for (let count = 0; count < 100; count += 1) await app.deliver(`d${count}`, { type: "moved", order: "o1" });
     expect(await app.deliver("more", { type: "moved", order: "o1" })).toMatchObject({ body: { outcome: "refused" } });
-    expect((await shown(app, "more"))["reason"]).toBe('100 signals wait for the run "o1" of workflow order already');
+    expect((await shown(app, "more"))["reason"]).toContain(
+      '100 signals of 1600 bytes wait for the run "o1" of workflow order',
+    );
     expect(await app.deliver("other", { type: "moved", order: "o2" })).toEqual(done("other"));
+  });
+
+  test("is kept within bounds: as many bytes as fit into a run's mail", async () => {
+    const large = aShop(({ event }) => signal(anything, { id: event.order }, "any", "x".repeat(1_000_000)));
+    const app = anAppWith(database.query, large);
+    const outcomes = [];
+    for (let count = 0; count < 17; count += 1)
+      outcomes.push(Object((await app.deliver(`d${count}`, { type: "", order: "o1" })).body).outcome);
+    expect(outcomes).toEqual([...Array(16).fill("done"), "refused"]);
+  });
+
+  const kept = async () => (await database.pool.query("select delivery from layover.kept_signal order by number")).rows;
+  const makeDue = (what = "kept_at") =>
+    database.pool.query(
+      `update layover.kept_signal set ${what} = now() - interval '1 second', due_at = now() - interval '1 second'`,
+    );
+
+  test("stays kept if the claim that took it comes too late, and goes to the next one", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "moved", order: "o1" });
+    const { runId } = await app.client.start(order, { id: "o1" }, { id: "o1" });
+    const late = {
+      namespace,
+      turns: [{ runId, turn: 1, token: randomUUID() }],
+      versions: { order: [1] },
+      leaseMs: 60_000,
+      environment: "test",
+      endpoint: database.query.endpoint,
+      notAfter: 1,
+    };
+    await expect(database.query("select layover.claim_turns($1)", [JSON.stringify(late)])).rejects.toMatchObject({
+      sqlState: "LO002",
+    });
+    expect(await kept()).toEqual([{ delivery: "d1" }]);
+    const claimed = await carryOut(app.calls, { runId, workflow: "order" }, { completed: null });
+    expect(claimed.signals).toMatchObject([{ name: "address" }]);
+  });
+
+  test("is not taken by a claim that comes late, which would not wake the run", async () => {
+    const app = anAppWith(database.query, shop);
+    const { runId } = await app.client.start(order, { id: "o1" }, { id: "o1" });
+    const wait = { kind: "signal", path: "address", signal: "address" } as const;
+    await carryOut(app.calls, { runId, workflow: "order" }, { waitsFor: [wait] });
+    // Its delivery looked for the run before it was started, and was committed after it was claimed.
+    await app.deliver("d1", { type: "moved", order: "o2" });
+    await database.pool.query("update layover.kept_signal set user_id = 'o1'");
+    await expect(carryOut(app.calls, { runId, workflow: "order" }, { completed: null })).rejects.toThrow("stale");
+    await makeDue();
+    expect(await app.calls.sendKeptSignals({ limit: 500 })).toMatchObject({ turns: [{ runId, turn: 2 }] });
+  });
+
+  test("is refused if the mail of its run is full when the scheduler looks, and other runs get theirs", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "moved", order: "o1" });
+    await app.deliver("d2", { type: "moved", order: "o2" });
+    const { runId } = await app.client.start(order, { id: "o1" }, { id: "o1" });
+    await app.client.start(order, { id: "o2" }, { id: "o2" });
+    await database.pool.query(
+      "insert into layover.signal (run_id, id, name, payload, is_parsed, received_at) select $1, gen_random_uuid(), 'address', '0null', true, now() from generate_series(1, 10000)",
+      [runId],
+    );
+    await makeDue();
+    const { left, isMore } = await app.calls.sendKeptSignals({ limit: 500 });
+    expect({ left, isMore }).toMatchObject({
+      left: [{ delivery: "d1", outcome: "refused", reason: expect.stringContaining("may keep 10000") }],
+      isMore: false,
+    });
+    expect(await shown(app, "d1")).toMatchObject({ outcome: "refused" });
+    expect(await shown(app, "d2")).toMatchObject({ outcome: "done" });
+    expect(await kept()).toEqual([]);
+  });
+
+  test("is sent though its time is over, if its run is there: on whichever page the run is", async () => {
+    const app = anAppWith(database.query, shop);
+    for (const id of ["o1", "o2", "o3"]) await app.deliver(id, { type: "moved", order: id });
+    for (const id of ["o1", "o2"]) await app.client.start(order, { id }, { id });
+    await makeDue("expires_at");
+    const left: string[] = [];
+    for (let isMore = true; isMore; ) {
+      const answer = await app.calls.sendKeptSignals({ limit: 1 });
+      left.push(...answer.left.map(({ delivery, outcome }) => `${delivery} ${outcome}`));
+      isMore = answer.isMore;
+    }
+    expect(left).toEqual(["o3 expired"]);
+    expect((await database.pool.query("select 1 from layover.signal")).rowCount).toBe(2);
+  });
+
+  test("is left to the next look while somebody else holds it", async () => {
+    const app = anAppWith(database.query, shop);
+    await app.deliver("d1", { type: "moved", order: "o1" });
+    await makeDue();
+    const other = await database.pool.connect();
+    await other.query("begin");
+    await other.query("select from layover.kept_signal for update");
+    expect(await app.calls.sendKeptSignals({ limit: 1 })).toMatchObject({ isMore: false, left: [] });
+    await other.query("rollback");
+    other.release();
+  });
+
+  test("with a start is not kept for a run that the very same start had begun, and that was deleted", async () => {
+    const app = anAppWith(database.query, shop);
+    const runId = "01900000-0000-7000-8000-000000000001";
+    const deed = {
+      runId,
+      workflow: "order",
+      version: 1,
+      id: "o1",
+      encodedInput: "1{}",
+      signalId: randomUUID(),
+      name: "address",
+      encodedPayload: "1{}",
+    };
+    const call = { webhook: "shop", delivery: "d1", event: "1", deeds: [deed] };
+    expect(await app.calls.receiveDelivery(call)).toMatchObject({ deeds: [{ outcome: "started", signal: "sent" }] });
+    await app.client.run(order, runId).terminate();
+    await app.client.run(order, runId).delete();
+    await database.pool.query("delete from layover.delivery");
+    expect(await app.calls.receiveDelivery(call)).toMatchObject({
+      outcome: "done",
+      deeds: [{ runId, outcome: "deleted" }],
+      turns: [],
+    });
+    expect(await kept()).toEqual([]);
+    expect(await runs(app)).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 import type { SenderAnswer, SenderRequest, Verifier } from "../verifier.ts";
 
 /**
- * Answers a sender's question, where `answer` knows one. Everything else goes to the verifier.
+ * Answers a sender's question, where `answer` knows one, by GET or POST. Every other POST goes to the verifier.
  *
  * @example handshake(hmac({ … }), ({ headers }) => {
  *   const validation = headers.get("x-hook-secret");
@@ -14,10 +14,14 @@ export function handshake<Event, Env>(
   answer: (request: SenderRequest, env: Env) => SenderAnswer | undefined,
 ): Verifier<Event, Env> {
   return {
-    sender: verifier.sender,
+    ...verifier,
+    asksByGet: true,
     verify(request, env) {
       const answered = answer(request, env);
-      return answered === undefined ? verifier.verify(request, env) : { outcome: "answered", answer: answered };
+      if (answered !== undefined) return { outcome: "answered", answer: answered };
+      return request.method === "GET"
+        ? { outcome: "refused", reason: "it asks nothing that is known, and a delivery comes by POST" }
+        : verifier.verify(request, env);
     },
   };
 }

@@ -29,6 +29,7 @@ export function hmac<Env = Variables>(options: HmacOptions<Env>): Verifier<unkno
   const { algorithm = "sha256", encoding = "hex", prefix = "" } = options;
   return {
     sender: `the sender of ${options.header}`,
+    secretHeaders: [options.header.toLowerCase()],
     verify(request, env) {
       const given = header(request, options.header);
       if (given === undefined) return refused(`it has no header ${options.header}`);

@@ -1,5 +1,6 @@
 -- Carries out the deeds of a delivery: starts, signals, and signals that start their run. If one cannot be carried out, it raises LO015,
--- and none is. A signal to a run that is not there is kept for the run.
+-- and none is. A signal to a run that is not there is kept for the run. If the very run that a deed started was deleted since, the deed's
+-- signal went with it.
 --
 -- Locks: starts first, in order of workflow and id, then runs in order of their ids. So two deliveries with the same deeds in another
 -- order do not wait for each other in a circle.
@@ -22,7 +23,7 @@ begin
         using errcode = 'LO015';
     end if;
     v_deeds[v_item.place] := jsonb_build_object('runId', v_answer->'runId', 'outcome',
-      case when v_answer->>'outcome' = 'started' then 'started' else 'exists' end);
+      case when v_answer ? 'isDeleted' then 'deleted' when v_answer->>'outcome' = 'started' then 'started' else 'exists' end);
     if v_answer->>'outcome' = 'started' and v_answer->'turn' is distinct from 'null' then
       v_turns := v_turns || jsonb_build_object('runId', v_answer->'runId', 'turn', coalesce(v_answer->'turn', '1'),
         'readyAt', v_answer->'readyAt');
@@ -32,7 +33,8 @@ begin
     select s.deed, s.place, s.run_id
       from (
         select d.deed, d.place, coalesce((v_deeds[d.place]->>'runId')::uuid, layover.find_run(v_common || d.deed)) as run_id
-          from jsonb_array_elements(deeds) with ordinality as d (deed, place) where d.deed ? 'encodedPayload'
+          from jsonb_array_elements(deeds) with ordinality as d (deed, place)
+         where d.deed ? 'encodedPayload' and v_deeds[d.place]->>'outcome' is distinct from 'deleted'
       ) as s
      order by s.run_id nulls last, s.place
   loop
@@ -41,6 +43,8 @@ begin
     if v_answer->>'outcome' in ('over', 'closed') then
       raise exception '%', layover.describe_untaken(v_item.run_id, v_item.deed->>'workflow', v_item.deed->>'name', v_answer->>'outcome')
         using errcode = 'LO015';
+    elsif v_answer->>'outcome' = 'unknown' and v_item.deed ? 'encodedInput' then
+      raise exception 'the run "%" was deleted meanwhile', v_item.deed->>'id' using errcode = '40001'; -- the call is sent again
     elsif v_answer->>'outcome' = 'unknown' then
       perform layover.keep_signal(p, v_item.deed);
       v_answer := '{"outcome": "kept"}';

@@ -11,9 +11,11 @@ begin
   if not deed ? 'id' then
     raise exception 'there is no run %', deed->>'runId' using errcode = 'LO015';
   end if;
-  if (select count(*) from layover.kept_signal u
-      where u.namespace = v_namespace and u.workflow = deed->>'workflow' and u.user_id = deed->>'id') >= 100 then
-    raise exception '100 signals wait for the run "%" of workflow % already', deed->>'id', deed->>'workflow' using errcode = 'LO015';
+  select count(*), coalesce(sum(octet_length(u.payload)), 0) into v_count, v_bytes from layover.kept_signal u
+   where u.namespace = v_namespace and u.workflow = deed->>'workflow' and u.user_id = deed->>'id';
+  if v_count >= 100 or v_bytes + octet_length(deed->>'encodedPayload') > 16777216 then -- more would not fit into the run's mail
+    raise exception '% signals of % bytes wait for the run "%" of workflow % already, and 100 of 16777216 may', v_count, v_bytes,
+      deed->>'id', deed->>'workflow' using errcode = 'LO015';
   end if;
   select count(*), coalesce(sum(octet_length(u.payload)), 0) into v_count, v_bytes from layover.kept_signal u
    where u.namespace = v_namespace and u.webhook = p->>'webhook';

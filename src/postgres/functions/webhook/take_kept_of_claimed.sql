@@ -1,5 +1,7 @@
 -- Gives runs whose first turn is claimed what deliveries have kept for them. Most namespaces keep nothing, so claim_turns asks that first.
 -- If there is something, it locks all runs of the claim in the order in which they are locked afterwards.
+--
+-- A claim may come late, when the run waits in a later turn already. Then nothing is taken: the scheduler sends it, which wakes the run.
 create or replace function layover.take_kept_of_claimed(p jsonb) returns void
 language plpgsql volatile as $$
 declare
@@ -14,5 +16,6 @@ begin
     return;
   end if;
   perform from layover.run_state t where t.run_id = any (v_runs) order by t.run_id for update;
-  perform layover.take_kept(t.run_id) from layover.run_state t where t.run_id = any (v_takers) and t.ended_at is null;
+  perform layover.take_kept(t.run_id) from layover.run_state t
+   where t.run_id = any (v_takers) and t.turn = 1 and t.ended_at is null;
 end $$;

@@ -12,5 +12,7 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   end if;
-  return (layover.describe_delivery(j)::jsonb || jsonb_build_object('headers', j.headers::jsonb, 'event', j.event::jsonb))::json;
+  -- `jsonb` takes no \u0000, which a sender may send.
+  return format('%s, "headers": %s, "event": %s}', rtrim(layover.describe_delivery(j)::text, '}'), coalesce(j.headers, 'null'),
+    coalesce(j.event, 'null'));
 end $$;

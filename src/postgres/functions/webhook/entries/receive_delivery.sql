@@ -2,8 +2,9 @@
 -- became of it, in one transaction. So whatever dies, a delivery is done once or not at all.
 --
 -- A delivery that is done does nothing when it comes again: by its id, or by its body (`bodyMac`), where the sender does not sign the id.
+-- It only answers which of its runs are ready still, since the answer that told of them may have been lost.
 -- One that was refused, failed or expired is tried anew. `refused` and `failed` say why the code before has nothing to carry out.
--- `replay` says who has it carried out again, though it was done.
+-- `replay` says who has it carried out again, though it was done. If that fails, it stays done.
 --
 -- Locks: the delivery, then what carry_out_deeds locks. Of one delivery that comes many times at once, the others wait for the first.
 create or replace function layover.receive_delivery(p jsonb) returns json
@@ -12,6 +13,7 @@ declare
   v_namespace constant text := coalesce(p->>'namespace', 'default');
   v_now     timestamptz := layover.now();
   v_is_new  boolean;
+  v_stays   boolean;
   v_reason  text := coalesce(p->>'refused', p->>'failed');
   v_outcome text := case when p ? 'failed' then 'failed' else 'refused' end;
   v_done    json := json_build_object('deeds', '[]'::json, 'turns', '[]'::json);
@@ -39,7 +41,8 @@ begin
     exit when found; -- otherwise it was pruned meanwhile: insert again
   end loop;
   if not v_is_new and j.outcome = 'done' and not p ? 'replay' then
-    return json_build_object('outcome', 'duplicate', 'delivery', j.id, 'deeds', j.deeds::json, 'now', layover.to_ms(v_now));
+    return json_build_object('outcome', 'duplicate', 'delivery', j.id, 'deeds', j.deeds::json,
+      'turns', layover.turns_of_deeds(j.deeds::jsonb, v_now), 'now', layover.to_ms(v_now));
   end if;
   p := p || jsonb_build_object('delivery', j.id);
   if v_reason is null then
@@ -51,8 +54,10 @@ begin
     end;
   end if;
   v_now := layover.now();
+  v_stays := v_outcome <> 'done' and j.outcome = 'done';
   update layover.delivery o
-     set outcome = v_outcome, reason = v_reason, deeds = v_done->>'deeds', attempts = o.attempts + 1, decided_at = v_now,
+     set outcome = case when v_stays then 'done' else v_outcome end, reason = case when not v_stays then v_reason end,
+         deeds = case when v_stays then o.deeds else v_done->>'deeds' end, attempts = o.attempts + 1, decided_at = v_now,
          event = coalesce(p->>'event', o.event), headers = coalesce(p->>'headers', o.headers),
          replays = case when p ? 'replay' then (coalesce(o.replays, '[]')::jsonb
            || (p->'replay' || jsonb_build_object('at', layover.to_ms(v_now))))::text else o.replays end

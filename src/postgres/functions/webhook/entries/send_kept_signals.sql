@@ -1,6 +1,8 @@
 -- Looks at the kept signals that are due. If the run is there meanwhile, it gets them: its first claim may have looked before they were kept.
 -- If they have waited long enough, they are gone, and their deliveries are `expired`. All others are looked at again when they expire.
 --
+-- `isMore`: there is more, and it did something. What others have locked is left to the next look.
+--
 -- `left`: the deliveries whose signals no run took. It locks a run before its kept signals, as a claim does. `limit`: how many runs, and how many signals.
 create or replace function layover.send_kept_signals(p jsonb) returns json
 language plpgsql volatile as $$
@@ -10,6 +12,8 @@ declare
   v_left   jsonb := '[]';
   v_run    record;
   v_answer json;
+  v_count  bigint := 0;
+  v_moved  bigint;
   u        layover.kept_signal;
 begin
   perform layover.check_isolation();
@@ -24,12 +28,19 @@ begin
       select o.* from layover.kept_signal o
        where o.namespace = p->>'namespace' and o.workflow = v_run.workflow and o.user_id = v_run.user_id order by o.number
     loop
-      v_answer := layover.send_signal(p - 'limit' || jsonb_build_object('runId', v_run.id, 'workflow', u.workflow, 'name', u.name,
-        'signalId', u.id, 'encodedPayload', u.payload) || jsonb_strip_nulls(jsonb_build_object('dedupeId', u.dedupe_id)));
+      begin
+        v_answer := layover.send_signal(p - 'limit' || jsonb_build_object('runId', v_run.id, 'workflow', u.workflow, 'name', u.name,
+          'signalId', u.id, 'encodedPayload', u.payload) || jsonb_strip_nulls(jsonb_build_object('dedupeId', u.dedupe_id)));
+      exception when sqlstate 'LO007' then
+        v_answer := json_build_object('outcome', 'full', 'reason', sqlerrm);
+      end;
       continue when v_answer->>'outcome' = 'unknown'; -- the run was pruned meanwhile
+      v_count := v_count + 1;
       delete from layover.kept_signal o
        where o.namespace = u.namespace and o.workflow = u.workflow and o.user_id = u.user_id and o.number = u.number;
-      if v_answer->>'outcome' in ('over', 'closed') then
+      if v_answer->>'outcome' = 'full' then
+        v_left := v_left || layover.leave_kept(u, 'refused', v_answer->>'reason');
+      elsif v_answer->>'outcome' in ('over', 'closed') then
         v_left := v_left || layover.leave_kept(u, 'refused',
           layover.describe_untaken(v_run.id, u.workflow, u.name, v_answer->>'outcome'));
       elsif v_answer->>'turn' is not null then
@@ -42,9 +53,12 @@ begin
      where (o.namespace, o.workflow, o.user_id, o.number) in (
        select e.namespace, e.workflow, e.user_id, e.number from layover.kept_signal e
         where e.namespace = p->>'namespace' and e.due_at <= v_now and e.expires_at <= v_now
+          and not exists (select from layover.run r -- it is there, on a later page
+            where r.namespace = e.namespace and r.workflow = e.workflow and r.user_id = e.user_id)
         order by e.due_at limit (p->>'limit')::integer for update skip locked)
      returning o.*
   loop
+    v_count := v_count + 1;
     v_left := v_left || layover.leave_kept(u, 'expired',
       format('no run "%s" of workflow %s was started within 96 hours', u.user_id, u.workflow));
   end loop;
@@ -55,7 +69,8 @@ begin
         and not exists (select from layover.run r
           where r.namespace = e.namespace and r.workflow = e.workflow and r.user_id = e.user_id)
       order by e.due_at limit (p->>'limit')::integer for update skip locked);
+  get diagnostics v_moved = row_count;
   perform layover.check_armed(p);
-  return json_build_object('now', layover.to_ms(layover.now()), 'turns', v_turns, 'left', v_left, 'isMore', exists (
+  return json_build_object('now', layover.to_ms(layover.now()), 'turns', v_turns, 'left', v_left, 'isMore', v_count + v_moved > 0 and exists (
     select from layover.kept_signal o where o.namespace = p->>'namespace' and o.due_at <= v_now));
 end $$;
