@@ -1,6 +1,7 @@
 /** The four handlers of AWS Lambda, and what an environment keeps from one invocation to the next. */
 import { createHmac } from "node:crypto";
 import { workflow } from "layover";
+import { dashboard } from "layover/dashboard";
 import type { LambdaOptions } from "layover/lambda";
 import { hmac, start as startRun, webhook } from "layover/webhooks";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -173,6 +174,29 @@ describe("a webhook", () => {
     parameters.set("/orders/shop-secret", "new");
     ahead = { wall: 61_000, monotonic: 61_000 };
     expect((await deliver(of, "new"))[0]).toBe(200);
+  });
+});
+
+describe("the dashboard", () => {
+  const ask = async (of: LambdaFunctions, path: string, { cookies = [] as readonly string[], body = "" } = {}) => {
+    const method = body === "" ? "GET" : "POST";
+    const headers = { host: "example.com", "content-type": "application/json", origin: "https://example.com" };
+    const requestContext = { domainName: "example.com", http: { method, path } };
+    const event = { version: "2.0", rawPath: path, rawQueryString: "", headers, cookies, requestContext, body };
+    const answer = await of.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
+    const { statusCode: status, body: text, isBase64Encoded } = answer;
+    return { status, cookies: Object(answer).cookies, text: isBase64Encoded ? atob(text) : text };
+  };
+
+  test("signs people in by the cookies of a function URL, without SQL, and shows them runs", async () => {
+    const of = functions({ dashboard: dashboard({ title: "Shop" }) });
+    const body = JSON.stringify({ key: keyOf(secret) });
+    const { status, cookies } = await ask(of, "/dashboard/sign-in", { body });
+    expect([status, cookies]).toEqual([200, [expect.stringMatching(/^__Host-layover-session=.*Secure/)]]);
+    expect(statements).toEqual([]);
+    const [cookie = ""] = cookies[0].split(";");
+    const page = await ask(of, "/dashboard/", { cookies: [cookie] });
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining("<h1>Runs</h1>")]);
   });
 });
 
