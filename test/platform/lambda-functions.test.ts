@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { workflow } from "layover";
 import { dashboard } from "layover/dashboard";
 import type { LambdaOptions } from "layover/lambda";
+import { openapi } from "layover/openapi";
 import { hmac, start as startRun, webhook } from "layover/webhooks";
 import { beforeEach, describe, expect, test } from "vitest";
 import { minuteMs, minuteOf, minuteRingsAt } from "../../src/core/waking.ts";
@@ -198,6 +199,15 @@ describe("the dashboard", () => {
     const page = await ask(of, "/dashboard/", { cookies: [cookie] });
     expect([page.status, page.text]).toEqual([200, expect.stringContaining("<h1>Runs</h1>")]);
   });
+});
+
+test("the function http answers the OpenAPI document where it is mounted, without a statement if it is public", async () => {
+  const of = functions({ openapi: openapi({ public: true }) });
+  const request = { domainName: "example.com", http: { method: "GET", path: "/openapi.json" } };
+  const event = { version: "2.0", rawPath: "/openapi.json", rawQueryString: "", headers: {}, requestContext: request };
+  const answer = await of.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
+  expect([answer.statusCode, statements]).toEqual([200, []]);
+  expect(Object.keys(JSON.parse(answer.body).paths)).toContain("/v1/workflows/still/runs");
 });
 
 describe("an environment", () => {
