@@ -30,7 +30,7 @@ const Document = z.object({
 
 const shop = webhook({
   name: "shop",
-  verify: { sender: "a shop", verify: () => ({ outcome: "refused", reason: "not now" }) },
+  verify: { sender: "a shop", asksByGet: true, verify: () => ({ outcome: "refused", reason: "not now" }) },
   on: () => answer({ body: "thanks" }),
 });
 
