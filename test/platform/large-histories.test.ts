@@ -129,6 +129,62 @@ test("runs with slow bodies are at work together only as far as their histories 
   await close();
 });
 
+test("a run whose history is still read counts with all of it, so that no other is claimed in its place", {
+  timeout: 60_000,
+}, async () => {
+  const [count, atOnce] = [6, 2];
+  const paged = workflow({ name: "paged", version: 1 }).handler(async ({ step }) => {
+    for (let number = 1; number <= 2; number += 1) await step.run(`part ${number}`, () => "never");
+  });
+  await startRuns("paged", count);
+  await database.pool.query(
+    `insert into layover.record (run_id, epoch, position, kind, path, occurrence, is_failure, recorded_at, value)
+       select s.run_id, 0, n, 'step', 'part ' || n, 1, false, layover.now(), '0"' || repeat('x', 1048573) || '"'
+         from layover.run_state s, generate_series(1, 2) as n where s.namespace = 'paged'`,
+  );
+  await database.pool.query(
+    `update layover.run_state set last_position = 2, handed_position = 2, history_bytes = 14680064, due_at = layover.now()
+      where namespace = 'paged'`,
+  );
+  const reading = { now: 0, most: 0 };
+  const isRead = Promise.withResolvers<void>();
+  const mayRead = Promise.withResolvers<void>();
+  let claims = 0;
+  const watched: Query = Object.assign(
+    async (...[text, parameters]: Parameters<Query>) => {
+      if (text.includes("claim_turns")) {
+        claims += 1;
+        const isFirst = claims === 1;
+        const rows = await database.query(text, parameters);
+        if (!isFirst) await isRead.promise; // the first run is read before the second one is claimed
+        return rows;
+      }
+      if (!text.includes("read_page")) return await database.query(text, parameters);
+      isRead.resolve();
+      reading.now += 1;
+      reading.most = Math.max(reading.most, reading.now);
+      await mayRead.promise;
+      const rows = await database.query(text, parameters);
+      reading.now -= 1;
+      return rows;
+    },
+    { endpoint: database.query.endpoint },
+  );
+  const { client, close } = await startInProcess({
+    ...{ workflows: [paged], database: watched, namespace: "paged" },
+    ...{ batch: 1, claimBytes: 1_048_576, workBytes: atOnce * 16_777_216 },
+  });
+  await expect.poll(() => reading.now, { timeout: 20_000 }).toBeGreaterThanOrEqual(atOnce);
+  const claimed = "select from layover.run_state where namespace = 'paged' and status = 'running'";
+  for (let looks = 0; looks < 20; looks += 1)
+    expect((await database.pool.query(claimed)).rowCount).toBeLessThanOrEqual(atOnce);
+  mayRead.resolve();
+  const { runs } = await client.list();
+  for (const { runId } of runs) await client.result(runId, { wait: "30s" });
+  expect([runs.length, reading.most]).toEqual([count, atOnce]);
+  await close();
+});
+
 test("a run whose history is as large as it may be is read in pages, and replayed as one", {
   timeout: 120_000,
 }, async () => {

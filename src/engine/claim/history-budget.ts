@@ -35,6 +35,7 @@ export class HistoryBudget {
   /** Counts the history that a holder has now, in place of what it had before. */
   enter(holder: object, load: Load): void {
     this.#loads.set(holder, load);
+    this.#letPass();
   }
 
   /** Counts nothing more for a holder. */

@@ -15,7 +15,6 @@ export async function carryOutRun(
   const { calls } = options;
   const loaded = first.have === null ? await invocation.loadRun(turn, first, lease) : held;
   if (loaded === undefined) return;
-  historyBudget.enter(turn, loaded);
   lease.noteRun(loaded);
   let claimed = first;
   let claim = turn;
@@ -25,6 +24,7 @@ export async function carryOutRun(
       await loaded.execution.awaitForeign(invocation.patience());
     notePendingRows(loaded, claimed);
     loaded.beginTurn(claimed);
+    historyBudget.enter(turn, loaded); // not before: until it is replayed, it counts as its claim told
     const { wakeInstants, committed, ...plan } = await new RunTurn({
       loaded,
       claimed,
