@@ -237,18 +237,3 @@ test("a new deployment has blocked runs tried again, once", async () => {
   expect(await worker.ring()).toBe("ok");
   expect(stage.statements()).toEqual([]);
 });
-
-test("a thousand runs due at one instant are claimed in batches", async () => {
-  const { worker, pass } = await begin();
-  await settledIn(worker, pass);
-  await database.pool.query(`select layover.start_run(json_build_object('namespace', 'default', 'workflow', 'still',
-    'version', 1)::jsonb) from generate_series(1, 1000)`);
-  stage.statements();
-  expect((await worker.call("POST", "/v1/wake")).status).toBe(200);
-  const done = async () =>
-    (await database.pool.query("select from layover.run_state where status = 'completed'")).rowCount;
-  await expect.poll(done, { timeout: 20_000 }).toBe(1_000);
-  const sent = stage.statements();
-  for (const name of ["claim_turns", "finish_turns"])
-    expect(sent.filter((other) => other === name).length).toBeLessThanOrEqual(110); // ten a delivery, but at page ends
-});

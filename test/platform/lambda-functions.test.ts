@@ -1,5 +1,6 @@
 /** The four handlers of AWS Lambda, and what an environment keeps from one invocation to the next. */
 import { createHmac } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { workflow } from "layover";
 import { dashboard } from "layover/dashboard";
 import type { LambdaOptions } from "layover/lambda";
@@ -46,9 +47,12 @@ let reads: number;
 let reported: unknown[];
 /** Resolves once the database may answer what its time is. */
 let mayTell: Promise<void>;
+/** Tells when the database is asked what its time is (`read_clock`), and when a schedule was made (`schedule`). */
+let calls: EventEmitter;
 
 beforeEach(() => {
   mayTell = Promise.resolve();
+  calls = new EventEmitter();
   ahead = { wall: 0, monotonic: 0 };
   parameters = new Map([
     ["/orders/secret", secret],
@@ -67,6 +71,7 @@ function functions(options: Partial<LambdaOptions> = {}, variables: Record<strin
     async (...call: Parameters<typeof database.query>) => {
       const name = /layover\.(\w+)/.exec(call[0])?.[1] ?? call[0];
       statements.push(name);
+      calls.emit(name);
       if (name === "read_clock") await mayTell;
       return await database.query(...call);
     },
@@ -90,6 +95,7 @@ function functions(options: Partial<LambdaOptions> = {}, variables: Record<strin
         schedule: async (schedule) => {
           check("schedule");
           schedules.push(schedule);
+          calls.emit("schedule");
           return "created";
         },
         send: async (_, messages) => {
@@ -232,8 +238,10 @@ describe("an environment", () => {
   test("arms while it asks for the time, so a start waits for both at once", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     mayTell = promise;
+    const both = Promise.all([once(calls, "schedule"), once(calls, "read_clock")]);
     const started = start(functions());
-    await expect.poll(() => schedules.length).toBe(1);
+    await both;
+    expect(schedules).toHaveLength(1);
     expect(statements).toEqual(["read_clock"]);
     resolve();
     await started;
@@ -250,8 +258,9 @@ describe("an environment", () => {
     ahead = { wall: -3_594_000, monotonic: 6_000 };
     const { promise, resolve } = Promise.withResolvers<void>();
     mayTell = promise;
+    const asked = once(calls, "read_clock");
     const started = start(of);
-    await expect.poll(() => statements.at(-1)).toBe("read_clock");
+    await asked;
     resolve();
     await started;
     // Six seconds later it may be the next minute, which is armed by the guess, and not twice.
