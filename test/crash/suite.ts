@@ -89,7 +89,9 @@ export function describeCrashes(
 
     async function survive(deaths: readonly Death[]): Promise<void> {
       try {
-        await expectStory(await tellWithDeaths(tell, database, options, deaths), undisturbed);
+        const told = await tellWithDeaths(tell, database, options, deaths);
+        await expectStory(told, undisturbed);
+        await told.world.end();
       } catch (error) {
         const died = deaths.map(({ port, number, when }) => `${when} ${port} ${number}`).join(" and ");
         throw new Error(`died ${died}: ${String(error)}`, { cause: error });

@@ -50,6 +50,14 @@ interface RowOfRun {
   readonly turn: number;
 }
 
+interface Live {
+  readonly runs: readonly (LiveRun & RowOfRun)[];
+  readonly kept: readonly { readonly user_id: string; readonly due: number }[];
+  readonly schedules: readonly (LiveRun & { readonly name: string })[];
+}
+
+const nothing: Live = { runs: [], kept: [], schedules: [] };
+
 export class Watch {
   readonly #pool: Pool;
   readonly #namespace: string;
@@ -64,25 +72,20 @@ export class Watch {
   async look({ alarms, workflows, environment, endpoint, firesNothing, ...rest }: Outlook): Promise<void> {
     const carried = workflows.map(({ contract: { name, version } }) => `${name}/${version}`);
     const values = [this.#namespace, carried, environment, endpoint];
-    const { rows } = await this.#pool.query<LiveRun & RowOfRun>(liveRuns, values);
-    for (const run of rows) {
+    const { rows } = await this.#pool.query<Live>({ name: "live", text: live, values });
+    const { runs, kept, schedules } = rows[0] ?? nothing;
+    for (const run of runs) {
       const { at, dispatches } = this.#note(run, rest.now);
       const since = run.claimableAt === 0 ? Math.max(rest.since, at) : rest.since;
       const wrong = objection({ ...run, dispatches }, { alarms, ...rest, since });
       if (wrong !== undefined) throw new Error(`the wake rule does not hold for run ${run.run_id}: ${wrong}`);
     }
-    const kept = await this.#pool.query<{ readonly user_id: string; readonly due: number }>(keptSignals, [
-      this.#namespace,
-      environment,
-      endpoint,
-    ]);
-    for (const { user_id, due } of kept.rows) {
+    for (const { user_id, due } of kept) {
       const wrong = objection({ due, claimableAt: null, dispatches: 0 }, { alarms, ...rest });
       if (wrong !== undefined)
         throw new Error(`the wake rule does not hold for a signal kept for ${user_id}: ${wrong}`);
     }
-    const schedules = await this.#pool.query<LiveRun & { readonly name: string }>(liveSchedules, values);
-    for (const schedule of firesNothing ? [] : schedules.rows) {
+    for (const schedule of firesNothing ? [] : schedules) {
       const { at } = this.#note({ ...schedule, run_id: schedule.name, turn: schedule.due ?? 0 }, rest.now);
       const wrong = objection(schedule, { alarms, ...rest, since: Math.max(rest.since, at) });
       if (wrong !== undefined) throw new Error(`the wake rule does not hold for schedule ${schedule.name}: ${wrong}`);
@@ -151,7 +154,7 @@ const liveRuns = `
 const keptSignals = `
   select k.user_id, layover.to_ms(k.due_at)::float8 as due from layover.kept_signal k
    where k.namespace = $1
-     and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($2, $3))`;
+     and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($3, $4))`;
 
 const liveSchedules = `
   select v.name, layover.to_ms(v.due_at)::float8 as due, 0 as dispatches,
@@ -160,3 +163,8 @@ const liveSchedules = `
     from layover.schedule v
    where v.namespace = $1 and v.workflow || '/' || v.version = any($2) and v.paused_at is null
      and not exists (select from layover.environment e where e.namespace = $1 and (e.name, e.endpoint) <> ($3, $4))`;
+
+/** One statement, planned once for each connection, since a world asks after each of its own. */
+const live = `select ${Object.entries({ runs: liveRuns, kept: keptSignals, schedules: liveSchedules })
+  .map(([name, rows]) => `(select coalesce(json_agg(x), '[]') from (${rows}) as x) as ${name}`)
+  .join(", ")}`;
