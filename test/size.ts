@@ -6,3 +6,13 @@ const size = process.env["TEST_SIZE"] ?? "short";
 if (size !== "short" && size !== "whole") throw new Error(`TEST_SIZE is "short" or "whole", not "${size}".`);
 
 export const isWhole = size === "whole";
+
+/** Draws whatever is drawn; with another one, other deaths, disasters, programs and commands. Undefined: the usual ones. */
+export const testSeed = seedIn(process.env["TEST_SEED"]);
+
+function seedIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const seed = Number(text);
+  if (!Number.isSafeInteger(seed) || seed < 1) throw new Error(`TEST_SEED is a number above 0, not "${text}".`);
+  return seed;
+}

@@ -8,7 +8,7 @@ import type { RunView } from "../../src/client/run-view.ts";
 import { Chance } from "../engine/chance.ts";
 import type { Port } from "../engine/mortal.ts";
 import { testDatabase } from "../postgres/database.ts";
-import { isWhole } from "../size.ts";
+import { isWhole, testSeed } from "../size.ts";
 import { countCalls, type Death, expectSameStory, tellWithDeaths } from "./deaths.ts";
 import type { Tell, TellOptions, Told } from "./story.ts";
 
@@ -67,7 +67,7 @@ export function describeCrashes(
     }
 
     test("ends well when its process dies at any two calls", { timeout: 180_000 }, async () => {
-      const chance = new Chance(2, 0);
+      const chance = new Chance(testSeed ?? 2, 0);
       const counts = countCalls(undisturbed);
       const anyDeath = (): Death => {
         const port = chance.pick(ports);

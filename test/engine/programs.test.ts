@@ -21,6 +21,7 @@ import {
   playing,
   wild,
 } from "../simulation/programs/program.ts";
+import { testSeed } from "../size.ts";
 import { insist, Outsiders } from "./outsiders.ts";
 import { endings } from "./replaying.ts";
 import { World } from "./world.ts";
@@ -28,7 +29,7 @@ import type { WorldOptions } from "./world-options.ts";
 
 const database = testDatabase();
 
-const seed = Number(process.env["PROGRAMS_SEED"] ?? 20_261_120);
+const seed = Number(process.env["PROGRAMS_SEED"] ?? testSeed ?? 20_261_120);
 const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? 25);
 const terms = { seed, numRuns, endOnFailure: false } as const;
 const timeout = numRuns * 5_000;

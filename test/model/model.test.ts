@@ -8,13 +8,13 @@ import fc from "fast-check";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
-import { isWhole } from "../size.ts";
+import { isWhole, testSeed } from "../size.ts";
 import { sequences } from "./commands.ts";
 import { type Played, Player, playSql } from "./player.ts";
 import type { Wish } from "./wishes.ts";
 
 const count = Number(process.env["MODEL_SEQUENCES"] ?? (isWhole ? 1_500 : 500));
-const seed = Number(process.env["MODEL_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const seed = Number(process.env["MODEL_SEED"] ?? testSeed ?? Math.floor(Math.random() * 2 ** 31));
 const sides = ["a", "b"];
 
 describe("the state machine in Postgres", () => {
