@@ -9,6 +9,19 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
   ],
   [
+    /^(calendar_of|find_clock|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_(firing|instant|wall_time)|read_cron)/,
+    "schedules/refused-patterns schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
+  ],
+  [
+    /schedule|^skip_firing$/,
+    "races/schedules client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+  ],
+  [
+    /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,
+    "races/deliveries engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
+  ],
+  [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
+  [
     /^(cancel_run|describe_cancel)$/,
     "races/cancels races/cancels-at-work races/cancels-of-branches races/cancelled-starts races/cancels-told races/cleanups http/copied-database",
   ],
@@ -138,7 +151,8 @@ export function nearestTo(name: string): readonly string[] {
 
 /** Functions of which the model plays nothing. */
 export function isModelled(name: string): boolean {
-  return !/^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now)$/.test(
-    name,
-  );
+  return !unmodelled.test(name);
 }
+
+const unmodelled =
+  /^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now|calendar_of|find_clock_change|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_\w+|read_cron\w*|skip_firing|get_delivery|list_deliveries|\w*schedule\w*)$/;

@@ -41,7 +41,7 @@ function byEngine(mutant: Mutant, filters: readonly string[], workplace: Workpla
   const { workbench, serverUrl } = workplace;
   const args = [...vitest.split(" "), "--reporter=verbose", "--passWithNoTests", ...filters];
   return inMutatedTree(mutant, workplace, async () =>
-    verdictOf(await workbench.node(args, { TEST_DATABASE_URL: serverUrl }, longestMs)),
+    verdictOf(await workbench.node(args, { TEST_DATABASE_URL: serverUrl, TEST_SIZE: "whole" }, longestMs)),
   );
 }
 

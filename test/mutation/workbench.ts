@@ -64,7 +64,7 @@ export class Workbench {
   start(args: readonly string[], env: Readonly<Record<string, string>>, ...channels: readonly "ipc"[]): ChildProcess {
     const child = spawn(process.execPath, args, {
       cwd: this.folder,
-      env: { ...process.env, TEST_SIZE: "whole", ...env, NO_COLOR: "1" },
+      env: { ...process.env, ...env, NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe", ...channels],
       detached: true, // a group of its own, which is ended as a whole
     });
