@@ -91,9 +91,9 @@ export class Layover extends Construct {
   readonly tick: LambdaFunction;
   /** Hands on what the queue brings. */
   readonly forward: LambdaFunction;
-  /** Short waits, and ticks that failed. */
+  /** Short waits, deliveries of webhooks that were answered before, and ticks that failed. */
   readonly queue: Queue;
-  /** What could not be handed on. No run is lost by it. */
+  /** What could not be handed on, for a week. No run is lost by it, but deliveries of webhooks that were answered before are. */
   readonly deadLetters: Queue;
   /** Rings when there is a dead letter. Give it an action. */
   readonly deadLetterAlarm: Alarm;
@@ -111,7 +111,7 @@ export class Layover extends Construct {
     this.deadLetters = new Queue(this, "DeadLetters", {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
-      retentionPeriod: Duration.days(14),
+      retentionPeriod: Duration.days(7), // there may be deliveries of webhooks, with personal data in them
     });
     this.queue = new Queue(this, "Queue", {
       encryption: QueueEncryption.SQS_MANAGED,
@@ -141,7 +141,7 @@ export class Layover extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       treatMissingData: TreatMissingData.NOT_BREACHING,
       alarmDescription:
-        "layover could not hand on a message. No run is lost; look at the logs of the function forward.",
+        "layover could not hand on a message. No run is lost; look at the logs of the function forward. A delivery of a webhook is lost unless you redrive it within a week.",
     });
   }
 

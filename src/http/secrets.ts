@@ -16,7 +16,7 @@ import { LayoverError } from "../core/errors.ts";
 import { utf8Size } from "../core/utf8-size.ts";
 import { areEqual } from "./equal-texts.ts";
 
-export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook" | "alarm" | "session";
+export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook" | "alarm" | "session" | "delivery";
 
 /** What signs texts, and verifies what it has signed. */
 export interface Signer {
@@ -56,16 +56,17 @@ export class Secrets implements Signer {
 
   /** Verifies a MAC in constant time. */
   verify(purpose: Purpose, text: string, mac: string): boolean {
-    return isMacOf(this.#keysFor(purpose), text, mac);
+    return isMacOf(this.keysFor(purpose), text, mac);
   }
 
   #firstKey(purpose: Purpose): Uint8Array {
-    const [key] = this.#keysFor(purpose);
+    const [key] = this.keysFor(purpose);
     if (key === undefined) throw invalidSecret("there is no root secret");
     return key;
   }
 
-  #keysFor(purpose: Purpose): readonly Uint8Array[] {
+  /** The keys of a purpose: that of the first secret, then those of the others. */
+  keysFor(purpose: Purpose): readonly Uint8Array[] {
     const known = this.#keys.get(purpose);
     if (known !== undefined) return known;
     const keys = this.#roots.map((root) => hkdf(sha256, root, utf8ToBytes("layover"), utf8ToBytes(purpose), 32));

@@ -232,6 +232,7 @@ export class AwsCloud {
         return this.#createSchedule(call.schedule);
       case "lambda":
         if (call.action !== "lambda:InvokeFunction") return this.#toldOf(call);
+        if (call.isAwaited) return this.#carryOut(this.#functionOf(call.name), call.event);
         this.#enqueue({ name: this.#functionOf(call.name), event: call.event, attempt: 1, at: Date.now() });
         return {};
       case "sqs":

@@ -4,6 +4,7 @@ import { serve } from "layover/lambda";
 import { neon } from "layover/neon";
 import * as z from "zod";
 import { workflows as reference } from "../../functions/workflows/index.ts";
+import { webhooks } from "../platform/workers/webhooks.ts";
 import { workflows } from "../platform/workers/workflows.ts";
 
 /** More steps than one invocation carries out, a wait that the queue brings, and one that has a schedule. */
@@ -25,6 +26,7 @@ const careless = workflow({ name: "careless", version: 1 }).handler(async ({ ste
 const fetchEndpoint = process.env["FETCH_ENDPOINT"] ?? "";
 
 export const { http, turns, tick, forward } = serve({
+  webhooks,
   workflows: [...workflows, ...reference, busy, careless],
   database: (parameter) => neon(parameter("database-url"), { fetchEndpoint }),
 });

@@ -190,6 +190,9 @@ export class PlayedAws {
         await answered();
         this.#invoke(name === env.LAYOVER_TICK ? "tick" : "turns", JSON.parse(event));
       },
+      ask: async () => {
+        throw new Error("nothing is asked for here");
+      },
       schedule: async (schedule) => {
         await answered();
         return this.#schedule(schedule);

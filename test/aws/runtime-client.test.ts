@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
 import { type Deployment, deploy } from "./a-deployment.ts";
+import { push } from "./push.ts";
 
 const database = testDatabase();
 const patiently = { timeout: 30_000, interval: 50 };
@@ -30,6 +31,15 @@ test("requests, ticks, turns and messages are carried out in it", { timeout }, a
   await ended(deployment, await start("chain", { world: world.url }, { delay: "2 seconds" }));
   expect(new Set(cloud.invoked.map(({ name }) => name))).toEqual(new Set(["http", "tick", "turns", "forward"]));
   expect(cloud.invoked.filter(({ error }) => error !== undefined)).toEqual([]);
+});
+
+test("a delivery that was answered before is carried out in it", { timeout }, async () => {
+  const deployment = await deploy(database, { runtime });
+  expect(await push(deployment, "g1")).toEqual([202, "accepted"]);
+  const status =
+    "select t.status from layover.run_state t join layover.run r on r.id = t.run_id where r.user_id = 'g1'";
+  await expect.poll(async () => (await database.pool.query(status)).rows, patiently).toEqual([{ status: "completed" }]);
+  expect(deployment.cloud.invoked.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 
 test("an environment serves one event after the other", {

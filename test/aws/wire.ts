@@ -21,6 +21,8 @@ export type Call =
       readonly action: "lambda:InvokeFunction";
       readonly name: string;
       readonly event: unknown;
+      /** Whether the caller waits for the end of the function. */
+      readonly isAwaited: boolean;
     }
   | {
       readonly service: "sqs";
@@ -119,9 +121,15 @@ export class Wire {
     const received = { call: callOf(request, text), role, headers: request.headers };
     this.received.push(received);
     const answer = await this.#serve(received);
-    const isInvoke = received.call.action === "lambda:InvokeFunction";
-    response.writeHead(isInvoke ? 202 : 200, { "content-type": "application/json", "x-amzn-requestid": "request" });
-    response.end(isInvoke ? "" : JSON.stringify(answer));
+    const { call } = received;
+    const headers = { "content-type": "application/json", "x-amzn-requestid": "request" };
+    if (call.action !== "lambda:InvokeFunction") response.writeHead(200, headers).end(JSON.stringify(answer));
+    else if (!call.isAwaited) response.writeHead(202, headers).end();
+    else {
+      const { error, answer: payload = null }: { readonly error?: unknown; readonly answer?: unknown } = Object(answer);
+      if (error !== undefined) response.setHeader("x-amz-function-error", "Unhandled");
+      response.writeHead(200, headers).end(JSON.stringify(error === undefined ? payload : { errorMessage: error }));
+    }
   }
 }
 
@@ -137,9 +145,16 @@ function callOf({ url = "", headers }: IncomingMessage, text: string): Call {
     };
   const name = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(pathname)?.[1];
   if (name !== undefined) {
-    if (headers["x-amz-invocation-type"] !== "Event") throw new AwsError("InvalidParameterValueException", 400);
+    const type = headers["x-amz-invocation-type"];
+    if (type !== "Event" && type !== "RequestResponse") throw new AwsError("InvalidParameterValueException", 400);
     if (text.length > 1_048_576) throw new AwsError("RequestTooLargeException", 413);
-    return { service: "lambda", action: "lambda:InvokeFunction", name: decodeURIComponent(name), event: body };
+    return {
+      service: "lambda",
+      action: "lambda:InvokeFunction",
+      name: decodeURIComponent(name),
+      event: body,
+      isAwaited: type !== "Event",
+    };
   }
   const configured = /^\/2015-03-31\/functions\/([^/]+)\/configuration$/.exec(pathname)?.[1];
   if (configured !== undefined)

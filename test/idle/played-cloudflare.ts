@@ -56,7 +56,7 @@ export class PlayedCloudflare {
     this.#env = {
       ALARM: { getByName: () => ({ fetch: (url, init) => this.#ask(new Request(url, init)) }) },
       DATABASE: this.#time.query,
-      QUEUE: { sendBatch: async (messages) => this.#send([...messages]) },
+      QUEUE: { sendBatch: async (messages: Iterable<QueueMessage>) => this.#send([...messages]) },
     };
     const runtime: Runtime = {
       host: this.#time.host,

@@ -25,7 +25,7 @@ class Sent {
   constructor(steps?: number) {
     this.dispatch = new QueueDispatch({
       queue: {
-        sendBatch: async (messages) => {
+        sendBatch: async (messages: Iterable<QueueMessage>) => {
           if (this.isRefusing) throw new Error("Too Many Requests");
           if (this.isSilent) await new Promise(() => {});
           this.batches.push([...messages]);

@@ -38,7 +38,7 @@ const env = {
 let ahead: { wall: number; monotonic: number };
 let parameters: Map<string, string>;
 /** Whether each service refuses what it is asked. */
-let refusing: Set<"invoke" | "schedule" | "send" | "parameters">;
+let refusing: Set<"invoke" | "ask" | "schedule" | "send" | "parameters">;
 let statements: string[];
 let invoked: { readonly name: string; readonly event: unknown }[];
 let schedules: OneShot[];
@@ -64,7 +64,7 @@ beforeEach(() => {
 });
 
 function functions(options: Partial<LambdaOptions> = {}, variables: Record<string, string> = env): LambdaFunctions {
-  const check = (service: "invoke" | "schedule" | "send" | "parameters") => {
+  const check = (service: "invoke" | "ask" | "schedule" | "send" | "parameters") => {
     if (refusing.has(service)) throw new Error(`${service} is refused`);
   };
   const query = Object.assign(
@@ -90,6 +90,10 @@ function functions(options: Partial<LambdaOptions> = {}, variables: Record<strin
       services: {
         invoke: async (name, event) => {
           check("invoke");
+          invoked.push({ name, event: JSON.parse(event) });
+        },
+        ask: async (name, event) => {
+          check("ask");
           invoked.push({ name, event: JSON.parse(event) });
         },
         schedule: async (schedule) => {
@@ -172,7 +176,7 @@ describe("a webhook", () => {
     expect(await deliver(of, "of the shop")).toEqual([200, "done"]);
     expect(await deliver(of, "of the shop")).toEqual([200, "duplicate"]);
     expect(statements).toEqual(["read_clock", "receive_delivery", "receive_delivery"]);
-    expect(invoked).toHaveLength(2); // nobody has claimed the run, so the first invocation may be lost
+    expect(invoked).toHaveLength(2); // the second dispatches it again, since nobody has claimed it
   });
 
   test("takes a new secret as soon as a request is refused that it signs", async () => {
@@ -476,6 +480,32 @@ describe("forward", () => {
     refusing.add("invoke");
     const answer = await functions().forward(messages({ to: "turns", event: turns }, "rubbish"), context);
     expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: "m0" }] });
+  });
+
+  test("asks for a delivery until it is done: for 12 hours by messages of its own, and then by the queue", async () => {
+    const [event, since] = [{ sealed: "1.x" }, Date.now()];
+    const of = functions();
+    refusing.add("ask");
+    const delays = [];
+    let message: unknown = { to: "turns", event, since };
+    for (let tries = 0; tries < 7; tries += 1) {
+      expect(await of.forward(messages(message), context)).toEqual({ batchItemFailures: [] });
+      const [again] = sent.splice(0);
+      delays.push(again?.delaySeconds);
+      message = JSON.parse(again?.body ?? "");
+      expect(message).toEqual({ to: "turns", event, since, tries: tries + 1 });
+    }
+    expect(delays).toEqual([10, 30, 90, 270, 810, 900, 900]);
+    refusing.add("send");
+    const toCome = { batchItemFailures: [{ itemIdentifier: "m0" }] };
+    expect(await of.forward(messages(message), context)).toEqual(toCome);
+    refusing.delete("send");
+    ahead.wall = 12 * 3_600_000 + 1;
+    expect(await of.forward(messages(message), context)).toEqual(toCome);
+    expect(sent).toEqual([]);
+    refusing.delete("ask");
+    expect(await of.forward(messages(message), context)).toEqual({ batchItemFailures: [] });
+    expect(invoked).toEqual([{ name: "turns", event }]);
   });
 
   test("reports what is no event, and lets it go", async () => {

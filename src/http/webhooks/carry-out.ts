@@ -4,13 +4,19 @@ import { LayoverError } from "../../core/errors.ts";
 import type { DeliveryAnswer } from "../../postgres/wire-webhooks.ts";
 import { decide } from "./decide.ts";
 import { type DeliveryId, effectOf, type Kept, perform } from "./deliver.ts";
+import { sendLater } from "./later.ts";
 import type { SenderAnswer } from "./verifier.ts";
-import type { MountTerms, WebhookParts } from "./webhook.ts";
+import type { LaterQueue, MountTerms, WebhookParts } from "./webhook.ts";
 
 export interface Carried {
-  /** Undefined: there was nothing to do. */
-  readonly result?: DeliveryAnswer | undefined;
+  /** `accepted`: the host's queue has taken it. Undefined: there was nothing to do. */
+  readonly result?: DeliveryAnswer | Accepted | undefined;
   readonly answer?: SenderAnswer | undefined;
+}
+
+interface Accepted {
+  readonly outcome: "accepted" | "refused";
+  readonly delivery: string;
 }
 
 export interface CarryOutTerms {
@@ -20,11 +26,13 @@ export interface CarryOutTerms {
   readonly event: unknown;
   readonly headers: Headers;
   readonly terms: MountTerms;
+  /** The queue that takes it, so that the sender is answered before. Undefined: it is carried out here. */
+  readonly queue?: LaterQueue | undefined;
 }
 
 /** @throws LayoverError `webhook_failed` if the code threw, once that is noted; what `perform` throws */
 export async function carryOut(hook: WebhookParts, given: CarryOutTerms): Promise<Carried> {
-  const { context, id, kept, headers, terms } = given;
+  const { context, id, kept, headers, terms, queue } = given;
   const decided = await decide(hook, given.event, headers);
   if ("deeds" in decided) {
     const { deeds, ignored, answer } = decided;
@@ -37,7 +45,12 @@ export async function carryOut(hook: WebhookParts, given: CarryOutTerms): Promis
     cause: undefined,
     ...("deeds" in decided ? await effectOf(context, id, decided.deeds) : decided),
   };
-  const result = await perform(context, { ...id, ...kept, ...effect }, terms.tell);
+  const performed = { ...id, ...kept, ...effect };
+  if (queue !== undefined && answer === undefined && (await sendLater(performed, { context, queue, terms }))) {
+    if (cause !== undefined) throw failure(hook.name, cause);
+    return { result: { outcome: "refused" in performed ? "refused" : "accepted", delivery: id.delivery } };
+  }
+  const result = await perform(context, performed, terms.tell);
   if (result.outcome === "failed") throw failure(hook.name, cause);
   return { result, answer };
 }

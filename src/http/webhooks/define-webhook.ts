@@ -1,4 +1,5 @@
 /** Makes webhooks (see webhook.ts), each with the routes that it needs. */
+import { carryOutSealed } from "./later.ts";
 import { routesOf } from "./routes.ts";
 import type { Variables } from "./verifier.ts";
 import type { Webhook, WebhookOptions, WebhookParts } from "./webhook.ts";
@@ -13,16 +14,20 @@ import { checkWebhookName } from "./webhook-name.ts";
 export function webhook<Env = Variables, Given = unknown, Event = Given>(
   options: WebhookOptions<Env, Given, Event>,
 ): Webhook<Env> {
-  const { verify, event, on, respondRefused = 200, sameBody } = options;
+  const { verify, event, on, respond, respondRefused = 200, sameBody } = options;
   const name = checkWebhookName(options.name);
   return {
     name,
+    respond,
     bind: (env): WebhookParts => ({
       name,
       mount: routesOf,
+      carryOut: carryOutSealed,
       sender: verify.sender,
       secretHeaders: verify.secretHeaders,
       asksByGet: verify.asksByGet === true,
+      wantsNoBody: verify.wantsNoBody === true,
+      before: respond === "before" ? "needed" : respond === undefined && verify.isImpatient ? "possible" : undefined,
       verify: (request) => verify.verify(request, env),
       event,
       // The event is what the sender's verifier has read, or what the schema made of it.

@@ -24,4 +24,4 @@ export { none } from "./verifiers/none.ts";
 export { type SlackOptions, slackSignature } from "./verifiers/slack.ts";
 export { standardWebhooks } from "./verifiers/standard.ts";
 export { type StripeEvent, stripeSignature } from "./verifiers/stripe.ts";
-export type { Decision, Delivered, Webhook, WebhookOptions } from "./webhook.ts";
+export type { Decision, DecisionBefore, Delivered, Webhook, WebhookOptions } from "./webhook.ts";

@@ -10,7 +10,7 @@ import type { Visit } from "../route.ts";
 import { carryOut } from "./carry-out.ts";
 import { type DeliveryId, newDeliveryId, storableId } from "./deliver.ts";
 import type { SenderAnswer, SenderRequest, Verdict } from "./verifier.ts";
-import type { MountTerms, WebhookParts } from "./webhook.ts";
+import type { LaterQueue, MountTerms, WebhookParts } from "./webhook.ts";
 
 const hourMs = 60 * 60 * 1_000;
 
@@ -37,13 +37,21 @@ export async function receive(hook: WebhookParts, { request, client }: Visit, te
   const headers = keptHeaders(hook, request.headers);
   const kept = { headers: JSON.stringify(Object.fromEntries(headers)), event: JSON.stringify(verdict.event ?? null) };
   const { answer, result } = await client.within((context) =>
-    carryOut(hook, { context, id, kept, event: verdict.event, headers, terms }),
+    carryOut(hook, { context, id, kept, event: verdict.event, headers, terms, queue: queueFor(hook, terms) }),
   );
-  if (result === undefined) return answer === undefined ? respondTo(request, { outcome: "ignored" }) : answerOf(answer);
-  if (result.outcome === "refused")
-    return respondTo(request, { outcome: "refused", delivery: result.delivery }, { status: hook.refusedStatus });
-  if (answer !== undefined) return answerOf(answer);
-  return respondTo(request, { outcome: result.outcome, delivery: result.delivery });
+  const { outcome = "ignored", delivery = undefined } = result ?? {};
+  if (answer !== undefined && outcome !== "refused") return answerOf(answer);
+  const status = outcome === "refused" ? hook.refusedStatus : outcome === "accepted" && !hook.wantsNoBody ? 202 : 200;
+  return hook.wantsNoBody ? answerOf({ status }) : respondTo(request, { outcome, delivery }, { status });
+}
+
+/** Answers the queue for a webhook that answers before. @throws LayoverError `internal` if it needs one, and there is none */
+function queueFor({ name, before }: WebhookParts, { queue }: MountTerms): LaterQueue | undefined {
+  if (before === "needed" && queue === undefined)
+    throw new LayoverError("internal", `the webhook ${name} answers before, and there is no queue in env`, {
+      hint: "Bind the queue that serve's option `queue` names, or leave `respond` out.",
+    });
+  return before === undefined ? undefined : queue;
 }
 
 async function requestOf(request: Request, maxBytes: number): Promise<SenderRequest> {

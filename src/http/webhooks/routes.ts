@@ -3,15 +3,10 @@ import type { Route } from "../route.ts";
 import { deliveryRoutes } from "./deliveries.ts";
 import { receive } from "./receive.ts";
 import type { BoundWebhook, MountTerms, WebhookParts } from "./webhook.ts";
-import { invalidName } from "./webhook-name.ts";
 
-/** Makes the routes of all webhooks. @throws LayoverError `invalid_name` if two have one name */
+/** Makes the routes of all webhooks. */
 export function routesOf(webhooks: readonly BoundWebhook[], terms: MountTerms): readonly Route[] {
-  const hooks = new Map<string, WebhookParts>();
-  for (const hook of webhooks) {
-    if (hooks.has(hook.name)) throw invalidName(hook.name, "is that of two webhooks");
-    hooks.set(hook.name, partsOf(hook));
-  }
+  const hooks = new Map(webhooks.map((hook) => [hook.name, partsOf(hook)]));
   const receiving = [...hooks.values()].flatMap((hook) =>
     (hook.asksByGet ? (["POST", "GET"] as const) : (["POST"] as const)).map(
       (method): Route => ({ method, path: `/webhooks/${hook.name}`, answer: (visit) => receive(hook, visit, terms) }),

@@ -12,7 +12,7 @@ import type { CloudflareOptions } from "./options.ts";
 import { QueueDispatch } from "./queue/queue-dispatch.ts";
 import { mostOfTick, type RequestsOptions, requestsToSelf } from "./requests-to-self.ts";
 
-type Bound<Env> = Pick<CloudflareOptions<Env>, "queue" | "alarm" | "alarmShards" | "self">;
+type Bound<Env> = Pick<CloudflareOptions<Env>, "queue" | "alarm" | "alarmShards" | "self" | "webhooks">;
 
 export interface BindingsOptions<Env> extends Pick<RequestsOptions, "isolate" | "namespace" | "batch">, Bound<Env> {}
 
@@ -34,7 +34,8 @@ export interface Bindings extends Pick<InvocationHost, "dispatcherOf" | "isDispa
 export function bindingsOf<Env>(options: BindingsOptions<Env>, env: Env, { hops, keepAlive }: Incoming): Bindings {
   const queue = read("queue", () => options.queue?.(env));
   const alarm = alarmsOf(options, env)?.alarm;
-  const costs = costsOf({ hasQueue: queue !== undefined, hasAlarm: alarm !== undefined });
+  const costs = [...costsOf({ hasQueue: queue !== undefined, hasAlarm: alarm !== undefined })];
+  if (queue === undefined && options.queue !== undefined) costs.push(...foundNothing(options.webhooks));
   if (queue !== undefined) {
     const dispatcherOf: Bindings["dispatcherOf"] = (terms) => new QueueDispatch({ ...terms, queue, keepAlive });
     return { dispatcherOf, isDispatchedHere: true, alarm, costs };
@@ -59,6 +60,15 @@ export function alarmsOf<Env>(
     armed,
     host,
   });
+}
+
+/** Says what follows if the option `queue` is given, and `env` has no such binding: most likely a name was mistyped. */
+function foundNothing<Env>(webhooks: BindingsOptions<Env>["webhooks"]): string[] {
+  const before = (webhooks ?? []).filter(({ respond }) => respond === "before").map(({ name }) => name);
+  return [
+    "serve's option `queue` finds nothing in env: compare it with the name of the binding in wrangler.toml",
+    ...before.map((name) => `the webhook ${name} answers before, which needs the queue: its requests are answered 500`),
+  ];
 }
 
 function costsOf({ hasQueue, hasAlarm }: { readonly hasQueue: boolean; readonly hasAlarm: boolean }): string[] {

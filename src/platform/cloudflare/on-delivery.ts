@@ -1,12 +1,14 @@
-/** Carries out the turns that the queue delivers. */
+/** Carries out what the queue delivers: turns, and deliveries of webhooks that were answered before. */
 
+import { laterOf } from "../../http/webhooks/mount.ts";
 import type { MessageBatch } from "./options.ts";
 import { isOfDeadLetters, tellDeadLetters } from "./queue/dead-letters.ts";
+import { carryOutLater } from "./queue/later-deliveries.ts";
 import { deliver, retryLater } from "./queue/queue-delivery.ts";
 import { afterRingMs, type ServedWorker } from "./served-worker.ts";
 
 export async function onDelivery<Env>(
-  { host, tell, report: onError, begin }: ServedWorker<Env>,
+  { options, namespace, host, tell, report: onError, isolateOf, begin }: ServedWorker<Env>,
   { queue, messages }: MessageBatch,
   env: Env,
 ): Promise<void> {
@@ -14,9 +16,17 @@ export async function onDelivery<Env>(
     const until = host.now() + afterRingMs;
     const invocation = begin(env, { until: () => until, turns: messages.length, isDelivery: true });
     const { engine, client, dispatcher, elsewhere, end } = invocation;
-    if (isOfDeadLetters(queue)) await tellDeadLetters(messages, { client, tell, onError });
+    const { secrets } = isolateOf(env);
+    const later = laterOf(options.webhooks, env);
+    const areDead = isOfDeadLetters(queue);
+    const turns = await carryOutLater(messages, {
+      carryOut: later && ((sealed) => later(sealed, { secrets, namespace, client, tell })),
+      areDead,
+      onError,
+    });
+    if (areDead) await tellDeadLetters(turns, { client, tell, onError });
     else
-      await deliver(messages, {
+      await deliver(turns, {
         carryOut: (turns) => engine.carryOut(turns),
         elsewhere,
         settled: () => dispatcher.settled(),

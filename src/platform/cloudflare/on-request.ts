@@ -15,7 +15,9 @@ import { answering } from "../../http/prefix.ts";
 import { problem, shownError, statusOf } from "../../http/problem.ts";
 import { createSite } from "../../http/site.ts";
 import { mountWebhooks } from "../../http/webhooks/mount.ts";
+import { read } from "./isolate.ts";
 import type { ExecutionContext } from "./options.ts";
+import { laterQueue } from "./queue/later-deliveries.ts";
 import type { ServedWorker } from "./served-worker.ts";
 
 /** How long after the answer steps are begun. `waitUntil` is cut 30 s after the answer. */
@@ -63,9 +65,10 @@ async function answer<Env>(
   env: Env,
   context: ExecutionContext,
 ): Promise<Response> {
-  const { options, namespace, prefix, report, tell, isolateOf } = worker;
+  const { options, host, namespace, prefix, report, tell, isolateOf } = worker;
   const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   const { secrets, publicUrl, remembered } = isolateOf(env);
+  const queue = webhooks && read("queue", () => options.queue?.(env));
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
     const site = createSite({
@@ -75,7 +78,7 @@ async function answer<Env>(
       prefix,
       cors,
       client,
-      webhooks: mountWebhooks(webhooks, { env, tell }),
+      webhooks: mountWebhooks(webhooks, { env, tell, queue: queue && laterQueue(queue, host) }),
       dashboard: dashboard?.mount,
       publicUrl,
       openapi,

@@ -7,6 +7,7 @@ import { type Report, reportTo, type Tell } from "../../engine/events.ts";
 import { checkLeaseMs } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
+import { checkWebhooks } from "../../http/webhooks/mount.ts";
 import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
 import type { InvocationHost } from "../invocation/host.ts";
 import { printEvent, printLog } from "../log/print-objects.ts";
@@ -53,6 +54,9 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
   const { versions } = new Registry(options.workflows, options.schedules);
+  checkWebhooks(options.webhooks, {
+    noQueue: options.queue === undefined ? "this Worker's `serve` has no option `queue`" : undefined,
+  });
   const namespace = checkNamespace(options.namespace ?? "default");
   const { sweep = defaultSweepMs } = options;
   const sweepMs = sweep === false ? undefined : toMilliseconds(sweep, { field: "sweep" });

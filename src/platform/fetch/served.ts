@@ -6,6 +6,7 @@ import { type Report, reportTo, type Tell } from "../../engine/events.ts";
 import { checkLeaseMs, defaults } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
+import { checkWebhooks } from "../../http/webhooks/mount.ts";
 import { beginInvocation, type HostedInvocation } from "../invocation/begin-invocation.ts";
 import { printEvent, printLog } from "../log/print-objects.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
@@ -42,6 +43,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
   void new Registry(options.workflows, options.schedules);
+  checkWebhooks(options.webhooks, { noQueue: "this host has no queue" });
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
   const limitMs = toMilliseconds(options.limit ?? "60 seconds", { field: "limit" });

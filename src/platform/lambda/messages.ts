@@ -19,8 +19,14 @@ export interface TickEvent {
   readonly tries?: number | undefined;
 }
 
+/** Asks the function `turns` to carry out a delivery of a webhook that was answered before. It is sealed. */
+export interface DeliveryEvent {
+  readonly sealed: string;
+}
+
 /** What the queue carries to the function `forward`: an event for one of the others. */
 export type ForwardedEvent =
+  | { readonly to: "turns"; readonly event: DeliveryEvent; readonly since: number; readonly tries?: number | undefined }
   | { readonly to: "turns"; readonly event: TurnsEvent }
   | { readonly to: "tick"; readonly event: TickEvent };
 
@@ -33,6 +39,10 @@ export function readTurnsEvent(event: unknown): TurnsEvent & { readonly others: 
     armed: Array.isArray(armed) ? armed.filter((key) => typeof key === "string") : [],
     others: all.filter((turn) => !isTurn(turn)),
   };
+}
+
+export function isDeliveryEvent(event: unknown): event is DeliveryEvent {
+  return typeof event === "object" && event !== null && "sealed" in event && typeof event.sealed === "string";
 }
 
 export function readTickEvent(event: unknown): TickEvent {
@@ -49,7 +59,11 @@ export function readTickEvent(event: unknown): TickEvent {
  * that could not invoke `tick`, or the record of a `tick` that failed again and again. Undefined: it is none of them.
  */
 export function readForwarded(text: string): ForwardedEvent | { readonly failed: TickEvent } | undefined {
-  const message: { to?: unknown; event?: unknown; requestPayload?: unknown; minute?: unknown } = Object(parsed(text));
+  const message: Readonly<Partial<Record<"to" | "event" | "requestPayload" | "minute" | "since" | "tries", unknown>>> =
+    Object(parsed(text));
+  const { since, tries } = message;
+  if (isDeliveryEvent(message.event) && Number.isSafeInteger(since))
+    return { to: "turns", event: message.event, since: Number(since), tries: isInteger(tries) ? Number(tries) : 0 };
   if (message.to === "turns" && readTurnsEvent(message.event).turns.length > 0)
     return { to: "turns", event: message.event as TurnsEvent };
   if (message.to === "tick") return { to: "tick", event: readTickEvent(message.event) };

@@ -14,6 +14,7 @@ import { createSite } from "../../http/site.ts";
 import { mountWebhooks } from "../../http/webhooks/mount.ts";
 import type { InvocationOptions } from "../invocation/begin-invocation.ts";
 import type { Loaded } from "./environment.ts";
+import { laterQueue } from "./later-queue.ts";
 import type { LambdaContext } from "./options.ts";
 import type { ServedFunctions } from "./served-functions.ts";
 
@@ -58,7 +59,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       prefix,
       cors,
       client,
-      webhooks: mountWebhooks(webhooks, { env: variables, tell }),
+      webhooks: mountWebhooks(webhooks, { env: variables, tell, queue: laterQueue(served) }),
       dashboard: dashboard?.mount,
       publicUrl,
       openapi,

@@ -1,14 +1,16 @@
-/** Carries out the turns for which the function `turns` was invoked. */
+/** Carries out the turns for which the function `turns` was invoked, or a delivery that was answered before. */
+import { laterOf } from "../../http/webhooks/mount.ts";
 import { shownMessage } from "../invocation/turn-message.ts";
-import { readTurnsEvent } from "./messages.ts";
+import { type DeliveryEvent, isDeliveryEvent, readTurnsEvent } from "./messages.ts";
 import type { LambdaContext } from "./options.ts";
 import type { ServedFunctions } from "./served-functions.ts";
 
 /**
- * Never rejects. Lambda need not invoke it again: a turn that could not be claimed is due at an instant for which an alarm
+ * Never rejects for turns. Lambda need not invoke it again: a turn that could not be claimed is due at an instant for which an alarm
  * stands.
  */
 export async function onTurns(served: ServedFunctions, event: unknown, context: LambdaContext): Promise<void> {
+  if (isDeliveryEvent(event)) return await onDelivery(served, event, context);
   const { environment, begin, report } = served;
   const { turns, armed = [], others } = readTurnsEvent(event);
   for (const other of others)
@@ -22,6 +24,26 @@ export async function onTurns(served: ServedFunctions, event: unknown, context: 
     await end();
   } catch (error) {
     report(error, "carrying out turns");
+  } finally {
+    environment.rest();
+  }
+}
+
+/** Rejects if it was not carried out: then the function `forward` has it come again. */
+async function onDelivery(served: ServedFunctions, { sealed }: DeliveryEvent, context: LambdaContext): Promise<void> {
+  const { options, namespace, environment, begin, tell } = served;
+  environment.wake();
+  try {
+    const loaded = await environment.load();
+    const carryOut = laterOf(options.webhooks, loaded.variables);
+    if (carryOut === undefined)
+      throw new Error("this deployment has no webhook, and a delivery to one came by its queue");
+    const { client, end } = begin(loaded, context, {});
+    try {
+      await carryOut(sealed, { secrets: loaded.secrets, namespace, client, tell });
+    } finally {
+      await end();
+    }
   } finally {
     environment.rest();
   }

@@ -10,6 +10,7 @@ import { type Report, reportTo, type Tell } from "../../engine/events.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
+import { checkWebhooks } from "../../http/webhooks/mount.ts";
 import { beginInvocation, type HostedInvocation, type InvocationOptions } from "../invocation/begin-invocation.ts";
 import { printEvent, printLog } from "../log/print-objects.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
@@ -85,6 +86,7 @@ export function servedFunctions(
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
   void new Registry(options.workflows, options.schedules);
+  checkWebhooks(options.webhooks, { noQueue: undefined });
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
   const batch = checkBatch(options.batch ?? defaultBatch);

@@ -9,7 +9,7 @@ import { armPath } from "../../http/arm.ts";
 import { answering, prefixOf } from "../../http/prefix.ts";
 import { Secrets } from "../../http/secrets.ts";
 import { createSite } from "../../http/site.ts";
-import { mountWebhooks } from "../../http/webhooks/mount.ts";
+import { checkWebhooks, mountWebhooks } from "../../http/webhooks/mount.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import { prepareInProcess } from "./in-process/in-process.ts";
 import { close, closeAtOnce, listen, newServer, portOf } from "./listener.ts";
@@ -32,6 +32,7 @@ export async function serve(options: NodeOptions): Promise<NodeServer> {
   const { hostname } = options;
   const secrets = new Secrets(options.secrets);
   const prefix = prefixOf(options.prefix);
+  checkWebhooks(options.webhooks, { noQueue: "Node has no queue that outlives a process" });
   const face = Promise.withResolvers<Face["fetch"]>();
   const server = newServer(async (request) => await (await face.promise)(request));
   const port = await listen(server, portOf(options.port), hostname);

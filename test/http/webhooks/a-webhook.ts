@@ -26,7 +26,7 @@ export interface ShopEvent {
 /** What is sent to it is an event of a shop. */
 export function aShop(
   on: (delivered: Delivered<ShopEvent, Env>) => Decision,
-  options: Partial<WebhookOptions<Env, ShopEvent, ShopEvent>> = {},
+  options: Partial<Omit<WebhookOptions<Env, ShopEvent, ShopEvent>, "on" | "respond">> = {},
 ): Webhook<Env> {
   const signed = standardWebhooks<Env>(({ SECRET }) => SECRET);
   // The sender's events are as the type says, but where a test gives a schema.

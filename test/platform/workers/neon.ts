@@ -3,6 +3,7 @@ import { type AlarmNamespace, type Fetcher, type QueueProducer, serve } from "la
 import { neon } from "layover/neon";
 import { forwarding } from "./forwarding.ts";
 import { turning } from "./turning.ts";
+import { webhooks } from "./webhooks.ts";
 import { isolate, workflows } from "./workflows.ts";
 
 /** Put in when it is bundled. */
@@ -34,6 +35,7 @@ const onError = (error: unknown, doing: string) => console.error(`error while ${
 
 const worker = serve<Env>({
   workflows,
+  webhooks,
   database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
   deployment: (env) => env.DEPLOYMENT,
   authenticate: ({ headers }, { SESSION }) =>

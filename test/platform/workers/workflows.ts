@@ -13,7 +13,7 @@ async function ask(world: string, path: string): Promise<string> {
 }
 
 /** One step after the other. */
-const chain = workflow({ name: "chain", version: 1, input: Input, output: z.array(z.string()) }).handler(
+export const chain = workflow({ name: "chain", version: 1, input: Input, output: z.array(z.string()) }).handler(
   async ({ input, step }) => {
     const results: string[] = [];
     for (let index = 1; index <= input.steps; index += 1) {

@@ -62,7 +62,7 @@ export class Cloudflare implements Outside {
   readonly beget = (plan: Plan): Isolate => {
     const isolate = new Isolate(plan, {
       bindingsOf: (asking) => ({
-        QUEUE: { sendBatch: (messages) => this.#take([...messages], asking) },
+        QUEUE: { sendBatch: (messages: Iterable<QueueMessage>) => this.#take([...messages], asking) },
         ALARM: {
           getByName: (name) => ({
             fetch: (url, init) => this.#fetch(Number(name.replace("layover-", "")), url, init, asking),

@@ -20,6 +20,7 @@ const prefix = "sha256=";
 export function githubSignature<Env = Variables>(secretOf: SecretOf<Env>): Verifier<GitHubEvent, Env> {
   return {
     sender: "GitHub",
+    isImpatient: true,
     verify(request, env) {
       const given = header(request, "x-hub-signature-256");
       if (given === undefined) return refused("it has no header x-hub-signature-256. Give the hook a secret");

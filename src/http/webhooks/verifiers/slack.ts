@@ -33,6 +33,8 @@ export function slackSignature<Env = Variables>(
 ): Verifier<unknown, Env> {
   return {
     sender: "Slack",
+    isImpatient: true,
+    wantsNoBody: true,
     verify(request, env) {
       const [time, signature] = [header(request, "x-slack-request-timestamp"), header(request, "x-slack-signature")];
       if (time === undefined || signature === undefined)

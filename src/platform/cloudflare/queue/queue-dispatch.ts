@@ -19,14 +19,15 @@ import type { LocalWork } from "../../invocation/host.ts";
 import { piecesOf } from "../../invocation/pieces.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
 import { WorkHere } from "../../invocation/work-here.ts";
+import type { SealedDelivery } from "./later-deliveries.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
-  sendBatch(messages: Iterable<QueueMessage>): Promise<unknown>;
+  sendBatch(messages: Iterable<QueueMessage<TurnRef | SealedDelivery>>): Promise<unknown>;
 }
 
-export interface QueueMessage {
-  readonly body: TurnRef;
+export interface QueueMessage<Body = TurnRef> {
+  readonly body: Body;
   readonly delaySeconds?: number;
 }
 

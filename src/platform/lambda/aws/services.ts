@@ -10,6 +10,8 @@ import type { QueuedMessage } from "./send.ts";
 export interface Services {
   /** Invokes a function without waiting for its end. */
   invoke(name: string, event: string): Promise<void>;
+  /** Invokes a function and waits for its end. Rejects if the function did. */
+  ask(name: string, event: string): Promise<void>;
   /** "exists": there is one of this name. Rejects with an error that {@link isRefused} if its minute is over. */
   schedule(schedule: OneShot): Promise<"created" | "exists">;
   /** Sends up to ten messages. Answers the indexes of those that the queue refused. */
@@ -33,6 +35,7 @@ export function awsServices(host: HostClock): Services {
   };
   return {
     invoke: (name, event) => limited(async (options) => (await import("./invoke.ts")).invoke(name, event, options)),
+    ask: (name, event) => limited(async (options) => (await import("./invoke.ts")).ask(name, event, options)),
     schedule: (oneShot) => limited(async (options) => (await import("./schedule.ts")).schedule(oneShot, options)),
     send: (queueUrl, messages) =>
       limited(async (options) => (await import("./send.ts")).send(queueUrl, messages, options)),
