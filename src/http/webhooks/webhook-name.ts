@@ -9,7 +9,7 @@ export function checkWebhookName(name: string): string {
   throw invalidName(checked, "is no part of an address");
 }
 
-export function invalidName(name: string, why: string): LayoverError {
+function invalidName(name: string, why: string): LayoverError {
   return new LayoverError("invalid_name", `the webhook's name ${JSON.stringify(name)} ${why}`, {
     hint: 'Give each webhook a name of its own: 1 to 50 letters, digits, "-" and "_".',
     details: { field: "name" },
