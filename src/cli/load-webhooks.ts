@@ -3,13 +3,14 @@ import { readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
+import type { Variables } from "../http/webhooks/verifier.ts";
 import type { Webhook } from "../http/webhooks/webhook.ts";
 import { UsageError } from "./usage-error.ts";
 
 const usualFolder = "functions/webhooks";
 
 /** The usual folder may be missing. @throws UsageError */
-export async function loadWebhooks(folder: string | undefined): Promise<readonly Webhook<object>[]> {
+export async function loadWebhooks(folder: string | undefined): Promise<readonly Webhook<Variables>[]> {
   const path = resolve(folder ?? usualFolder);
   if (!(statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false)) {
     if (folder === undefined) return [];
@@ -36,7 +37,7 @@ async function exportsOf(file: string): Promise<readonly unknown[]> {
 }
 
 /** Told by its shape: the module may have a copy of layover of its own. */
-function isWebhook(value: unknown): value is Webhook<object> {
+function isWebhook(value: unknown): value is Webhook<Variables> {
   if (typeof value !== "object" || value === null || !("name" in value) || !("bind" in value)) return false;
   return typeof value.name === "string" && typeof value.bind === "function";
 }

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dev as command } from "../../src/cli/dev/dev.ts";
 import { createApiKey, readApiKey, scopes } from "../../src/http/api-key.ts";
 import { Secrets } from "../../src/http/secrets.ts";
+import { signed } from "../standard-webhooks.ts";
 import { madeFolder } from "./databases.ts";
 import { DevServer } from "./dev-server.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -30,6 +31,15 @@ afterEach(async () => {
   for (const server of servers) if (server.isRunning) await server.kill();
   rmSync(folder, { recursive: true });
 });
+
+/** One of the reference deployment. */
+async function aReferenceServer(env: Readonly<Record<string, string>>): Promise<DevServer> {
+  if (!existsSync(join(folder, "data"))) made.copyTo(join(folder, "data"));
+  const server = new DevServer({ data: join(folder, "data"), env });
+  servers.push(server);
+  await server.listening();
+  return server;
+}
 
 async function aServer(port = 0): Promise<DevServer> {
   if (!existsSync(join(folder, "data"))) made.copyTo(join(folder, "data"));
@@ -231,4 +241,16 @@ describe("layover dev says what is wrong and what to do", () => {
       hint: "Choose a folder that you may write to: layover dev --data FOLDER",
     });
   });
+});
+
+test("the webhooks of functions/webhooks are served beside the workflows, with the variables of the process", async () => {
+  const secret = `whsec_${btoa("a secret of the shop")}`;
+  const server = await aReferenceServer({ SHOP_SECRET: secret });
+  expect(server.output).toContain(`${server.url}/webhooks/shop`);
+  const order = { customer: "Ada", amount: 42, items: [], address: { street: "1 Rose St", city: "London" } };
+  const body = JSON.stringify({ type: "order.placed", id: "o1", order });
+  const response = await fetch(`${server.url}/webhooks/shop`, signed({ id: "d1", body, secret }));
+  expect(await response.json()).toMatchObject({ outcome: "done", delivery: "d1" });
+  const { body: listed } = await server.api("GET", "/v1/runs");
+  expect(listed).toMatchObject({ runs: [{ workflow: "order", id: "o1" }] });
 });

@@ -7,15 +7,23 @@ import type { LogEntry } from "../../engine/events.ts";
 import { reportTo } from "../../engine/events.ts";
 import { dashboard } from "../../http/dashboard/index.ts";
 import { openapi } from "../../http/openapi/index.ts";
+import { answeringAfter } from "../../http/webhooks/mount.ts";
+import type { Variables } from "../../http/webhooks/verifier.ts";
+import type { Webhook } from "../../http/webhooks/webhook.ts";
 import { type NodeServer, serve } from "../../platform/node/index.ts";
 import { logLine } from "../../platform/node/log-line.ts";
 import { printingEvents } from "../../platform/node/print-events.ts";
-import { type Loaded, loadWorkflows } from "../load-workflows.ts";
+import { loadWebhooks } from "../load-webhooks.ts";
+import { type Loaded as LoadedWorkflows, loadWorkflows } from "../load-workflows.ts";
 import { print, printAside } from "../screen.ts";
 import { UsageError } from "../usage-error.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { linesToTry } from "./lines-to-try.ts";
 import { whenAbandoned } from "./when-abandoned.ts";
+
+interface Loaded extends LoadedWorkflows {
+  readonly webhooks: readonly Webhook<Variables>[];
+}
 
 export interface DevOptions {
   readonly port: number;
@@ -49,7 +57,7 @@ const person: Owner = { serving: ({ greeting }) => print(greeting), asked: inter
 
 /** @throws UsageError, SetupError */
 export async function serveDev(module: string | undefined, options: DevOptions, owner = person): Promise<void> {
-  const loaded = await loadWorkflows(module);
+  const loaded = { ...(await loadWorkflows(module)), webhooks: module === undefined ? await usualWebhooks() : [] };
   const folder = await openDataFolder(options.data, { namespace });
   const server = await begin(loaded, folder, options);
   // One handler that forgets to await a promise must not end everybody's runs.
@@ -63,12 +71,18 @@ export async function serveDev(module: string | undefined, options: DevOptions, 
   await stop(server, folder, { isReplaced: await owner.asked() });
 }
 
+/** Those that answer before are carried out before their answer, since there is no queue. */
+async function usualWebhooks(): Promise<readonly Webhook<Variables>[]> {
+  return (await loadWebhooks(undefined)).map(answeringAfter);
+}
+
 async function begin(loaded: Loaded, folder: DataFolder, { port }: DevOptions): Promise<NodeServer> {
   const { embedded, secret } = folder;
   try {
     return await serve({
       workflows: loaded.workflows,
       schedules: loaded.schedules,
+      webhooks: loaded.webhooks,
       database: embedded.query,
       namespace,
       isExclusive: true,
@@ -111,6 +125,7 @@ function greeting({ url }: NodeServer, loaded: Loaded, { apiKey }: DataFolder, {
     ...lines.flatMap(({ purpose, command }) => [quiet(`# ${purpose}:`), command]),
     quiet("# Or look at runs by the command line (layover --help):"),
     `LAYOVER_URL=${url} LAYOVER_KEY=$KEY ${commandLine} runs`,
+    ...loaded.webhooks.map(({ name }) => quiet(`# The webhook ${name} of functions/webhooks: ${url}/webhooks/${name}`)),
     "",
   ].join("\n");
 }

@@ -3,21 +3,12 @@
  * The code has said what to do by then. That goes sealed into a queue of the host's, which brings it back, again and again,
  * until it is done. It is neither verified nor asked for again. If it comes twice, it is done once, as any delivery.
  */
-import type { Client } from "../../client/over-postgres/client.ts";
 import type { ClientContext } from "../../client/over-postgres/client-context.ts";
-import { reportTo, type Tell } from "../../engine/events.ts";
+import { reportTo } from "../../engine/events.ts";
 import type { DeedCall } from "../../postgres/wire-webhooks.ts";
-import type { Secrets } from "../secrets.ts";
 import { type Performed, perform } from "./deliver.ts";
 import { open, seal } from "./seal.ts";
-import type { LaterQueue, MountTerms } from "./webhook.ts";
-
-export interface LaterTerms {
-  readonly secrets: Secrets;
-  readonly namespace: string;
-  readonly client: Client;
-  readonly tell: Tell;
-}
+import type { LaterQueue, LaterTerms, MountTerms } from "./webhook.ts";
 
 /** Puts a delivery into the queue. False: it has not taken it, or it is too long for a message. */
 export async function sendLater(

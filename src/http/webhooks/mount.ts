@@ -2,8 +2,7 @@
 import { LayoverError } from "../../core/errors.ts";
 import type { Tell } from "../../engine/events.ts";
 import type { Route } from "../route.ts";
-import type { LaterTerms } from "./later.ts";
-import type { LaterQueue, MountTerms, Webhook } from "./webhook.ts";
+import type { LaterQueue, LaterTerms, MountTerms, Webhook } from "./webhook.ts";
 
 /** Makes the routes of webhooks, by the secrets and limits of the app. */
 export type MountWebhooks = (terms: Omit<MountTerms, "tell" | "queue">) => readonly Route[];
@@ -22,6 +21,11 @@ export function mountWebhooks<Env>(
   const bound = webhooks?.map((webhook) => webhook.bind(env)) ?? [];
   const [first] = bound;
   return first && ((terms) => first.mount(bound, { ...terms, tell, queue }));
+}
+
+/** Makes one answer after, whatever it says, for a host without a queue on which its author tries it. */
+export function answeringAfter<Env>(webhook: Webhook<Env>): Webhook<Env> {
+  return { ...webhook, respond: "after", bind: (env) => ({ ...webhook.bind(env), before: undefined }) };
 }
 
 /** Carries out deliveries that the host's queue has brought back. Undefined: the deployment has no webhook. */

@@ -7,12 +7,12 @@
  *
  * A deployment that has no webhook loads nothing of this folder but types.
  */
+import type { Client } from "../../client/over-postgres/client.ts";
 import type { Schema } from "../../core/contract/schema.ts";
 import type { Tell } from "../../engine/events.ts";
 import type { Route } from "../route.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Answered, Deed, Ignored } from "./deeds.ts";
-import type { LaterTerms } from "./later.ts";
 import type { SenderRequest, Verdict, Verifier } from "./verifier.ts";
 
 export interface Delivered<Event, Env> {
@@ -70,6 +70,14 @@ export interface MountTerms {
   readonly tell: Tell;
   /** Undefined: the host has none, or it is not bound. */
   readonly queue?: LaterQueue | undefined;
+}
+
+/** What a delivery is carried out with that the host's queue has brought back. */
+export interface LaterTerms {
+  readonly secrets: Secrets;
+  readonly namespace: string;
+  readonly client: Client;
+  readonly tell: Tell;
 }
 
 /** A queue of the host's. It brings back what it has taken, again and again, until that is done. */

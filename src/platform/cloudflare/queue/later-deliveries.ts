@@ -7,12 +7,7 @@ import { utf8Size } from "../../../core/utf8-size.ts";
 import { within } from "../../../core/waits.ts";
 import type { LaterQueue } from "../../../http/webhooks/webhook.ts";
 import type { QueuedMessage } from "./queue-delivery.ts";
-import type { QueueProducer } from "./queue-dispatch.ts";
-
-/** What such a message holds. */
-export interface SealedDelivery {
-  readonly sealed: string;
-}
+import type { QueueProducer, SealedDelivery } from "./queue-dispatch.ts";
 
 /** A message has 128 KB, with what the platform adds to it. */
 const mostBytes = 120_000;

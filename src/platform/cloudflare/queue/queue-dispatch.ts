@@ -19,7 +19,6 @@ import type { LocalWork } from "../../invocation/host.ts";
 import { piecesOf } from "../../invocation/pieces.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
 import { WorkHere } from "../../invocation/work-here.ts";
-import type { SealedDelivery } from "./later-deliveries.ts";
 
 /** A binding of a queue's producer, as much of it as is used. */
 export interface QueueProducer {
@@ -29,6 +28,11 @@ export interface QueueProducer {
 export interface QueueMessage<Body = TurnRef> {
   readonly body: Body;
   readonly delaySeconds?: number;
+}
+
+/** A delivery of a webhook that was answered before (later-deliveries.ts). It goes through the same queue. */
+export interface SealedDelivery {
+  readonly sealed: string;
 }
 
 export interface QueueDispatchOptions {
