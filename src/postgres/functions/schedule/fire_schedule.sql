@@ -9,21 +9,23 @@ declare
   v_now    constant timestamptz := layover.now();
   v_until  constant timestamptz := greatest(v.next_at,
     v_now - coalesce((v.definition->>'jitterMs')::bigint, 0) * interval '1 millisecond');
-  v_last   timestamptz := layover.last_instant(v.name, v.definition, v.next_at, v_until);
+  v_last   constant timestamptz := layover.last_instant(v.name, v.definition, v.next_at, v_until);
+  v_is_late constant boolean := coalesce(v.definition->>'catchUp' = 'none', false)
+    and v_last + layover.jitter_of(v.name, v.definition, v_last) < v_now - interval '5 minutes';
   v_runs   jsonb := '[]';
   v_skips  jsonb := '[]';
   v_count  integer := 0;
   v_answer jsonb;
 begin
   loop
-    if v.next_at < v_last and (coalesce(v.definition->>'catchUp', 'latest') <> 'all' or v_count = 100) then
+    if v_count = 100 or v.next_at < v_last and coalesce(v.definition->>'catchUp', 'latest') <> 'all' then
       v := layover.skip_firing(v, v.next_at, jsonb_build_object('cause', 'missed'));
       v_skips := v_skips || jsonb_build_object('schedule', v.name, 'inRow', v.skipped_in_row, 'skip', v.last_skip);
       v.next_at := v_last;
       v.fires_at := v_last + layover.jitter_of(v.name, v.definition, v_last);
-      continue when v_count < 100;
+      continue when v_count < 100 and not v_is_late;
       v_answer := null;
-    elsif v.definition->>'catchUp' = 'none' and v.fires_at < v_now - interval '5 minutes' then
+    elsif v_is_late then
       v_answer := jsonb_build_object('cause', 'missed');
     else
       v_answer := layover.start_scheduled(p, v, v.next_at,
