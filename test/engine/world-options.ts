@@ -44,6 +44,8 @@ export interface WorldOptions
     Pick<ProcessOptions, "schedules">)[];
   /** How many processes share the work, in turns. */
   readonly processes?: number;
+  /** How much may happen. Default: 50,000 events. */
+  readonly mostEvents?: number;
   /** How many turns one invocation takes. Default: those that were dispatched together. */
   readonly batch?: number;
   readonly endpoint?: string;

@@ -33,7 +33,7 @@ import { Watch } from "./watch.ts";
 import type { Fate, PortCall, WorldOptions } from "./world-options.ts";
 
 const beginning = Date.UTC(2026, 0, 1, 12);
-const mostEvents = 50_000;
+const defaultMostEvents = 50_000;
 const mostLatencyMs = 40;
 /** SQL functions that change nothing. */
 const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
@@ -104,7 +104,7 @@ export class World {
       turnTo: () => this.#clock.set(this.now),
       look: () => this.#look(),
       pick: options.isShuffled ? (happenings) => this.chance.pick(happenings) : undefined,
-      mostEvents,
+      mostEvents: options.mostEvents ?? defaultMostEvents,
       revive: () => this.#respawn(),
     });
     this.#watch = new Watch(database.pool, this.namespace);
@@ -396,8 +396,11 @@ export class World {
       next.isBeginning = false;
       return next.tick({ isFirst: true, isExclusive, looksAhead: true });
     };
+    const begin = () => (isExclusive ? next.calls.voidLeases().then(tick) : tick());
+    // As a host does it, it tries again until it succeeds.
+    const again = (): void => void begin().then(begun, () => (next.isDead ? begun() : next.timers.after(1_000, again)));
     next.isBeginning = true;
-    (isExclusive ? next.calls.voidLeases().then(tick) : tick()).then(begun, begun);
+    again();
   }
 
   #nextProcess(): Process {

@@ -11,6 +11,7 @@
  *   --all           does not stop at the first failure
  *   --planted       plants faults into the SQL, one after the other, and says which seed finds each
  *   --fault WORDS   … only those that are described with these words
+ *   --schedules     plays schedules, and nothing else (schedules/main.ts); --days N of each
  *   --database URL  a server to use, instead of one that is started for it
  */
 import { once } from "node:events";
@@ -20,6 +21,7 @@ import { Worker } from "node:worker_threads";
 import { startPostgres } from "../postgres/server.ts";
 import { platforms } from "./outside/platforms.ts";
 import { planted } from "./planted.ts";
+import { simulateSchedules } from "./schedules/main.ts";
 import { playSeed } from "./seeds.ts";
 import { openSite } from "./site.ts";
 import { describeTally, nothing, sum, type Tally } from "./tally.ts";
@@ -38,6 +40,8 @@ const { values: options } = parseArgs({
     all: { type: "boolean", default: false },
     planted: { type: "boolean", default: false },
     fault: { type: "string", default: "" },
+    schedules: { type: "boolean", default: false },
+    days: { type: "string", default: "1" },
     database: { type: "string" },
   },
 });
@@ -56,13 +60,19 @@ const server = options.database === undefined ? await startPostgres({ version: 1
 const serverUrl = options.database ?? server?.url ?? "";
 let failed = false;
 try {
-  if (options.trace) await trace();
+  if (options.schedules) failed = await playSchedules();
+  else if (options.trace) await trace();
   else if (options.planted) await findPlanted();
   else failed = (await playAll()) > 0;
 } finally {
   await server?.stop();
 }
 process.exit(failed ? 1 : 0);
+
+function playSchedules(): Promise<boolean> {
+  const [days, fault] = [Number(options.days), options.planted ? options.fault : undefined];
+  return simulateSchedules({ serverUrl, from, count, days, isTraced: options.trace, isAll: options.all, fault });
+}
 
 async function trace(): Promise<void> {
   const site = await openSite(serverUrl);

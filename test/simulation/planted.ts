@@ -164,7 +164,7 @@ export const planted: readonly [Planted, ...Planted[]] = [
 ];
 
 /** The definition of a function with one place changed, by its file under src/postgres/functions. */
-function changed(file: string, from: string | RegExp, to: string): string {
+export function changed(file: string, from: string | RegExp, to: string): string {
   const text = readFileSync(new URL(`../../src/postgres/functions/${file}`, import.meta.url), "utf8");
   const definition = text.slice(text.indexOf(prefix) + prefix.length);
   const edited = definition.replace(from, to);

@@ -1,0 +1,104 @@
+/** Faults that are planted into the SQL of schedules, one at a time, and what then is wrong. Each has to be found. */
+import { changed, type Planted } from "../planted.ts";
+
+const fire = "schedule/fire_schedule.sql";
+const start = "schedule/start_scheduled.sql";
+const define = "schedule/define_schedule.sql";
+const firing = "schedule/entries/fire_schedules.sql";
+
+export const planted: readonly Planted[] = [
+  {
+    what: "a schedule does not move on when it is fired",
+    definition: changed(
+      fire,
+      "set next_at = v.next_at, fires_at = v.fires_at, due_at = v.due_at, last_at",
+      "set last_at",
+    ),
+    wrong: /next is .* instead of|is to start, and was there/,
+  },
+  {
+    what: "the id of a run does not name its instant",
+    definition: changed(
+      fire,
+      /v\.name \|\| '@' \|\| to_char\([^;]*?'YYYY[^']*?"T"[^']*'\)/,
+      "v.name || '@' || v.fired",
+    ),
+    wrong: /the run .* did not start/,
+  },
+  {
+    what: "an instant is due for which nobody armed",
+    definition: changed(
+      "schedule/set_calendar.sql",
+      "layover.pick_due(armed, v.fires_at)",
+      "v.fires_at + interval '3 minutes'",
+    ),
+    wrong: /the wake rule does not hold|it is due at/,
+  },
+  {
+    what: "a skip is counted twice",
+    definition: changed("schedule/skip_firing.sql", "v.skipped := v.skipped + 1", "v.skipped := v.skipped + 2"),
+    wrong: /skipped is \d+ instead of/,
+  },
+  {
+    what: "a schedule that is resumed is not looked at",
+    definition: changed(
+      "schedule/entries/resume_schedule.sql",
+      ", due_at = layover.pick_due(p->'armed', o.fires_at)",
+      "",
+    ),
+    wrong: /it is due at never instead of|is due never|nobody looks at it/,
+  },
+  {
+    what: "a schedule is not looked at after the pause of its workflow",
+    definition: changed(
+      "schedule/resume_schedules.sql",
+      "due_at = layover.pick_due(p->'armed', o.fires_at)",
+      "due_at = o.due_at",
+    ),
+    wrong: /it is due at never instead of|is due never|nobody looks at it/,
+  },
+  {
+    what: "a schedule whose workflow is paused is fired",
+    definition: changed(firing, "q.resumed_at is null)", "false)"),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "a firing overlaps with the last run",
+    definition: changed(start, "t.ended_at is null)", "false)"),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "an edit fires an instant again that was fired",
+    definition: changed(
+      define,
+      "greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond'))",
+      "v_now - interval '1 hour'",
+    ),
+    wrong: /next is .* instead of/,
+  },
+  {
+    what: "an edit loses the instant that is put off by its jitter",
+    definition: changed(define, "least(v_now, v.next_at - interval '1 millisecond')", "v_now"),
+    wrong: /next is .* instead of/,
+  },
+  {
+    what: "a deploy ends the pause of a schedule",
+    definition: changed(define, "owner = v.owner,", "owner = v.owner, paused_at = null,"),
+    wrong: /isPaused is false instead of true/,
+  },
+  {
+    what: "a schedule of a paused workflow is not looked at when it gets another one",
+    definition: changed(define, /v\.due_at := coalesce\(v\.due_at[^;]*;/, ""),
+    wrong: /it is due at never instead of/,
+  },
+  {
+    what: "all that was missed is fired, whatever there is",
+    definition: changed(fire, "v_count = 100 or", ""),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "an instant is fired before it has come",
+    definition: changed(firing, "elsif v.fires_at > v_now then", "elsif false then"),
+    wrong: /the run .* started/,
+  },
+];

@@ -1,0 +1,26 @@
+/** The runs that schedules have started, as they are at the end. */
+import type { Site } from "../site.ts";
+
+/**
+ * Each run of a firing is over and has written its instant, but those that the scenario has left no time, and those that
+ * are paused. A run is blocked whose schedule is not declared any more, since the code is gone that makes its input.
+ */
+export async function wrongRuns(
+  { pool }: Site,
+  namespace: string,
+  declared: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ readonly id: string; readonly status: string; readonly result: string | null }>(
+    `select r.user_id as id, t.status, t.result::text as result from layover.run r join layover.run_state t on t.run_id = r.id
+      where r.namespace = $1 and r.user_id not like 'made %' and t.paused_at is null
+        and r.created_at < layover.now() - interval '70 minutes'
+        and (t.blocked is null or r.scheduled->>'schedule' = any($2))`,
+    [namespace, declared],
+  );
+  return rows.flatMap(({ id, status, result }) => {
+    const at = id.slice(id.indexOf("@") + 1);
+    if (status !== "completed") return [`the run ${id} is ${status}`];
+    const hasWritten = !/^\d{4}-/.test(at) || result?.includes(at.slice(0, 19)) === true;
+    return hasWritten ? [] : [`the run ${id} has written ${result}`];
+  });
+}
