@@ -104,7 +104,7 @@ export function triggered(row: Row, runId: string, ignoresOverlap: boolean): Exp
   return { row: { ...row, fired: row.fired + 1, inRow: 0 }, due: "same", runs: [`${row.name}@${runId}`] };
 }
 
-export function idOf(name: string, at: number): string {
+function idOf(name: string, at: number): string {
   return `${name}@${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
