@@ -98,6 +98,13 @@ export function webhookDescriptions(): Descriptions {
       answers: { 200: "AnyValue", 422: "Received" },
       problems: ["unauthorized", "invalid_request", "body_too_large", "webhook_failed"],
     },
+    "GET /webhooks/:name": {
+      id: "answerHandshake",
+      does: "Answers a sender that asks first, before it delivers anything.",
+      answers: { 200: "AnyValue" },
+      problems: ["unauthorized", "webhook_failed"],
+      needsNoDatabase: true,
+    },
     "GET /v1/deliveries": {
       id: "listDeliveries",
       does: "Lists what senders have delivered, the newest first.",
