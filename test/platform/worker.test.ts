@@ -23,6 +23,8 @@ async function settledIn(worker: AWorker): Promise<void> {
   expect(worker.logged.splice(0)).toEqual([
     expect.stringContaining("no `queue`: the Worker asks itself by requests"),
     expect.stringContaining("no `alarm`: each cron trigger asks the database, which never sleeps"),
+    expect.stringContaining("serve's option `queue` finds nothing in env"),
+    expect.stringContaining("the webhook shop answers before, which needs the queue"),
   ]);
 }
 
