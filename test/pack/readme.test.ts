@@ -67,6 +67,7 @@ test("the README's lines and files, as they stand, are a project on Node that ca
     "start.ts",
     "functions/webhook.ts",
     "functions/webhooks/stripe.ts",
+    "functions/workflows/digest.ts",
     "functions/workflows/order.test.ts",
   ]);
   writeFileSync(join(folder, "functions/workflows/shortened.ts"), blocksIn("ts")[0] ?? "");
