@@ -330,6 +330,26 @@ describe("jitter", () => {
     `);
   });
 
+  test("that is longer than the time between two firings puts none off to the next one", async () => {
+    const world = await worldWith([hourly({ cron: "*/10 * * * *", jitter: "1 hour", catchUp: "none" })]);
+    await world.pass("121 minutes");
+    const runs = await runsOf(world);
+    expect(runs.map(({ id }) => id.slice(-9, -4))).toEqual([
+      "12:10",
+      "12:20",
+      "12:30",
+      "12:40",
+      "12:50",
+      "13:00",
+      "13:10",
+      "13:20",
+      "13:30",
+      "13:40",
+      "13:50",
+    ]);
+    expect(await seen(world)).toMatchObject({ skipped: 0 });
+  });
+
   test("does not fire twice, and not never, if the schedule is edited between an instant and its firing", async () => {
     const world = await worldWith([hourly({ jitter: "50 minutes" })]);
     const { rows } = await database.pool.query<{ readonly fires_at: Date }>(

@@ -46,7 +46,10 @@ export type Calendar =
 
 /** What is not the calendar. */
 export interface ScheduleTerms {
-  /** Puts each firing off by some whole minutes, up to this. They depend on the name and the instant alone. Default: none. */
+  /**
+   * Puts each firing off by some whole minutes, up to this, and never until the next instant. They depend on the name and
+   * the instant alone. Default: none.
+   */
   readonly jitter?: Duration;
   /** What happens while the last run is not over: the firing is left out (`skip`, the default), or it starts a run beside it. */
   readonly overlap?: "skip" | "allow";

@@ -30,11 +30,14 @@ export function instantsFrom(definition: ScheduleDefinition, first: number, unti
   return instants;
 }
 
-/** Answers by how much the firing at an instant is put off. */
-export function jitterOf(name: string, { jitterMs = 0 }: ScheduleDefinition, at: number): number {
+/** Answers by how much the firing at an instant is put off. It never reaches the next instant. */
+export function jitterOf(name: string, definition: ScheduleDefinition, at: number): number {
+  const { jitterMs = 0 } = definition;
   if (jitterMs === 0) return 0;
+  const next = nextInstant(definition, at);
+  const mostMs = next === null ? jitterMs : Math.min(jitterMs, next - at - minuteMs);
   const drawn = Number.parseInt(createHash("md5").update(`${name} ${at}`).digest("hex").slice(0, 7), 16);
-  return (drawn % (jitterMs / minuteMs + 1)) * minuteMs;
+  return (drawn % (Math.floor(mostMs / minuteMs) + 1)) * minuteMs;
 }
 
 function fits(field: string, value: number): boolean {

@@ -47,7 +47,7 @@ export class Court {
   readonly #pool: Pool;
   readonly #namespace: string;
   #before: Snapshot = { now: 0, rows: new Map(), runs: new Set(), held: new Set() };
-  /** When each schedule was made, changed, resumed or fired the last time. Only the time has kept it from firing since. */
+  /** When each schedule was made, changed or resumed the last time. Only the time has kept it from firing since. */
   readonly #readySince = new Map<string, number>();
   /** The end of what went wrong last, by the database's clock. */
   #troubleUntil = 0;
@@ -83,8 +83,7 @@ export class Court {
         wrong(`of the schedule ${each.row.name}: ${what}`);
       if (old !== undefined && name === "fire_schedules" && each.runs.length > 0)
         this.#checkLateness(old, after.now, wrong);
-      // An instant also waits for the one before it, whose jitter may be longer.
-      if (each.due === "in time") this.#readySince.set(each.row.name, after.now);
+      if (each.due === "in time" && name !== "fire_schedules") this.#readySince.set(each.row.name, after.now);
     }
     for (const one of after.rows.keys())
       if (!expected.some(({ row }) => row.name === one)) wrong(`the schedule ${one} is there`);

@@ -48,8 +48,8 @@ export function fired(row: Row, now: number, isHeld: boolean): Expected {
   if (isHeld) return { row, due: "never", runs: [] };
   if (row.fires > now) return { row, due: "in time", runs: [] };
   const { name, definition } = row;
-  const { jitterMs = 0, catchUp = "latest", overlap = "skip" } = definition;
-  const instants = instantsFrom(definition, row.next, Math.max(row.next, now - jitterMs));
+  const { catchUp = "latest", overlap = "skip" } = definition;
+  const instants = instantsFrom(definition, row.next, now).filter((at) => at + jitterOf(name, definition, at) <= now);
   const last = instants.at(-1) ?? row.next;
   const wanted = catchUp === "all" ? instants.slice(0, mostRuns) : [last];
   const isTooLate = catchUp === "none" && last + jitterOf(name, definition, last) < now - lateMs;

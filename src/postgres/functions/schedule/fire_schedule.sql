@@ -7,9 +7,7 @@ create or replace function layover.fire_schedule(p jsonb, v layover.schedule) re
 language plpgsql volatile as $$
 declare
   v_now    constant timestamptz := layover.now();
-  v_until  constant timestamptz := greatest(v.next_at,
-    v_now - coalesce((v.definition->>'jitterMs')::bigint, 0) * interval '1 millisecond');
-  v_last   constant timestamptz := layover.last_instant(v.name, v.definition, v.next_at, v_until);
+  v_last   constant timestamptz := layover.last_instant(v.name, v.definition, v.next_at, v_now);
   v_is_late constant boolean := coalesce(v.definition->>'catchUp' = 'none', false)
     and v_last + layover.jitter_of(v.name, v.definition, v_last) < v_now - interval '5 minutes';
   v_runs   jsonb := '[]';

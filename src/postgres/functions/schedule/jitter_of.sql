@@ -1,7 +1,14 @@
--- Answers by how much the firing of a schedule at an instant is put off: some whole minutes within its jitter, always the same ones.
+-- Answers by how much the firing of a schedule at an instant is put off: some whole minutes within its jitter, always the same ones. It never
+-- reaches the next instant, so instants are fired in their order, and none that is put off looks missed.
 create or replace function layover.jitter_of(name text, definition jsonb, at timestamptz) returns interval
-language sql stable as $$
-  select case when coalesce((definition->>'jitterMs')::bigint, 0) < 60000 then interval '0'
-    else ('x' || left(md5(name || ' ' || layover.to_ms(at)), 7))::bit(28)::integer
-      % ((definition->>'jitterMs')::bigint / 60000 + 1) * interval '1 minute' end
-$$;
+language plpgsql stable as $$
+declare
+  v_most bigint := coalesce((definition->>'jitterMs')::bigint, 0);
+begin
+  if at is null then
+    return null;
+  elsif v_most >= 60000 then
+    v_most := least(v_most, layover.to_ms(layover.next_instant(name, definition, at)) - layover.to_ms(at) - 60000);
+  end if;
+  return ('x' || left(md5(name || ' ' || layover.to_ms(at)), 7))::bit(28)::integer % (v_most / 60000 + 1) * interval '1 minute';
+end $$;

@@ -1,5 +1,5 @@
--- Answers the last instant of a schedule's calendar up to `until`. `first` is one of them. It halves the time in between, so it takes as
--- little for a year of minutes as for a day.
+-- Answers the last instant of a schedule's calendar that is fired by `until`, its jitter counted. `first` is one of them. It halves the time
+-- in between, so it takes as little for a year of minutes as for a day.
 create or replace function layover.last_instant(name text, definition jsonb, first timestamptz, until timestamptz) returns timestamptz
 language plpgsql stable as $$
 declare
@@ -11,6 +11,9 @@ begin
   loop
     v_next := layover.next_instant(name, definition, v_last);
     if v_next is null or v_next > until then
+      if v_last > first and v_last + layover.jitter_of(name, definition, v_last) > until then -- it is only put off
+        return layover.last_instant(name, definition, first, v_last - interval '1 millisecond');
+      end if;
       return v_last;
     end if;
     v_last := v_next;

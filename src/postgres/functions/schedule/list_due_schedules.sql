@@ -8,8 +8,8 @@ begin
         else v.then_at + layover.jitter_of(v.name, v.definition, v.then_at) end)) order by v.due_at, v.name)
       from (
         select o.name, o.definition, o.due_at, o.fires_at,
-            case when o.fires_at <= at then layover.next_instant(o.name, o.definition, greatest(o.next_at,
-              at - coalesce((o.definition->>'jitterMs')::bigint, 0) * interval '1 millisecond')) end as then_at
+            case when o.fires_at <= at then layover.next_instant(o.name, o.definition,
+              layover.last_instant(o.name, o.definition, o.next_at, at)) end as then_at
           from layover.schedule o
          where o.namespace = p->>'namespace' and o.due_at <= at and layover.is_carried_here(p, o.workflow, o.version)
          order by o.due_at, o.name limit 500
