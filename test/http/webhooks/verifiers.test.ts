@@ -1,126 +1,15 @@
 /** Verifiers of senders' requests: what the senders have published passes, and nothing else does. */
 import { createHmac } from "node:crypto";
-import {
-  githubSignature,
-  handshake,
-  hmac,
-  none,
-  slackSignature,
-  standardWebhooks,
-  stripeSignature,
-  type Verifier,
-} from "layover/webhooks";
-import { describe, expect, test } from "vitest";
+import { handshake, none, slackSignature, start, webhook } from "layover/webhooks";
+import { describe, expect, test, vi } from "vitest";
+import { areEqual } from "../../../src/http/equal-texts.ts";
+import { testDatabase } from "../../postgres/database.ts";
+import { anything } from "../an-app.ts";
+import { anAppWith } from "./a-webhook.ts";
+import { secretOf, type Vector, vectors } from "./vectors.ts";
 
-interface Env {
-  readonly secrets: readonly (string | undefined)[];
-}
-const secretOf = ({ secrets }: Env) => secrets;
+const database = testDatabase();
 
-interface Vector {
-  readonly verifier: Verifier<unknown, Env>;
-  readonly secret: string;
-  readonly otherSecret: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-  /** The sender's time, where it is signed. */
-  readonly seconds?: number;
-  /** The header with the signature. */
-  readonly signature: string;
-  readonly event: unknown;
-  readonly delivery: string | undefined;
-  readonly isIdSigned: boolean;
-}
-
-const slackBody =
-  "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
-const stripeBody = '{"id":"evt_1","type":"charge.refunded","data":{"object":{"id":"ch_1"}}}';
-
-/** GitHub's, Slack's and Standard Webhooks' are those of their documents. Stripe publishes its scheme, and no vector. */
-const vectors: Readonly<Record<string, Vector>> = {
-  Stripe: {
-    verifier: stripeSignature(secretOf),
-    secret: "whsec_test_secret",
-    otherSecret: "whsec_other",
-    seconds: 1_492_774_577,
-    headers: {
-      "stripe-signature": `t=1492774577,v0=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39,v1=${createHmac(
-        "sha256",
-        "whsec_test_secret",
-      )
-        .update(`1492774577.${stripeBody}`)
-        .digest("hex")}`,
-    },
-    body: stripeBody,
-    signature: "stripe-signature",
-    event: JSON.parse(stripeBody),
-    delivery: "evt_1",
-    isIdSigned: true,
-  },
-  "Standard Webhooks": {
-    verifier: standardWebhooks(secretOf),
-    secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-    otherSecret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
-    seconds: 1_614_265_330,
-    headers: {
-      "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
-      "webhook-timestamp": "1614265330",
-      "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-    },
-    body: '{"test": 2432232314}',
-    signature: "webhook-signature",
-    event: { test: 2_432_232_314 },
-    delivery: "msg_p5jXN8AQM9LWM0D4loKWxJek",
-    isIdSigned: true,
-  },
-  Slack: {
-    verifier: slackSignature(secretOf),
-    secret: "8f742231b10e8888abcd99yyyzzz85a5",
-    otherSecret: "8f742231b10e8888abcd99yyyzzz85a6",
-    seconds: 1_531_420_618,
-    headers: {
-      "content-type": "application/x-www-form-urlencoded",
-      "x-slack-request-timestamp": "1531420618",
-      "x-slack-signature": "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503",
-    },
-    body: slackBody,
-    signature: "x-slack-signature",
-    event: expect.objectContaining({ command: "/webhook-collect", user_name: "roadrunner" }),
-    delivery: undefined,
-    isIdSigned: true,
-  },
-  hmac: {
-    verifier: hmac({ header: "x-shop-hmac", secret: secretOf, encoding: "base64", delivery: "x-shop-delivery" }),
-    secret: "shop",
-    otherSecret: "pohs",
-    headers: {
-      "x-shop-hmac": createHmac("sha256", "shop").update('{"id":1}').digest("base64"),
-      "x-shop-delivery": "d1",
-    },
-    body: '{"id":1}',
-    signature: "x-shop-hmac",
-    event: { id: 1 },
-    delivery: "d1",
-    isIdSigned: false,
-  },
-  GitHub: {
-    verifier: githubSignature(secretOf),
-    secret: "It's a Secret to Everybody",
-    otherSecret: "It's no Secret",
-    headers: {
-      "content-type": "application/json",
-      "x-github-event": "ping",
-      "x-github-delivery": "72d3162e-cc78-11e3-81ab-4c9367dc0958",
-      "x-github-hook-id": "292430182",
-      "x-hub-signature-256": `sha256=${createHmac("sha256", "It's a Secret to Everybody").update('{"zen":1}').digest("hex")}`,
-    },
-    body: '{"zen":1}',
-    signature: "x-hub-signature-256",
-    event: { name: "ping", action: undefined, payload: { zen: 1 } },
-    delivery: "292430182:72d3162e-cc78-11e3-81ab-4c9367dc0958",
-    isIdSigned: false,
-  },
-};
 const named = Object.entries(vectors);
 
 interface Changes {
@@ -177,6 +66,84 @@ describe.each(named)("%s", (_, vector) => {
   ])("is refused with %s", (_, changes) => {
     expect(verify(vector, typeof changes === "function" ? changes() : changes)).toMatchObject({ outcome: "refused" });
   });
+});
+
+describe.each(named)("%s, at the door,", (_, vector) => {
+  const { seconds = 1_700_000_000 } = vector;
+  /** The clock of the host is that of the request. */
+  const atItsTime = async (act: (app: ReturnType<typeof anAppWith>) => Promise<void>) => {
+    const { verifier, secret } = vector;
+    const bound = {
+      ...verifier,
+      verify: (request: Parameters<typeof verifier.verify>[0]) =>
+        verifier.verify({ ...request, now: seconds * 1_000 }, { secrets: [secret] }),
+    };
+    await act(
+      anAppWith(database.query, webhook({ name: "it", verify: bound, on: ({ event }) => start(anything, event) })),
+    );
+  };
+  const sent = (changes: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> } = {}) => ({
+    method: "POST",
+    body: changes.body ?? vector.body,
+    headers: { ...vector.headers, ...changes.headers },
+  });
+
+  test("is refused without SQL if any bit of its body or any sign of its signature is another", async () => {
+    await atItsTime(async (app) => {
+      for (let at = 0; at < vector.body.length; at += 1) {
+        const body = `${vector.body.slice(0, at)}${String.fromCharCode(vector.body.charCodeAt(at) ^ 1)}${vector.body.slice(at + 1)}`;
+        expect((await app.request("/webhooks/it", sent({ body }))).status).toBe(401);
+      }
+      const value = vector.headers[vector.signature] ?? "";
+      for (let at = value.length - 10; at < value.length - 1; at += 1) {
+        const changed = `${value.slice(0, at)}${value[at] === "0" ? "1" : "0"}${value.slice(at + 1)}`;
+        expect((await app.request("/webhooks/it", sent({ headers: { [vector.signature]: changed } }))).status).toBe(
+          401,
+        );
+      }
+      for (const name of Object.keys(vector.headers).filter((each) => /signature|timestamp|hmac|webhook-id/.test(each)))
+        expect((await app.request("/webhooks/it", sent({ headers: { [name]: "" } }))).status).toBe(401);
+      expect(app.statements).toEqual([]);
+    });
+  });
+
+  test("is refused without SQL if it is ten megabytes long", async () => {
+    await atItsTime(async (app) => {
+      expect((await app.request("/webhooks/it", sent({ body: "x".repeat(10_000_000) }))).status).toBe(413);
+      expect(app.statements).toEqual([]);
+    });
+  });
+
+  test("does nothing when somebody sends the very request again", async () => {
+    await atItsTime(async (app) => {
+      await app.request("/webhooks/it", sent());
+      await app.request("/webhooks/it", sent());
+      const { rows } = await database.pool.query(
+        "select attempts from layover.delivery where webhook = 'it' and event = $1",
+        [JSON.stringify(eventOf(vector))],
+      );
+      expect(rows).toEqual([{ attempts: 1 }]);
+    });
+  });
+});
+
+function eventOf(vector: Vector): unknown {
+  const verdict = verify(vector);
+  if (verdict.outcome !== "verified") throw new Error(`the request is ${verdict.outcome}`);
+  return verdict.event;
+}
+
+test("signatures are compared to their ends, wherever they differ first", () => {
+  const right = "0123456789abcdef";
+  const seen = vi.spyOn(String.prototype, "charCodeAt");
+  const looks = ["x123456789abcdef", "0123456789abcdex", right].map((given) => {
+    seen.mockClear();
+    areEqual(right, given);
+    return seen.mock.calls.length;
+  });
+  seen.mockRestore();
+  expect(new Set(looks).size).toBe(1);
+  expect(looks[0]).toBeGreaterThanOrEqual(right.length);
 });
 
 describe.each(named.filter(([, { seconds }]) => seconds !== undefined))("%s", (_, vector) => {
