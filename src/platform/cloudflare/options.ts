@@ -41,7 +41,7 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly secrets: (env: Env) => readonly (string | undefined)[];
   /**
    * A queue that this Worker both sends to and consumes (by `queue` of what `serve` answers). By its messages the Worker
-   * asks itself to carry out turns. A message that could not be delivered again and again goes to a dead-letter queue.
+   * asks itself to carry out turns, and deliveries of webhooks that were answered before. A message that could not be delivered again and again goes to a dead-letter queue.
    * Name that one `…-dead`, and consume it as well: then the log tells what became of each run. The name of the first
    * queue must not end so.
    */
