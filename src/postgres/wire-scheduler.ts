@@ -154,8 +154,11 @@ export interface NoteCall {
   readonly versions?: ClaimCall["versions"];
   /** The signatures of their contracts, by workflow and version, with `deployed`. */
   readonly signatures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** The schedules that its code declares, by name, with `deployed`. Left out: they stay as they are. */
-  readonly schedules?: Readonly<Record<string, DeclaredSchedule>> | undefined;
+  /**
+   * The schedules that its code declares, by name, with `deployed`. Null: this one cannot be registered, and stays as it is.
+   * Left out: all stay as they are.
+   */
+  readonly schedules?: Readonly<Record<string, DeclaredSchedule | null>> | undefined;
   /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
   readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */

@@ -125,6 +125,17 @@ describe("a schedule that code declares", () => {
     );
   });
 
+  test.each([
+    ["its input does not fit", { input: { day: 3 as unknown as string } }],
+    ["the database cannot read its pattern", { cron: "0 25 * * *" }],
+  ])("fires as before if a new build declares it and %s", async (_, more) => {
+    const world = await worldWith([hourly()]);
+    await world.deploy(build("b", [hourly(more)]));
+    await world.pass("61 minutes");
+    expect(world.events).toContainEqual(expect.objectContaining({ kind: "schedule_refused", schedule: "hourly" }));
+    expect(await idsOf(world)).toEqual(["hourly@2026-01-01T13:00:00Z"]);
+  });
+
   test("is told if the database cannot read its pattern", async () => {
     const world = await worldWith([hourly({ cron: "0 25 * * *" })]);
     expect(world.events).toContainEqual(

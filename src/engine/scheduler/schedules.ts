@@ -16,15 +16,19 @@ const clocksApartMs = 60 * minuteMs;
 /** When schedules are looked at again that were not fired for that. */
 const heldMs = 10 * minuteMs;
 
-/** Makes what is registered. A schedule whose input does not fit is left out and told: the others fire. */
-export async function declared({ registry, tell }: EngineContext): Promise<Readonly<Record<string, DeclaredSchedule>>> {
-  const all: Record<string, DeclaredSchedule> = {};
+/** Makes what is registered. A schedule whose input does not fit is told, and stays as it is: null. The others fire. */
+export async function declared({
+  registry,
+  tell,
+}: EngineContext): Promise<Readonly<Record<string, DeclaredSchedule | null>>> {
+  const all: Record<string, DeclaredSchedule | null> = {};
   for (const schedule of registry.schedules) {
     try {
       all[schedule.name] = { ...schedule.definition, ...(await inputOf(schedule)) };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       tell({ kind: "schedule_refused", schedule: schedule.name, reason });
+      all[schedule.name] = null;
     }
   }
   return all;

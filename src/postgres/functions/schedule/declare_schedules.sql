@@ -1,5 +1,5 @@
 -- Registers all schedules that the code of a deployment declares (`schedules`: definitions by name), when it notes that it is deployed. Those
--- that it declared before, and does not declare any more, are deleted. The pause of an operator stays.
+-- that it declared before, and does not declare any more, are deleted. The pause of an operator stays. What cannot be registered stays as it was.
 --
 -- A name has one owner. If another deployment declares the same there, nothing changes; if it declares something else, that is kept as the
 -- `rival`, and refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
@@ -22,6 +22,8 @@ begin
     select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update;
     if not p->'schedules' ? v_name then
       delete from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name and o.owner = v_owner;
+    elsif p->'schedules'->v_name = 'null' then
+      continue; -- its code found that it cannot be registered
     elsif v.owner = v_owner and v.definition = p->'schedules'->v_name then
       continue;
     elsif found and v.owner is distinct from v_owner then
