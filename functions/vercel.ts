@@ -17,7 +17,7 @@ export default {
     alarm: () => env["LAYOVER_ALARM"],
     deployment: () => env["VERCEL_DEPLOYMENT_ID"],
     waitUntil,
-    // As maxDuration in vercel.json.
+    // The same as maxDuration in vercel.json.
     limit: "300 seconds",
   }),
 };

@@ -3,5 +3,5 @@ import { nightly, reportWorkflow } from "./report.ts";
 
 /** All that this deployment carries out. */
 export const workflows = [orderWorkflow, reportWorkflow];
-/** What starts runs by itself. */
+/** Schedules: each starts runs at the instants of its calendar. */
 export const schedules = [nightly];

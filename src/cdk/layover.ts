@@ -93,7 +93,7 @@ export class Layover extends Construct {
   readonly forward: LambdaFunction;
   /** Short waits, deliveries of webhooks that were answered before, and ticks that failed. */
   readonly queue: Queue;
-  /** What could not be handed on, for a week. No run is lost by it, but deliveries of webhooks that were answered before are. */
+  /** The queue of messages that could not be handed on. It keeps them for a week. No run is lost by them, but deliveries of webhooks that were answered before are. */
   readonly deadLetters: Queue;
   /** Rings when there is a dead letter. Give it an action. */
   readonly deadLetterAlarm: Alarm;

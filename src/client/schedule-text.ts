@@ -1,4 +1,4 @@
-/** What people read of a schedule: its calendar, and what is wrong with it. */
+/** The texts that people read of a schedule: its calendar, and what is wrong with it. */
 import type { ScheduleDefinition } from "../core/contract/schedule.ts";
 import { formatDuration } from "../core/duration.ts";
 import type { ScheduleView } from "./schedules.ts";

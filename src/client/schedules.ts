@@ -23,7 +23,7 @@ import type {
 import { type OperationOptions, operationTerms } from "./operations.ts";
 import { checkLimit } from "./page-limit.ts";
 
-/** What a schedule that is made at run time is given: its calendar, its terms, and the input of each run. */
+/** A schedule that is made at run time: its calendar, its terms, and the input of each run. */
 export type CreateScheduleOptions<C extends Contract> = Calendar &
   ScheduleTerms &
   (undefined extends InputOf<C> ? { readonly input?: InputOf<C> } : { readonly input: InputOf<C> }) & {
@@ -37,7 +37,7 @@ export interface GivenCreation extends GivenSchedule {
   readonly replaces?: boolean | undefined;
 }
 
-/** What became of it. */
+/** The answer to `create`. */
 export interface ScheduleCreated {
   readonly outcome: "created" | "exists" | "changed";
   readonly schedule: ScheduleView;

@@ -9,7 +9,7 @@ export interface Host {
   readonly replaced?: readonly (readonly [text: string, by: string])[];
   /** Where the secrets are kept while one develops. */
   readonly envFile: string;
-  /** What DATABASE_URL is of. Undefined: it has no database, and no secret of its own. */
+  /** The database to which DATABASE_URL leads. Undefined: the host has no database, and no secret of its own. */
   readonly database?: string;
   /** Further variables of that file: a name, a value, a remark. */
   readonly variables: readonly (readonly [name: string, value: string, remark: string])[];
@@ -107,7 +107,7 @@ const aws: Host = {
   devDependencies: ["@electric-sql/pglite", "aws-cdk", "aws-cdk-lib", "constructs", "esbuild", "pg", ...tools],
 };
 
-/** What a host without a clock of its own is told. */
+/** The variables of a host without a clock of its own. */
 const wakened: Host["variables"] = [
   ["PUBLIC_URL", "http://localhost:3000", "Where callbacks are answered"],
   ["LAYOVER_ALARM", "", "The alarm: https://alarm.example.workers.dev/apps/orders (layover init --on alarm)"],

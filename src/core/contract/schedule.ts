@@ -44,17 +44,17 @@ export type Calendar =
       readonly startAt?: never;
     };
 
-/** What is not the calendar. */
+/** The terms of a schedule, beside its calendar. */
 export interface ScheduleTerms {
   /**
    * Puts each firing off by some whole minutes, up to this, and never until the next instant. They depend on the name and
    * the instant alone. Default: none.
    */
   readonly jitter?: Duration;
-  /** What happens while the last run is not over: the firing is left out (`skip`, the default), or it starts a run beside it. */
+  /** A firing while the last run is not over is left out (`skip`, the default), or starts a run beside it (`allow`). */
   readonly overlap?: "skip" | "allow";
   /**
-   * What happens when firings were missed, in a pause or an outage: the last one is made up for (`latest`, the default); each
+   * Firings may be missed, in a pause or an outage. The last one is made up for (`latest`, the default); each
    * one is, up to 100 (`all`, with `overlap: "allow"`); or none that is more than five minutes late (`none`).
    */
   readonly catchUp?: "latest" | "all" | "none";
@@ -75,7 +75,7 @@ export interface GivenSchedule {
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What `input` is told of the firing that starts a run. */
+/** The firing that starts a run, as the function `input` is told of it. */
 export interface Firing {
   readonly schedule: string;
   /** The instant that the calendar names. */
