@@ -11,10 +11,12 @@ import { aDemand, aRecord, at, terms } from "../races/runs.ts";
 import type { Row, Session } from "../races/stage.ts";
 import { armed, branchesOf, call, type Move, runsOf, some } from "./hammer-ground.ts";
 import { peoplesMoves } from "./hammer-people.ts";
+import { movesOfSchedules } from "./hammer-schedules.ts";
 
 /** All moves, by the function that they call. Where a function has several moves, its name is each one's first word. */
 export const moves: Readonly<Record<string, Move>> = {
   ...peoplesMoves,
+  ...movesOfSchedules,
   void_leases: (session) => session.call("void_leases", {}),
   claim_turns: async (session, ground) => {
     await claim(session, some([...(await runsOf(ground)), ...(await branchesOf(ground))]));
