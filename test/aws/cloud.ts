@@ -58,6 +58,8 @@ interface Message {
 export class AwsCloud {
   /** All invocations that have ended. */
   readonly invoked: Invoked[] = [];
+  /** How many invocations have not ended yet. What one has done may be seen before it ends. */
+  atWork = 0;
   /** What functions wrote. */
   readonly output: string[] = [];
   /** Schedules that stand. */
@@ -374,7 +376,10 @@ export class AwsCloud {
       environment = new Environment({ ...settings, runtime: this.#options.runtime }, (line) => this.output.push(line));
       all.push(environment);
     }
-    const ended = await environment.invoke(event);
+    this.atWork += 1;
+    const ended = await environment.invoke(event).finally(() => {
+      this.atWork -= 1;
+    });
     this.invoked.push({ ...ended, name: settings.handler.slice("index.".length), event });
     return ended;
   }

@@ -133,6 +133,7 @@ test("a run of ten steps in a row is two invocations, twelve statements and one 
   const deployment = await deploy(database);
   const { cloud, start, statements, world } = deployment;
   await ended(deployment, await start("chain", { world: world.url })); // the environments are warm, and know the time
+  await expect.poll(() => cloud.atWork, patiently).toBe(0);
   const [before] = [cloud.wire.received.length, statements()];
   cloud.invoked.splice(0);
 
