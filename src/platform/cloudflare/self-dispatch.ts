@@ -14,6 +14,7 @@ import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { TurnRef, WallClock } from "../../core/ports.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { pause } from "../../core/waits.ts";
+import { Moment } from "../invocation/moment.ts";
 import { UnderWay } from "../invocation/under-way.ts";
 
 export interface SelfDispatchOptions {
@@ -44,22 +45,23 @@ const mostTurns = 200;
 export class SelfDispatch {
   readonly #options: SelfDispatchOptions;
   readonly #underWay: UnderWay;
+  readonly #moment: Moment<TurnRef>;
   #requestsLeft: number;
-  #collected: TurnRef[] = [];
-  #isCollecting = false;
   #isWhole = true;
 
   constructor(options: SelfDispatchOptions) {
     this.#options = options;
     this.#underWay = new UnderWay(options.keepAlive);
     this.#requestsLeft = options.mostRequests;
+    const { host } = options;
+    this.#moment = new Moment({ host, underWay: this.#underWay, send: (turns) => this.#sendAll(turns) });
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
     if (delayMs > longestPauseMs) return;
     if (this.#isTooLate(delayMs)) return this.#lose();
-    if (delayMs > 0) return this.#underWay.add(pause(this.#options.host, delayMs).then(() => this.#collect(turns)));
-    this.#collect(turns);
+    if (delayMs > 0) return this.#underWay.add(pause(this.#options.host, delayMs).then(() => this.#moment.add(turns)));
+    this.#moment.add(turns);
   };
 
   /**
@@ -72,13 +74,7 @@ export class SelfDispatch {
 
   /** Makes one moment of `work`: what is dispatched meanwhile goes out when it has ended. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#isCollecting = true;
-    try {
-      return await work();
-    } finally {
-      this.#isCollecting = false;
-      if (this.#collected.length > 0) this.#underWay.add(this.#flush());
-    }
+    return await this.#moment.together(work);
   }
 
   /** Resolves when nothing is under way any more. */
@@ -95,15 +91,8 @@ export class SelfDispatch {
     return host.now() + delayMs >= until();
   }
 
-  #collect(turns: readonly TurnRef[]): void {
-    if (this.#collected.length === 0 && !this.#isCollecting) this.#underWay.add(this.#flush());
-    this.#collected.push(...turns);
-  }
-
-  async #flush(): Promise<void> {
-    await pause(this.#options.host, 0);
-    const requests = this.#split(this.#collected);
-    this.#collected = [];
+  async #sendAll(turns: readonly TurnRef[]): Promise<void> {
+    const requests = this.#split(turns);
     this.#requestsLeft -= requests.length;
     const { concurrency } = this.#options;
     const goesOn = requests.length <= concurrency;

@@ -9,6 +9,7 @@ import { groupsOf, isSuspect } from "../../core/groups.ts";
 import type { Dispatch, TurnRef } from "../../core/ports.ts";
 import { pause } from "../../core/waits.ts";
 import type { Dispatcher, DispatchTerms } from "../invocation/host.ts";
+import { Moment } from "../invocation/moment.ts";
 import { piecesOf } from "../invocation/pieces.ts";
 import { UnderWay } from "../invocation/under-way.ts";
 
@@ -30,35 +31,29 @@ export class HereDispatch implements Dispatcher {
   readonly #underWay = new UnderWay(undefined);
   /** The work of the suspects, one group after another. */
   #suspects: Promise<void> = Promise.resolve();
-  #collected: TurnRef[] = [];
-  #isCollecting = false;
+  readonly #moment: Moment<TurnRef>;
   #isWhole = true;
 
   constructor(options: HereOptions) {
     this.#options = options;
+    const { host } = options;
+    this.#moment = new Moment({ host, underWay: this.#underWay, send: (turns) => this.#carryOutAll(turns) });
   }
 
   readonly dispatch: Dispatch = async (turns, delayMs) => {
     const { host, until } = this.#options;
     if (delayMs > longestPauseMs) return;
     if (host.now() + delayMs >= until()) this.#refuse(turns);
-    else if (delayMs > 0) this.#underWay.add(pause(host, delayMs).then(() => this.#collect(turns)));
-    else this.#collect(turns);
+    else if (delayMs > 0) this.#underWay.add(pause(host, delayMs).then(() => this.#moment.add(turns)));
+    else this.#moment.add(turns);
   };
 
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Makes one moment of `work`: what is dispatched meanwhile is begun when it has ended. */
   async together<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#isCollecting = true;
-    try {
-      return await work();
-    } finally {
-      this.#isCollecting = false;
-      if (this.#collected.length > 0) this.#underWay.add(this.#flush());
-    }
+    return await this.#moment.together(work);
   }
 
   async settled(): Promise<void> {
@@ -70,16 +65,8 @@ export class HereDispatch implements Dispatcher {
     this.#options.onRefused(turns);
   }
 
-  #collect(turns: readonly TurnRef[]): void {
-    if (this.#collected.length === 0 && !this.#isCollecting) this.#underWay.add(this.#flush());
-    this.#collected.push(...turns);
-  }
-
-  async #flush(): Promise<void> {
-    const { host, batch, concurrency } = this.#options;
-    await pause(host, 0);
-    const turns = this.#collected;
-    this.#collected = [];
+  async #carryOutAll(turns: readonly TurnRef[]): Promise<void> {
+    const { batch, concurrency } = this.#options;
     const others = turns.filter((turn) => !isSuspect(turn));
     const queue = piecesOf(others, { most: batch, mostBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 }).values();
     const lane = async (): Promise<void> => {

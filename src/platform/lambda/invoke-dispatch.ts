@@ -9,6 +9,7 @@ import type { TurnRef } from "../../core/ports.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import { pause } from "../../core/waits.ts";
 import type { Dispatcher, DispatchTerms } from "../invocation/host.ts";
+import { Moment } from "../invocation/moment.ts";
 import { piecesOf } from "../invocation/pieces.ts";
 import { UnderWay } from "../invocation/under-way.ts";
 import { WorkHere } from "../invocation/work-here.ts";
@@ -46,14 +47,14 @@ export class InvokeDispatch implements Dispatcher {
   readonly #options: InvokeDispatchOptions;
   readonly #underWay = new UnderWay(undefined);
   readonly #workHere: WorkHere;
-  #collected: TurnRef[] = [];
-  #later: { readonly turns: readonly TurnRef[]; readonly delayMs: number }[] = [];
-  #isFlushing = false;
+  readonly #moment: Moment<Dispatched>;
   #isWhole = true;
 
   constructor(options: InvokeDispatchOptions) {
     this.#options = options;
     this.#workHere = new WorkHere(options.here);
+    const { host } = options;
+    this.#moment = new Moment({ host, underWay: this.#underWay, send: (dispatched) => this.#sendAll(dispatched) });
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
@@ -62,11 +63,9 @@ export class InvokeDispatch implements Dispatcher {
       this.#lose(turns);
       return;
     }
-    if (delayMs <= 0) this.#collected.push(...turns);
-    else if (delayMs < longestPauseMs && !this.#isTooLate(delayMs))
+    if (delayMs > 0 && delayMs < longestPauseMs && !this.#isTooLate(delayMs))
       return this.#underWay.add(this.#pause(turns, delayMs));
-    else this.#later.push({ turns, delayMs });
-    this.#flushSoon();
+    this.#moment.add([{ turns, delayMs }]);
   };
 
   /** Does `work`. AWS takes events at any time, so nothing waits for the end of it. */
@@ -99,18 +98,9 @@ export class InvokeDispatch implements Dispatcher {
     await this.dispatch(turns, 0);
   }
 
-  #flushSoon(): void {
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
-    this.#underWay.add(this.#flush());
-  }
-
-  async #flush(): Promise<void> {
-    await pause(this.#options.host, 0);
-    this.#isFlushing = false;
-    const [turns, later] = [this.#collected, this.#later];
-    this.#collected = [];
-    this.#later = [];
+  async #sendAll(dispatched: readonly Dispatched[]): Promise<void> {
+    const turns = dispatched.flatMap(({ turns, delayMs }) => (delayMs > 0 ? [] : turns));
+    const later = dispatched.filter(({ delayMs }) => delayMs > 0);
     const calls = this.#messagesOf(later).map((messages) => () => this.#send(messages));
     if (turns.length > 0 && !(await this.#workHere.takes(turns)))
       calls.push(...this.#batchesOf(turns).map((batch) => () => this.#invoke(batch)));
@@ -131,7 +121,7 @@ export class InvokeDispatch implements Dispatcher {
     }
   }
 
-  async #send(batches: readonly Later[]): Promise<void> {
+  async #send(batches: readonly Dispatched[]): Promise<void> {
     const { services, queueUrl } = this.#options;
     const messages = batches.map(({ turns, delayMs }): QueuedMessage => {
       const forwarded: ForwardedEvent = { to: "turns", event: this.#eventOf(turns) };
@@ -161,18 +151,18 @@ export class InvokeDispatch implements Dispatcher {
     ];
   }
 
-  #messagesOf(later: readonly Later[]): readonly (readonly Later[])[] {
+  #messagesOf(later: readonly Dispatched[]): readonly (readonly Dispatched[])[] {
     const batches = later.flatMap(({ turns, delayMs }) => this.#batchesOf(turns).map((turns) => ({ turns, delayMs })));
     return piecesOf(batches, { most: mostMessages, mostBytes, bytesOf });
   }
 }
 
-interface Later {
+interface Dispatched {
   readonly turns: readonly TurnRef[];
   readonly delayMs: number;
 }
 
 /** The bytes of an item as JSON in a list. */
-function bytesOf(item: TurnRef | Later): number {
+function bytesOf(item: TurnRef | Dispatched): number {
   return utf8Size(JSON.stringify(item)) + 1;
 }

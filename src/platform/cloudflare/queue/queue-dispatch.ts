@@ -13,9 +13,10 @@
  */
 import type { HostClock, TurnRef } from "../../../core/ports.ts";
 import { utf8Size } from "../../../core/utf8-size.ts";
-import { pause, within } from "../../../core/waits.ts";
+import { within } from "../../../core/waits.ts";
 import { askAgain } from "../../invocation/ask-again.ts";
 import type { LocalWork } from "../../invocation/host.ts";
+import { Moment } from "../../invocation/moment.ts";
 import { piecesOf } from "../../invocation/pieces.ts";
 import { UnderWay } from "../../invocation/under-way.ts";
 import { WorkHere } from "../../invocation/work-here.ts";
@@ -70,20 +71,21 @@ export class QueueDispatch {
   readonly #options: QueueDispatchOptions;
   readonly #underWay: UnderWay;
   readonly #workHere: WorkHere;
-  #collected: QueueMessage[] = [];
+  readonly #moment: Moment<QueueMessage>;
   #isWhole = true;
 
   constructor(options: QueueDispatchOptions) {
     this.#options = options;
     this.#underWay = new UnderWay(options.keepAlive);
     this.#workHere = new WorkHere(options.here);
+    const { host } = options;
+    this.#moment = new Moment({ host, underWay: this.#underWay, send: (messages) => this.#sendAll(messages) });
   }
 
   readonly dispatch = async (turns: readonly TurnRef[], delayMs: number): Promise<void> => {
     if (delayMs > longestDelayMs) return;
     const delaySeconds = Math.ceil(delayMs / 1_000);
-    if (this.#collected.length === 0) this.#underWay.add(this.#flush());
-    this.#collected.push(...turns.map((body) => ({ body, ...(delaySeconds > 0 && { delaySeconds }) })));
+    this.#moment.add(turns.map((body) => ({ body, ...(delaySeconds > 0 && { delaySeconds }) })));
   };
 
   /** Does `work`. A queue takes messages at any time, so nothing waits for the end of it. */
@@ -101,10 +103,7 @@ export class QueueDispatch {
     await this.#underWay.settled();
   }
 
-  async #flush(): Promise<void> {
-    await pause(this.#options.host, 0);
-    const messages = this.#collected;
-    this.#collected = [];
+  async #sendAll(messages: readonly QueueMessage[]): Promise<void> {
     const isReady = messages.every(({ delaySeconds }) => delaySeconds === undefined);
     if (isReady && (await this.#workHere.takes(messages.map(({ body }) => body)))) return;
     // A queue refuses a message that is too long, and all that is sent with it. It would do so each minute.
