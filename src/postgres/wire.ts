@@ -314,6 +314,8 @@ export interface FinishRun {
   readonly says?: readonly Saying[];
   /** The changes of its code that the run has met. If the finish is deferred, those up to `position` are kept. */
   readonly patches?: readonly Patch[];
+  /** The input that the code of the run's schedule has made, as the codec's text. It is stored if none is. */
+  readonly input?: string;
   readonly bytes?: number;
   readonly armed: readonly number[];
   /** Claim the next turn in the same call, if the run is ready. */

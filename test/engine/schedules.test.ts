@@ -106,13 +106,51 @@ describe("a schedule that code declares", () => {
     expect(page.runs).toMatchObject([{ status: "completed", id: "hourly@2026-01-01T13:00:00Z" }]);
   });
 
-  test("goes on when its input throws, and fails that run", async () => {
-    const throws = (): { day: string } => {
-      throw new Error("no day today");
+  test.each([
+    ["throws", new Error("no day today")],
+    ["cannot be stored", { day: "today".repeat(1_000_000) }],
+    ["does not fit", { day: 3 as unknown as string }],
+  ])("fails a run whose input %s, and goes on", async (_, made) => {
+    const input = (): { day: string } => {
+      if (made instanceof Error) throw made;
+      return made;
     };
-    const world = await worldWith([hourly({ input: throws })]);
+    const world = await worldWith([hourly({ input })]);
     await world.pass("121 minutes");
     expect((await runsOf(world)).map(({ status }) => status)).toEqual(["failed", "failed"]);
+    const [run] = (await world.ask((client) => client.list({ workflow: "report" }))).runs;
+    expect(await world.get(run?.runId ?? "")).toMatchObject({ error: { code: "invalid_input" } });
+  });
+
+  describe("whose function has made a run's input", () => {
+    const slow = hourly({ input: ({ scheduledAt }) => ({ day: `slow ${scheduledAt.toISOString()}` }) });
+    const made = "slow 2026-01-01T13:00:00.000Z";
+
+    test.each([
+      ["is declared no more", []],
+      ["makes another one now", [hourly({ input: () => ({ day: "another" }) })]],
+    ])("keeps it for that run if it %s", async (_, schedules) => {
+      const world = await worldWith([slow]);
+      await world.pass("61 minutes");
+      const [run] = (await world.ask((client) => client.list({ workflow: "report" }))).runs;
+      expect(await world.get(run?.runId ?? "")).toMatchObject({ status: "sleeping", input: { day: made } });
+      await world.deploy(build("b", schedules));
+      await world.pass("100 minutes");
+      expect(await world.get(run?.runId ?? "")).toMatchObject({ status: "completed", result: made });
+      expect(world.errors).toEqual([]);
+    });
+
+    test("keeps it for the next epoch of that run", async () => {
+      const world = await worldWith([slow]);
+      await world.pass("61 minutes");
+      const [run] = (await world.ask((client) => client.list({ workflow: "report" }))).runs;
+      const runId = run?.runId ?? "";
+      await world.deploy(build("b", []));
+      await world.pass("100 minutes");
+      await world.ask((client) => client.restart(runId));
+      await world.pass("100 minutes");
+      expect(await world.get(runId)).toMatchObject({ status: "completed", epoch: 1, result: made });
+    });
   });
 
   test("is told and left out if its input does not fit, and the others fire", async () => {

@@ -13,7 +13,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "schedules/refused-patterns schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
   ],
   [
-    /schedule|^skip_firing$/,
+    /schedule|^skip_firing$|^keep_input$/,
     "races/schedules client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [

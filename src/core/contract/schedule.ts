@@ -128,8 +128,8 @@ export interface Schedule {
 const longestName = 100;
 
 /**
- * Declares a schedule. A function as `input` runs in the first turn of each run, and again at each replay. So it must answer
- * the same each time. If it throws, that run fails, and the schedule goes on.
+ * Declares a schedule. A function as `input` runs in the first turn of each run, and what it makes is stored with that turn.
+ * If the process dies before, it runs again, so it must have no effects. If it throws, that run fails, and the schedule goes on.
  *
  * @throws LayoverError `invalid_schedule`, `invalid_name`, `invalid_duration`; what only the database can tell, as a cron
  *   pattern that cannot be read, is an error in the log when the deployment registers it

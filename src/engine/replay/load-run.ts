@@ -18,8 +18,8 @@ import { LoadedRun } from "./loaded-run.ts";
 /**
  * Begins a handler at its first rest.
  *
- * @throws LayoverError `invalid_input`, for a run that was started from SQL, or by a schedule, with an input its schema
- *   refuses; `schedule_missing`, if this code does not declare the schedule that makes the input
+ * @throws LayoverError `invalid_input`, for a run that was started from SQL with an input its schema refuses, or by a
+ *   schedule whose code makes no input that can be stored; `schedule_missing`, if this code does not declare that schedule
  */
 export async function loadRun(
   options: EngineOptions,
@@ -29,9 +29,11 @@ export async function loadRun(
 ): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
-  const given = givenInput(run, registry);
+  const madeInput = await inputMadeByCode(run, registry, contract);
+  const storedText = madeInput ?? run.input;
+  const given = fromStored(storedText, "the run's input");
   const input =
-    run.isInputParsed || contract.input === undefined
+    madeInput !== undefined || run.isInputParsed || contract.input === undefined
       ? given
       : await parse(contract.input, given, { code: "invalid_input", what: "the run's input" });
   const { createdAt } = run;
@@ -45,7 +47,8 @@ export async function loadRun(
     execution,
     segments,
     handedPosition,
-    bytes: run.input.length,
+    bytes: storedText.length,
+    madeInput,
   });
   loaded.noteReplay(claimed);
   const step = makeStep({
@@ -84,9 +87,16 @@ export async function loadRun(
   return loaded;
 }
 
-/** Answers the input as it is stored, or as the code of the run's schedule makes it. */
-function givenInput({ input, isInputParsed, scheduled }: WireRun, registry: Registry): unknown {
-  if (isInputParsed || scheduled?.computesInput !== true) return fromStored(input, "the run's input");
+/**
+ * The input that the code of the run's schedule makes, as the codec's text. Undefined: the input is stored. The run's first
+ * finish stores what this answers, so later code makes no other.
+ */
+async function inputMadeByCode(
+  { isInputParsed, scheduled }: WireRun,
+  registry: Registry,
+  contract: Contract,
+): Promise<string | undefined> {
+  if (isInputParsed || scheduled?.computesInput !== true) return undefined;
   const { schedule, at, firedAt } = scheduled;
   const declared = registry.findSchedule(schedule);
   if (typeof declared?.input !== "function") {
@@ -96,10 +106,14 @@ function givenInput({ input, isInputParsed, scheduled }: WireRun, registry: Regi
     });
   }
   try {
-    return declared.input({ schedule, scheduledAt: new Date(at), firedAt: new Date(firedAt) });
+    return await storedInput(
+      contract,
+      declared.input({ schedule, scheduledAt: new Date(at), firedAt: new Date(firedAt) }),
+    );
   } catch (cause) {
+    if (cause instanceof LayoverError && cause.code === "invalid_input") throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw new LayoverError("invalid_input", `the input of the schedule "${schedule}" threw: ${why}`, {
+    throw new LayoverError("invalid_input", `the schedule "${schedule}" has made no input: ${why}`, {
       hint: "Mend the function `input` of the schedule. It is pure, and gets the schedule's name and two dates.",
       details: { schedule },
       cause,

@@ -29,8 +29,12 @@ export class LoadedRun {
   #handedPosition: number;
   #sayings: readonly Saying[] = [];
   readonly #patches = new Patches();
+  #madeInput: string | undefined;
 
-  /** `bytes`: the size of the run's input. `handedPosition`: up to where another process has run the handler on. */
+  /**
+   * `bytes`: the size of the run's input. `handedPosition`: up to where another process has run the handler on.
+   * `madeInput`: what the code of its schedule has made as its input, if no finish has stored that yet.
+   */
   constructor(given: {
     readonly runId: string;
     readonly epoch: number;
@@ -39,6 +43,7 @@ export class LoadedRun {
     readonly segments: Segments;
     readonly handedPosition: number;
     readonly bytes: number;
+    readonly madeInput?: string | undefined;
   }) {
     this.runId = given.runId;
     this.epoch = given.epoch;
@@ -47,6 +52,7 @@ export class LoadedRun {
     this.segments = given.segments;
     this.#handedPosition = given.handedPosition;
     this.#bytes = given.bytes;
+    this.#madeInput = given.madeInput;
   }
 
   /** The size of its input and of its history, as far as the history is known. */
@@ -111,6 +117,18 @@ export class LoadedRun {
   /** Takes the changes of its code that a finish is to keep. */
   takePatches(): readonly Patch[] {
     return this.#patches.take();
+  }
+
+  /** The input that its schedule's code has made, as the codec's text, if no finish has taken it. */
+  get madeInput(): string | undefined {
+    return this.#madeInput;
+  }
+
+  /** Takes the input that a finish is to store. */
+  takeMadeInput(): string | undefined {
+    const input = this.#madeInput;
+    this.#madeInput = undefined;
+    return input;
   }
 
   /** Notes, before a replay, how far other processes have run the handler on, and what changes of its code it met there. */

@@ -27,7 +27,7 @@ export function recordTime(now: number, execution: Execution, { lastRecordAt }: 
  * is never lost with a transaction that could not be committed.
  */
 export function transactionPlan(
-  { execution, lastSaying, freshPatches: patches }: LoadedRun,
+  { execution, lastSaying, freshPatches: patches, madeInput: input }: LoadedRun,
   claimed: ClaimedRun,
   { path, occurrence }: Place,
   { now, ...entry }: Pick<NewRecord, "value" | "beganAt" | "attempts"> & { readonly now: number },
@@ -42,6 +42,7 @@ export function transactionPlan(
     wakeInstants: [],
     ...(lastSaying !== undefined && { says: [{ value: lastSaying, saidAfter: position }] }),
     ...(patches.length > 0 && { patches }),
+    ...(input !== undefined && { input }),
   };
 }
 

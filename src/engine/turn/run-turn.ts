@@ -255,6 +255,7 @@ export class RunTurn {
     const released = this.#loaded.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
     const says = this.#loaded.takeSayings(this.#claimed.position);
     const patches = this.#loaded.takePatches();
+    const input = this.#loaded.takeMadeInput();
     return {
       position: this.#claimed.position,
       next,
@@ -266,6 +267,7 @@ export class RunTurn {
       ...(this.#closes.length > 0 && { closes: this.#closes }),
       ...(says.length > 0 && { says }),
       ...(patches.length > 0 && { patches }),
+      ...(input !== undefined && { input }),
       ...(this.#announces !== undefined && { announces: this.#announces }),
       ...more,
     };

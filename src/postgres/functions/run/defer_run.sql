@@ -36,6 +36,9 @@ begin
   if f ? 'patches' then
     perform layover.keep_patches(v_run, s.epoch, f->'patches', v_seen);
   end if;
+  if f ? 'input' then
+    perform layover.keep_input(v_run, s.epoch, f->>'input');
+  end if;
   if f ? 'demands' then
     v_branches := layover.record_demands(v_run, v_seen, f->'demands');
   end if;

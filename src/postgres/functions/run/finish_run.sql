@@ -94,6 +94,9 @@ begin
   if f ? 'patches' then
     perform layover.keep_patches(s.run_id, s.epoch, f->'patches', null);
   end if;
+  if f ? 'input' then
+    perform layover.keep_input(s.run_id, s.epoch, f->>'input');
+  end if;
   if s.claimed is not null then
     return layover.claiming_answer(s.turn, s.claimed);
   elsif v_next = 'ready' and not (s.has_pending or s.has_mail or v_is_more) then
