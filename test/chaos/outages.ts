@@ -4,6 +4,13 @@
  * within a minute, and be over within three times the longest life of a run before the first outage. Runs that wait
  * for an instant of the database's clock are left out: once the clock was set back, that instant is five minutes
  * further away.
+ *
+ * The minute is no part of the wake rule, which gives a run in motion up to four (the motion minute, and an alarm that
+ * rings late). It comes from the processes: what has failed has a process tick again, 5 s later at most if no answer came,
+ * else after about as long as the outage took (`ticker.ts`). That tick looks ahead at all that is due within three minutes.
+ * So a run that stands still for longer is one that nobody has missed: its turn is claimed, and nobody carries it out.
+ *
+ * While nothing is wrong, no lease may run out: no process dies here.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
@@ -40,6 +47,8 @@ const mostDrain = 3;
 /** How long runs are watched before the first outage. */
 const undisturbedMs = 20_000;
 const lookMs = 200;
+/** How long after its end a lease may still be renewed, on a slow machine. */
+const graceMs = 5_000;
 const calmMs = 4_000;
 
 export class Outages {
@@ -78,6 +87,7 @@ export class Outages {
     const endsAt = performance.now() + chaosMs;
     await delay(undisturbedMs);
     this.undisturbedMs = Math.round(Math.max(0, ...this.#watcher.lives));
+    await this.#findAbandoned();
     let left: readonly Kind[] = [];
     for (let isComplete = false; !isComplete || performance.now() < endsAt; isComplete ||= left.length === 0) {
       if (left.length === 0) left = kinds.filter((kind) => kind !== "clock back");
@@ -142,6 +152,20 @@ export class Outages {
     await write("select 1 where false");
   }
 
+  /** Finds turns whose leases have run out, and whose process is alive. */
+  async #findAbandoned(): Promise<void> {
+    const { rows } = await this.#site.pool.query<Standing>(
+      `${standing} where s.leased_until < layover.now() - $1::interval`,
+      [`${graceMs} milliseconds`],
+    );
+    for (const each of rows) this.failures.push(new Error(`before any outage nobody carries out ${describe(each)}`));
+  }
+
+  async #describeAll(runIds: readonly string[]): Promise<string> {
+    const { rows } = await this.#site.pool.query<Standing>(`${standing} where s.run_id = any ($1)`, [runIds]);
+    return rows.map(describe).join("; ");
+  }
+
   async #awakeOf(runIds: readonly string[]): Promise<readonly string[]> {
     const { rows } = await this.#site.pool.query<{ runId: string }>(awake, [runIds]);
     return rows.map(({ runId }) => runId);
@@ -164,7 +188,7 @@ export class Outages {
         const waiting = left.length === 0 ? [] : await this.#awakeOf(left);
         if (waiting.length === 0) return ms;
         if (ms > limitMs) {
-          const runs = waiting.join(", ");
+          const runs = await this.#describeAll(waiting);
           this.failures.push(
             new Error(`${ms} ms after the database was ${after}, ${waiting.length} runs ${what}: ${runs}`),
           );
@@ -179,6 +203,25 @@ export class Outages {
     const limitMs = mostDrain * this.undisturbedMs;
     this.drains.push({ after, ms: await until(isUnderWay, limitMs, "are not over") });
   }
+}
+
+/** Where a run stands. Times are of the database's clock. */
+interface Standing {
+  readonly runId: string;
+  readonly status: string;
+  readonly turn: number;
+  readonly leasedUntil: string | null;
+  readonly readyAt: string | null;
+  readonly dueAt: string | null;
+  readonly now: string;
+}
+
+const standing = `
+  select s.run_id as "runId", s.status, s.turn, s.leased_until::text as "leasedUntil", s.ready_at::text as "readyAt",
+      s.due_at::text as "dueAt", layover.now()::text as now from layover.run_state s`;
+
+function describe({ runId, status, turn, leasedUntil, readyAt, dueAt, now }: Standing): string {
+  return `turn ${turn} of run ${runId} (${status}, leased until ${leasedUntil}, ready at ${readyAt}, due at ${dueAt}, now ${now})`;
 }
 
 /** Selects the runs that do not wait for an instant which the step of the clock has put off. */
