@@ -21,7 +21,15 @@ export type {
 } from "./client/history-view.ts";
 export type { ListOptions, Page } from "./client/listing.ts";
 export type { CallbackInputOf, CallbackView, Rejection } from "./client/mail.ts";
-export type { LiveFilter, ManyOptions, ManyReceipt, Refused } from "./client/many.ts";
+export type {
+  DeleteRunsOptions,
+  LiveFilter,
+  ManyOptions,
+  ManyReceipt,
+  Refused,
+  RestartFilter,
+  RestartRunsOptions,
+} from "./client/many.ts";
 export type { OperationOptions, OperationReceipt } from "./client/operations.ts";
 export type { Client } from "./client/over-postgres/client.ts";
 export type { Run, SignalOptions, SignalReceipt, WaitOptions as ResultOptions } from "./client/run.ts";

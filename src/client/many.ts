@@ -2,18 +2,26 @@
  * What a person does to many runs, named by a filter: page by page, at a pace. Nothing is kept of it but the operation of
  * each run. So whoever knows the `callId` can go on, from anywhere and at any time.
  */
-import { LayoverError } from "../core/errors.ts";
+import type { Contract } from "../core/contract/contract.ts";
+import { type ErrorCode, LayoverError } from "../core/errors.ts";
 import type { HostClock } from "../core/ports.ts";
 import { pause } from "../core/waits.ts";
-import type { OperateRunsAnswer, OperateRunsCall, OperationVerb } from "../postgres/wire-verbs.ts";
+import type { ManyVerb, OperateRunsAnswer, OperateRunsCall } from "../postgres/wire-verbs.ts";
 import { filterCall, type RunFilter } from "./filter.ts";
 import { cursorOf, mostRows, runIdOf } from "./listing.ts";
 import { type OperationOptions, type OperationReceipt, operationTerms } from "./operations.ts";
 import { checkLimit } from "./page-limit.ts";
+import type { RepairReceipt } from "./repairs.ts";
+import type { SignalReceipt } from "./run.ts";
 import { isOver, type RunStatus } from "./run-view.ts";
 
 /** Which runs. At least one of these. Runs that are over are never meant. */
 export type LiveFilter = Omit<RunFilter, "endedFrom" | "endedBefore">;
+
+/** Which runs a restart of many means. Those that are at work cannot be restarted, so it needs a status. */
+export interface RestartFilter extends RunFilter {
+  readonly status: "completed" | "failed" | "cancelled" | "blocked" | "paused";
+}
 
 export interface ManyOptions extends Omit<OperationOptions, "callId"> {
   /**
@@ -31,13 +39,29 @@ export interface ManyOptions extends Omit<OperationOptions, "callId"> {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+export interface RestartRunsOptions extends ManyOptions {
+  /** The place of the step or wait from which each run goes on: `charge`, `ship[3]/send#2`. Default: from its start. */
+  readonly from?: string | undefined;
+}
+
+export interface DeleteRunsOptions extends ManyOptions {
+  /**
+   * Whether runs that are not over are asked to end: they are `cancelling` then, and the same call with the same `callId`
+   * deletes them once they are over. Default: they are refused, as `not_applicable`.
+   */
+  readonly cancels?: boolean | undefined;
+}
+
 /** Runs that were refused. */
 export interface Refused {
-  readonly code: "not_applicable" | "too_many_operations";
+  /** That of the error which the act on such a run alone would throw. */
+  readonly code: (typeof refusals)[number];
   readonly runs: number;
   /** The first ten of them. */
   readonly runIds: readonly string[];
 }
+
+export type ManyOutcome = OperationReceipt["outcome"] | RepairReceipt["outcome"] | SignalReceipt["outcome"];
 
 /** What became of many runs. If an answer was lost, the runs of that page may be missing in the counts. */
 export interface ManyReceipt {
@@ -46,7 +70,7 @@ export interface ManyReceipt {
   /** How many runs were meant. */
   readonly runs: number;
   /** How many had each outcome. */
-  readonly outcomes: Readonly<Partial<Record<OperationReceipt["outcome"], number>>>;
+  readonly outcomes: Readonly<Partial<Record<ManyOutcome, number>>>;
   readonly refused: readonly Refused[];
   /** How many are in each status. Empty unless it is a dry run. */
   readonly statuses: Readonly<Partial<Record<RunStatus, number>>>;
@@ -60,13 +84,40 @@ export interface ManyPage extends ManyReceipt {
   readonly cursor?: string;
 }
 
+/** A signal for many runs, and the contract whose schema parses it. */
+export interface ManySignal {
+  readonly name: string;
+  readonly payload: unknown;
+  readonly contract: Contract;
+}
+
 /** Asks for one page. */
-export interface ManyPageOptions extends Pick<ManyOptions, "reason" | "by" | "callId" | "dryRun"> {
+export interface ManyPageOptions
+  extends Pick<ManyOptions, "reason" | "by" | "callId" | "dryRun">,
+    Pick<RestartRunsOptions, "from">,
+    Pick<DeleteRunsOptions, "cancels"> {
+  /** What `signal` sends. */
+  readonly signal?: ManySignal | undefined;
   /** The `cursor` of the page before. */
   readonly cursor?: string | undefined;
   /** How many runs, up to 500. Default: 100. */
   readonly limit?: number | undefined;
 }
+
+/** Why a run may be refused. */
+export const refusals = [
+  "not_applicable",
+  "too_many_operations",
+  "would_repeat",
+  "compensated",
+  "result_needed",
+  "child_failed",
+  "at_work",
+  "unknown_step",
+  "run_over",
+  "signal_closed",
+  "too_many_signals",
+] as const satisfies readonly ErrorCode[];
 
 const mostRuns = 500;
 const mostPerSecond = 10_000;
@@ -75,7 +126,7 @@ const shownIds = 10;
 /** Does it to one page after the other, until the last one. */
 export async function operateMany(
   ask: (page: ManyPageOptions) => Promise<ManyPage>,
-  { callId, perSecond = 100, onProgress, abortSignal, ...terms }: ManyOptions,
+  { callId, perSecond = 100, onProgress, abortSignal, ...terms }: ManyOptions & Omit<ManyPageOptions, "limit">,
   host: HostClock,
 ): Promise<ManyReceipt> {
   const pace = checkPace(perSecond);
@@ -121,19 +172,20 @@ type Counts = Readonly<Partial<Record<string, number>>>;
 
 /** @throws LayoverError `invalid_request`, `invalid_name`, `invalid_cursor`, `unknown_run` */
 export function manyCall(
-  verb: OperationVerb,
-  filter: LiveFilter,
-  { callId, cursor, limit = 100, dryRun = false, ...terms }: ManyPageOptions,
+  verb: ManyVerb,
+  filter: RunFilter,
+  { callId, cursor, limit = 100, dryRun = false, cancels = false, ...terms }: ManyPageOptions,
 ): OperateRunsCall {
   return {
     verb,
-    filter: checkFilter(filter),
+    filter: checkFilter(verb, filter),
     limit: checkLimit(limit, mostRuns),
     walk: mostRows,
     ...operationTerms(terms),
     ...(callId !== undefined && { callId: checkCallId(callId) }),
     ...(cursor !== undefined && { before: runIdOf(cursor) }),
     ...(dryRun && { dryRun }),
+    ...(cancels && { cancels }),
   };
 }
 
@@ -142,7 +194,7 @@ export function manyPage(answer: OperateRunsAnswer): ManyPage {
   return { callId, runs, outcomes, refused, statuses, runIds, ...(next !== null && { cursor: cursorOf(next) }) };
 }
 
-function checkFilter(filter: LiveFilter): OperateRunsCall["filter"] {
+function checkFilter(verb: ManyVerb, filter: RunFilter): OperateRunsCall["filter"] {
   const { tags, ...checked } = filterCall(filter);
   const isEmpty = Object.keys(checked).length === 0 && Object.keys(tags ?? {}).length === 0;
   if (isEmpty) {
@@ -151,11 +203,30 @@ function checkFilter(filter: LiveFilter): OperateRunsCall["filter"] {
       details: { field: "filter" },
     });
   }
-  for (const field of ["endedFrom", "endedBefore"] as const) {
-    if (checked[field] !== undefined) throw overAlready(field);
+  const { status } = filter;
+  if (verb === "retry" || verb === "restart" || verb === "delete") {
+    if (status === undefined ? verb === "restart" : !fits[verb](status)) throw wrongStatus(verb);
+  } else {
+    for (const field of ["endedFrom", "endedBefore"] as const) {
+      if (checked[field] !== undefined) throw overAlready(field);
+    }
+    if (status !== undefined && isOver(status)) throw overAlready("status");
   }
-  if (filter.status !== undefined && isOver(filter.status)) throw overAlready("status");
   return { ...checked, ...(tags !== undefined && { tags }) };
+}
+
+const fits = {
+  retry: (status: RunStatus) => status === "failed",
+  delete: isOver,
+  restart: (status: RunStatus) => isOver(status) || status === "blocked" || status === "paused",
+};
+
+function wrongStatus(verb: keyof typeof fits): LayoverError {
+  const which = verb === "retry" ? "failed" : verb === "delete" ? "are over" : "are over, blocked or paused";
+  return new LayoverError("invalid_request", `status: only runs that ${which} can be meant`, {
+    hint: "Give the status of such runs.",
+    details: { field: "status" },
+  });
 }
 
 function overAlready(field: string): LayoverError {

@@ -5,9 +5,17 @@
 import type { Contract, SignalsOf } from "../core/contract/contract.ts";
 import type { InferInput } from "../core/contract/schema.ts";
 import type { StartArguments } from "../core/contract/startable.ts";
+import type { RunFilter } from "./filter.ts";
 import type { ListOptions, Page } from "./listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "./mail.ts";
-import type { LiveFilter, ManyOptions, ManyReceipt } from "./many.ts";
+import type {
+  DeleteRunsOptions,
+  LiveFilter,
+  ManyOptions,
+  ManyReceipt,
+  RestartFilter,
+  RestartRunsOptions,
+} from "./many.ts";
 import type { Run, RunVerbs, WaitOptions } from "./run.ts";
 import type { ScheduleVerbs } from "./schedules.ts";
 import type { SignalWithStartOptions, SignalWithStartReceipt } from "./signal-with-start.ts";
@@ -59,7 +67,7 @@ export interface ClientVerbs extends RunVerbs {
 
   /**
    * Pauses all runs that fit and are not over, a page at a time, newest first. A run that refuses stops nothing: it is
-   * counted in `refused`. So it is with the three verbs below.
+   * counted in `refused`. So it is with the verbs below.
    *
    * @throws LayoverError `invalid_request`, as for an empty filter
    * @example await client.pauseRuns({ workflow: "order" }, { reason: "their API is down" });
@@ -74,6 +82,38 @@ export interface ClientVerbs extends RunVerbs {
 
   /** Ends all runs that fit and are not over, at once. @throws LayoverError `invalid_request` */
   terminateRuns(filter: LiveFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /** Retries all failed runs that fit, as `retry` does with each. @throws LayoverError `invalid_request` */
+  retryRuns(filter: RunFilter, options?: ManyOptions): Promise<ManyReceipt>;
+
+  /**
+   * Lets all runs that fit begin again, from a step or from their start, as `restart` does with each.
+   *
+   * @throws LayoverError `invalid_request`
+   * @example await client.restartRuns({ workflow: "order", status: "blocked" }, { from: "charge" });
+   */
+  restartRuns(filter: RestartFilter, options?: RestartRunsOptions): Promise<ManyReceipt>;
+
+  /**
+   * Deletes all runs that fit and are over, with all that is kept of them. Others are refused, or asked to end first.
+   *
+   * @throws LayoverError `invalid_request`
+   * @example await client.deleteRuns({ tags: { customer: "42" } }, { cancels: true });
+   */
+  deleteRuns(filter: RunFilter, options?: DeleteRunsOptions): Promise<ManyReceipt>;
+
+  /**
+   * Sends a signal to all runs of the contract's workflow that fit and are not over. The empty filter means no run.
+   *
+   * @throws LayoverError `invalid_request`, `invalid_payload`
+   */
+  signalRuns<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    filter: Omit<LiveFilter, "workflow">,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options?: ManyOptions,
+  ): Promise<ManyReceipt>;
 
   /**
    * Pauses a workflow: its new runs are held, and those that are not over are paused, a page at a time. Runs that other runs

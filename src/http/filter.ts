@@ -41,10 +41,16 @@ export const filterFields = {
   createdFrom: optionalInstant,
   createdBefore: optionalInstant,
 };
+export const endedFields = { ...filterFields, endedFrom: optionalInstant, endedBefore: optionalInstant };
 
 /** Reads the filter of an act on many runs from a body. @throws LayoverError `invalid_request` */
 export function filterOf(body: Body, field: string): LiveFilter {
   return valuesIn(objectBody(body[field] ?? {}, Object.keys(filterFields)), filterFields);
+}
+
+/** The same, for acts that mean runs which are over. */
+export function endedFilterOf(body: Body, field: string): RunFilter {
+  return valuesIn(objectBody(body[field] ?? {}, Object.keys(endedFields)), endedFields);
 }
 
 export function optionalStatus(body: Body, field: string): RunStatus | undefined {

@@ -6,8 +6,9 @@
 
 import type { Contracts } from "./contracts.ts";
 import type { Description, Descriptions } from "./description.ts";
-import { optionalFlag, optionalNumber, optionalText, readFields } from "./fields.ts";
-import { filterOf } from "./filter.ts";
+import { type Fields, invalidField, optionalFlag, optionalNumber, optionalText, readFields } from "./fields.ts";
+import { endedFilterOf, filterOf } from "./filter.ts";
+import { optionalSignal } from "./repairs.ts";
 import { respondTo } from "./respond.ts";
 import type { Route, Visit } from "./route.ts";
 
@@ -15,6 +16,10 @@ import type { Route, Visit } from "./route.ts";
 const terms = { reason: optionalText, by: optionalText, callId: optionalText };
 const pageFields = { ...terms, cursor: optionalText, limit: optionalNumber };
 const manyFields = { ...pageFields, filter: filterOf, dryRun: optionalFlag };
+const endedFields = { ...manyFields, filter: endedFilterOf };
+const restartFields = { ...endedFields, from: optionalText };
+const deleteFields = { ...endedFields, cancels: optionalFlag };
+const signalFields = { ...manyFields, signal: optionalSignal };
 
 /** The fields of the query, since proxies may drop the body of a DELETE. */
 export const deleteRoute: Route = {
@@ -69,7 +74,42 @@ export function operationRoutes(contracts: Contracts, maxBytes: number): readonl
       },
     ];
   });
-  return [...ofWorkflows, ...ofRuns];
+  return [...ofWorkflows, ...ofRuns, ...manyRoutes(contracts, maxBytes)];
+}
+
+/** What is done to many runs, and to one in another way. */
+function manyRoutes(contracts: Contracts, maxBytes: number): readonly Route[] {
+  const many = (verb: string, answer: Route["answer"]): Route => ({
+    method: "POST",
+    path: `/v1/operations/${verb}`,
+    scope: "admin",
+    answer,
+  });
+  return [
+    many("retry", async ({ client, request }) => {
+      const { filter, ...page } = await readFields(request, maxBytes, endedFields);
+      return respondTo(request, await client.operatePage("retry", filter, page));
+    }),
+    many("restart", async ({ client, request }) => {
+      const { filter, ...page } = await readFields(request, maxBytes, restartFields);
+      return respondTo(request, await client.operatePage("restart", filter, page));
+    }),
+    many("delete", async ({ client, request }) => {
+      const { filter, ...page } = await readFields(request, maxBytes, deleteFields);
+      return respondTo(request, await client.operatePage("delete", filter, page));
+    }),
+    many("signal", async ({ client, request }) => {
+      const { filter, signal, ...page } = await readFields(request, maxBytes, signalFields);
+      const { workflow, version } = filter;
+      if (signal === undefined) throw invalidField("signal", "is missing", 'Write it as { "name": "address" }.');
+      if (workflow === undefined) throw invalidField("filter", "names no workflow", "Say of which workflow they are.");
+      const contract = version === undefined ? contracts.newest(workflow) : contracts.closest(workflow, version);
+      return respondTo(
+        request,
+        await client.operatePage("signal", filter, { ...page, signal: { ...signal, contract } }),
+      );
+    }),
+  ];
 }
 
 export function operationDescriptions(): Descriptions {
@@ -100,8 +140,18 @@ export function operationDescriptions(): Descriptions {
       },
     ],
   ]);
+  const ofMany = Object.entries(deedsOfMany).map(([verb, { does, body, problems = [] }]): [string, Description] => [
+    `POST /v1/operations/${verb}`,
+    {
+      id: `${verb}Runs`,
+      does: `For each run that fits a filter, a page at a time: ${does}.`,
+      body,
+      answers: { 200: "ManyOperated" },
+      problems: ["invalid_cursor", "invalid_name", "unknown_run", ...problems],
+    },
+  ]);
   return {
-    ...Object.fromEntries(ofRuns),
+    ...Object.fromEntries([...ofRuns, ...ofMany]),
     "POST /v1/workflows/:name/pause": {
       id: "pauseWorkflow",
       does: "Pauses a workflow, its new runs too. Its runs are paused a page at a time: ask again with the `cursor`.",
@@ -131,4 +181,25 @@ const deeds = {
   resume: "Lets a paused run go on",
   cancel: "Cancels a run, which cleans up first",
   terminate: "Ends a run at once, without cleaning up",
+};
+
+interface DeedOfMany extends Pick<Description, "does" | "problems"> {
+  readonly body: Fields;
+}
+
+const deedsOfMany: Readonly<Record<string, DeedOfMany>> = {
+  retry: { does: "Lets a failed run go on from where it failed", body: endedFields },
+  restart: {
+    does: "Begins a run anew, or from a step. The filter names a status: completed, failed, cancelled, blocked or paused",
+    body: restartFields,
+  },
+  delete: {
+    does: "Deletes a run that is over. With `cancels` others are asked to end: the same call again deletes them then",
+    body: deleteFields,
+  },
+  signal: {
+    does: "Sends a signal to a run that is not over. The filter names a workflow",
+    body: signalFields,
+    problems: ["unknown_workflow", "unknown_signal", "invalid_payload", "value_too_large", "unstorable_value"],
+  },
 };

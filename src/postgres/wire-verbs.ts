@@ -156,9 +156,11 @@ export type RepairAnswer =
       readonly why?: string;
     };
 
+/** What a person may do to all runs that fit a filter. */
+export type ManyVerb = SingleVerb | "retry" | "restart" | "signal";
 /** What a person does to all runs that fit a filter: one page of them. */
 export interface OperateRunsCall {
-  readonly verb: OperationVerb;
+  readonly verb: ManyVerb;
   readonly filter: WireFilter;
   /** A uuid of version 7. Its time fixes the set. Left out: the database makes one. */
   readonly callId?: string;
@@ -169,6 +171,11 @@ export interface OperateRunsCall {
   readonly reason?: string;
   readonly by?: string;
   readonly dryRun?: boolean;
+  /** From which place a restart goes on. Left out: from the start. */
+  readonly from?: Place;
+  readonly signal?: { readonly name: string; readonly encodedPayload: string };
+  /** Whether the deletion asks runs to end that are not over. */
+  readonly cancels?: boolean;
   /** Whether they are paused or resumed with their workflow, which the filter names. */
   readonly holds?: true;
 }

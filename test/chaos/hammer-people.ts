@@ -35,12 +35,17 @@ export const peoplesMoves: Readonly<Record<string, Move>> = {
     ]),
   ),
   operate_runs: async (session) => {
-    const verb = pick(["pause", "resume", "resume", "cancel", "terminate"]);
-    const filter = { workflow: "flow" };
+    const verb = pick(["pause", "resume", "resume", "cancel", "terminate", "retry", "restart", "delete", "signal"]);
+    const filter = {
+      workflow: "flow",
+      ...(verb === "restart" && { status: pick(["cancelled", "failed", "completed"]) }),
+    };
     await call(session, "operate_runs", {
       verb,
       filter,
       callId: newRunId(Date.now()),
+      ...(verb === "signal" && { signal: { name: "go", encodedPayload: "0null" } }),
+      ...(verb === "delete" && pick([true, false]) && { cancels: true }),
       limit: pick([2, 100]),
       armed: armed(),
     });

@@ -50,22 +50,60 @@ describe("the commands for many runs", { timeout: 60_000 }, () => {
     expect(await statuses()).toEqual(["sleeping", "sleeping"]);
     const done = await ask("cancel", "--workflow", "nap", "--call", callIn(dry.stdout), "--reason", "ordered twice");
     expect(done).toEqual({ status: 0, stdout: "2 runs: 2 cancelled.\n", stderr: "2 runs, 2 cancelled\n" });
-    expect((await ask("cancel", "--workflow", "nap")).stdout).toBe("No run fits that is not over.\n");
+    expect((await ask("cancel", "--workflow", "nap")).stdout).toBe("No run fits.\n");
+  });
+
+  test("say how many it would be, and do nothing unless that is meant", async () => {
+    await deploy(2);
+    expect(await ask("terminate", "--workflow", "nap")).toEqual({
+      status: 1,
+      stdout: "",
+      stderr:
+        "2 runs, 2 sleeping\n2 runs: 2 sleeping. They would be terminated.\nNothing was changed. If that is meant: layover terminate … --yes\n",
+    });
+    expect(await statuses()).toEqual(["sleeping", "sleeping"]);
+  });
+
+  test("signal, restart and delete all that fit", async () => {
+    await deploy(2);
+    expect((await ask("signal", "--workflow", "nap", "wake up", "--yes")).stderr).toContain("wake up");
+    expect((await ask("signal", "wake up")).stderr).toMatch(/^Name the signal, and a run or a workflow\.\n/);
+    await ask("terminate", "--workflow", "nap", "--yes");
+    expect((await ask("restart", "--workflow", "nap")).stderr).toMatch(/^Which runs are to begin again is not clear/);
+    const restarted = await ask(
+      "restart",
+      "--workflow",
+      "nap",
+      "--status",
+      "cancelled",
+      "--per-second",
+      "500",
+      "--yes",
+    );
+    expect(restarted.stdout).toBe("2 runs: 2 restarted.\n");
+    const refused = await ask("delete", "--workflow", "nap", "--yes");
+    expect(refused.stdout).toMatch(/^2 runs: 2 refused\.\nRefused, as not_applicable: 2 runs\./);
+    const { stderr } = await ask("delete", "--workflow", "nap", "--cancel", "--yes");
+    expect(stderr).toMatch(/ cancelling\nTo delete those .* --call \S+\n$/);
+    for (let told = ""; !told.includes("No run fits"); ) {
+      told = (await ask("delete", "--workflow", "nap", "--cancel", "--call", callIn(stderr))).stdout;
+    }
+    expect(await statuses()).toEqual([]);
   });
 
   test("tell of refused runs why, and which", async () => {
     const [one, two] = await deploy(2);
     await server?.client.pause(two ?? "");
     await database.pool.query("update layover.run_state set is_closing = true where run_id = $1", [one]);
-    const { stdout } = await ask("pause", "--workflow", "nap", "--by", "ada");
+    const { stdout } = await ask("pause", "--workflow", "nap", "--by", "ada", "--yes");
     expect(stdout).toBe(`2 runs: 1 paused, 1 refused.\nRefused, as not_applicable: 1 run.\n  ${one}\n`);
-    const { stdout: json } = await ask("resume", "--workflow", "nap", "--json");
+    const { stdout: json } = await ask("resume", "--workflow", "nap", "--json", "--yes");
     expect(JSON.parse(json)).toMatchObject({ runs: 1, outcomes: { resumed: 1 } });
   });
 
   test("stop at Ctrl-C after the page under way, and tell how to go on", async () => {
     await deploy(3);
-    const { command, args, options } = commandLine(["terminate", "--workflow", "nap", "--per-second", "1"], {
+    const { command, args, options } = commandLine(["terminate", "--workflow", "nap", "--per-second", "1", "--yes"], {
       env: env(),
     });
     const child = spawn(command, args, options);

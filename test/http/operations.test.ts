@@ -150,12 +150,12 @@ describe("acts on many runs over HTTP", () => {
   it("are for keys with the scope admin alone", async () => {
     const { app } = anApp(database.query);
     const key = aKey(...scopes.filter((scope) => scope !== "admin"));
-    for (const verb of ["pause", "resume", "cancel", "terminate"]) {
+    for (const verb of ["pause", "resume", "cancel", "terminate", "retry", "restart", "delete", "signal"]) {
       const init = { ...json({ filter }), headers: { authorization: `Bearer ${key}` } };
       const response = await app.request(`/v1/operations/${verb}`, init);
       expect([response.status, await response.json()]).toMatchObject([403, { code: "forbidden", scope: "admin" }]);
     }
-    expect((await app.request("/v1/operations/delete", json({ filter }))).status).toBe(404);
+    expect((await app.request("/v1/operations/fork", json({ filter }))).status).toBe(404);
   });
 
   it("pause a workflow, and resume it", async () => {
@@ -192,6 +192,22 @@ describe("acts on many runs over HTTP", () => {
     const { app } = anApp(database.query);
     const response = await app.request("/v1/operations/cancel", json(body));
     expect([response.status, await response.json()]).toMatchObject([400, { code: "invalid_request", field }]);
+  });
+});
+
+describe("a signal to many runs over HTTP", () => {
+  const database = testDatabase();
+
+  it("is refused where it or its workflow is missing, or where the workflow is not known", async () => {
+    const { app } = anApp(database.query);
+    const ask = async (body: object) => {
+      const response = await app.request("/v1/operations/signal", json(body));
+      return [response.status, await response.json()];
+    };
+    const signal = { name: "address", payload: { city: "Bonn" } };
+    expect(await ask({ filter: { workflow: "order" } })).toMatchObject([400, { field: "signal" }]);
+    expect(await ask({ filter: { status: "queued" }, signal })).toMatchObject([400, { field: "filter" }]);
+    expect(await ask({ filter: { workflow: "unknown" }, signal })).toMatchObject([404, { code: "unknown_workflow" }]);
   });
 });
 

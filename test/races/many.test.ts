@@ -141,6 +141,19 @@ describeSomePostgres(
       expect(await told).toMatchObject({ outcomes: { paused: 3 } });
     });
 
+    test("restarts runs with their families locked in the order of ids, whatever the order of the runs", async () => {
+      const [one, two] = await start(1, 2);
+      for (const run of [one, two]) await run?.operate(stage.onlooker, "terminate");
+      const holder = await stage.hold("select from layover.run_state where run_id = $1 for update", [idOf(1)]);
+      const session = await stage.session("many");
+      const told = operate(session, { verb: "restart", filter: { status: "cancelled" } });
+      await session.untilBlocked(holder);
+      await stage.onlooker.query("set lock_timeout = '2s'");
+      await stage.onlooker.query("select from layover.run_state where run_id = $1 for update", [idOf(2)]);
+      await holder.commit();
+      expect(await told).toMatchObject({ outcomes: { restarted: 2 } });
+    });
+
     test("counts no run that is pruned while it waits", async () => {
       await start(1, 2);
       const holder = await stage.hold("select layover.delete_rows($1)", [idOf(1)]);
@@ -199,7 +212,12 @@ describeSomePostgres(
         [{ verb: "pause", filter: { statuss: "queued" } }],
         [{ verb: "pause", filter: { workflow: "flow", endedBefore: 1 } }],
         [{ verb: "pause", filter: { status: "completed" } }],
-        [{ verb: "delete", filter: flow }],
+        [{ verb: "fork", filter: flow }],
+        [{ verb: "delete", filter: { status: "queued" } }],
+        [{ verb: "retry", filter: { status: "cancelled" } }],
+        [{ verb: "restart", filter: flow }],
+        [{ verb: "restart", filter: { status: "queued" } }],
+        [{ verb: "signal", filter: { workflow: "flow", endedBefore: 1 } }],
         [{ filter: flow }],
         [{ verb: "pause", filter: flow, limit: 501 }],
         [{ verb: "pause", filter: flow, limit: 0 }],

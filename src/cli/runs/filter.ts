@@ -7,7 +7,7 @@ import { instantIn, tagIn, wholeNumberIn } from "./arguments.ts";
 import { findRunId } from "./server.ts";
 
 export interface FilterOptions extends Omit<RunFilter, "tags"> {
-  readonly tag?: Readonly<Record<string, string>>;
+  readonly tag?: Readonly<Record<string, string>> | undefined;
 }
 
 export function withFilter(command: Command, statuses: readonly RunStatus[]): Command {
@@ -19,6 +19,12 @@ export function withFilter(command: Command, statuses: readonly RunStatus[]): Co
     .option("--parent <run>", "started by this run: layover's id or a part of it, or WORKFLOW/ID with your own id")
     .option("--created-from <time>", "created at this time or later", instantIn)
     .option("--created-before <time>", "created before this time", instantIn);
+}
+
+export function withEnded(command: Command): Command {
+  return command
+    .option("--ended-from <time>", "ended at this time or later", instantIn)
+    .option("--ended-before <time>", "ended before this time", instantIn);
 }
 
 /** Makes the filter that was asked for. A parent may be named as any run is. */

@@ -1,48 +1,88 @@
-/** Does to many runs what a person asks: tells how far it is, and how to go on after Ctrl-C. */
-import type { LiveFilter, ManyOptions, ManyReceipt } from "../../client/many.ts";
+/** Does to many runs what a person asks: says how many and asks first, tells how far it is, and how to go on after Ctrl-C. */
+import type { Command } from "commander";
+import type { RunFilter } from "../../client/filter.ts";
+import type { ManyOptions, ManyReceipt } from "../../client/many.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
+import type { RunStatus } from "../../client/run-view.ts";
 import { LayoverError } from "../../core/errors.ts";
+import { confirm } from "../confirm.ts";
 import { endProgress, print, printAside, printJson, printProgress } from "../screen.ts";
-import { type FilterOptions, filterOf } from "./filter.ts";
+import { UsageError } from "../usage-error.ts";
+import { wholeNumberIn } from "./arguments.ts";
+import { type FilterOptions, filterOf, withEnded, withFilter } from "./filter.ts";
 import { withServer } from "./server.ts";
 
-export interface Many {
-  readonly dryRun?: boolean | undefined;
+export interface Many extends FilterOptions {
+  readonly dryRun?: true | undefined;
   readonly perSecond?: number | undefined;
   /** Id of an act that was begun before. */
   readonly call?: string | undefined;
+  readonly yes?: true | undefined;
 }
 
-type Verb = "pause" | "resume" | "cancel" | "terminate";
+/** Adds the options by which a command means many runs. `isOfEnded`: those that are over may be meant. */
+export function withMany(command: Command, statuses: readonly RunStatus[], { isOfEnded = false } = {}): Command {
+  const filtered = withFilter(command, statuses);
+  return (isOfEnded ? withEnded(filtered) : filtered)
+    .option("--dry-run", "only tell which runs are meant")
+    .option("--per-second <number>", "how many runs a second, up to 10000. Default: 100", wholeNumberIn)
+    .option("--call <id>", "go on with the act on many runs that told this id")
+    .option("--yes", "do not ask");
+}
 
-const acts = {
-  pause: (client, filter, options) => client.pauseRuns(filter, options),
-  resume: (client, filter, options) => client.resumeRuns(filter, options),
-  cancel: (client, filter, options) => client.cancelRuns(filter, options),
-  terminate: (client, filter, options) => client.terminateRuns(filter, options),
-} as const satisfies Record<
-  Verb,
-  (client: HttpClient, filter: LiveFilter, options: ManyOptions) => Promise<ManyReceipt>
->;
+/** Undefined: one run is named. @throws UsageError unless one run is named, or many are chosen by options */
+export function manyOf(
+  verb: string,
+  run: string | undefined,
+  { dryRun, perSecond, call, yes, ...options }: Many,
+): Many | undefined {
+  const { workflow, version, status, tag, parent, createdFrom, createdBefore, endedFrom, endedBefore } = options;
+  const chosen = { workflow, version, status, tag, parent, createdFrom, createdBefore, endedFrom, endedBefore };
+  const isGiven = (option: unknown) => option !== undefined;
+  const isFiltered = Object.values(chosen).some(isGiven);
+  if (run === undefined && isFiltered) return { ...chosen, dryRun, perSecond, call, yes };
+  if (run !== undefined && !isFiltered && ![dryRun, perSecond, call].some(isGiven)) return undefined;
+  throw new UsageError("Name one run, or say by options such as --workflow which runs are meant.", {
+    hint: `Write layover ${verb} order/o1, or layover ${verb} --workflow order. layover ${verb} --help says what there is.`,
+  });
+}
+
+export interface ActOnMany extends Pick<ManyOptions, "reason" | "by"> {
+  readonly verb: string;
+  /** What would happen to the runs: "paused". */
+  readonly done: string;
+  readonly act: (client: HttpClient, filter: RunFilter, options: ManyOptions) => Promise<ManyReceipt>;
+  readonly json: true | undefined;
+}
 
 export async function operateMany(
-  verb: Verb,
-  chosen: FilterOptions,
-  { json, call, ...terms }: Many & Pick<ManyOptions, "reason" | "by"> & { readonly json?: true | undefined },
-): Promise<void> {
-  const isDry = terms.dryRun === true;
-  const receipt = await runMany({ json, isDry }, (shared) =>
-    withServer(async ({ client }) => {
-      const filter = await filterOf(client, chosen);
-      return await acts[verb](client, filter, { ...terms, ...shared, callId: call });
-    }),
-  );
-  if (receipt !== undefined && !json) print(lines(verb, receipt, isDry).join("\n"));
+  { verb, done, act, json, reason, by }: ActOnMany,
+  { dryRun, perSecond, call, yes, ...chosen }: Many,
+): Promise<ManyReceipt | undefined> {
+  const carryOut = (terms: ManyOptions) =>
+    runMany({ isDry: terms.dryRun === true }, (shared) =>
+      withServer(async ({ client }) => {
+        const filter = await filterOf(client, chosen);
+        return await act(client, filter, { reason, by, perSecond, ...terms, ...shared });
+      }),
+    );
+  const asks = !dryRun && !yes && call === undefined;
+  const meant = asks ? await carryOut({ dryRun: true }) : undefined;
+  if (asks && meant === undefined) return undefined;
+  if (meant !== undefined && meant.runs > 0) {
+    await confirm(`${countOf(meant.runs)}: ${toldOf(meant)}. They would be ${done}.`, `${verb} …`);
+  }
+  const isNothing = meant?.runs === 0;
+  const receipt = isNothing ? meant : await carryOut({ dryRun, callId: call ?? meant?.callId });
+  if (receipt === undefined) return undefined;
+  if (json) printJson(receipt);
+  else print(lines(verb, receipt, dryRun === true).join("\n"));
+  return receipt;
 }
 
-/** Carries it out, and tells how far it is. With `json` it prints the receipt. Undefined: it was stopped by Ctrl-C. */
+/** Carries it out, and tells how far it is. Undefined: it was stopped by Ctrl-C. */
 export async function runMany<Receipt extends ManyReceipt>(
-  { json, isDry }: { readonly json: true | undefined; readonly isDry: boolean },
+  { isDry }: { readonly isDry: boolean },
   act: (terms: Pick<ManyOptions, "onProgress" | "abortSignal">) => Promise<Receipt>,
 ): Promise<Receipt | undefined> {
   const stop = new AbortController();
@@ -56,7 +96,6 @@ export async function runMany<Receipt extends ManyReceipt>(
   try {
     const receipt = await act({ onProgress, abortSignal: stop.signal });
     endProgress();
-    if (json) printJson(receipt);
     return receipt;
   } catch (error) {
     endProgress();
@@ -73,9 +112,9 @@ function toGoOn({ callId, runs }: ManyReceipt): string {
   return `It ended after ${countOf(runs)}. To go on: the same command with --call ${callId}`;
 }
 
-function lines(verb: Verb, receipt: ManyReceipt, isDry: boolean): readonly string[] {
+function lines(verb: string, receipt: ManyReceipt, isDry: boolean): readonly string[] {
   const { runs, callId, refused, runIds } = receipt;
-  if (runs === 0) return ["No run fits that is not over."];
+  if (runs === 0) return ["No run fits."];
   if (isDry) {
     return [
       `${countOf(runs)}: ${toldOf(receipt)}.`,

@@ -4,14 +4,11 @@ import type { OperationOptions, OperationReceipt } from "../../client/operations
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { isOver, runStatuses } from "../../client/run-view.ts";
 import { print, printJson } from "../screen.ts";
-import { UsageError } from "../usage-error.ts";
-import { wholeNumberIn } from "./arguments.ts";
-import { type FilterOptions, withFilter } from "./filter.ts";
-import { type Many, operateMany } from "./many.ts";
+import { type ActOnMany, type Many, manyOf, operateMany, withMany } from "./many.ts";
 import { findRunId, withServer } from "./server.ts";
 import { userName } from "./user-name.ts";
 
-interface Options extends FilterOptions, Many {
+interface Options extends Many {
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
   readonly json?: true;
@@ -68,38 +65,35 @@ function operation({ verb, summary, description, example, done }: Words): Comman
   const command = new Command(verb)
     .summary(summary)
     .description(
-      `${description} With options such as --workflow instead of a run: all runs that fit, if they are not over.`,
+      `${description} With options such as --workflow instead of a run: all runs that fit, if they are not over. It says how many and asks first.`,
     )
     .argument("[run]", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
     .option("--reason <text>", "why; it is kept with the run")
     .option("--by <name>", "who asks; it is kept with the run. Default: your name on this machine");
-  return withFilter(
+  return withMany(
     command,
     runStatuses.filter((status) => !isOver(status)),
   )
-    .option("--dry-run", "only tell which runs are meant")
-    .option("--per-second <number>", "how many runs a second, up to 10000. Default: 100", wholeNumberIn)
-    .option("--call <id>", "go on with the act on many runs that told this id")
     .option("--json", "answer as JSON")
     .addHelpText("after", `\nExamples:\n  ${example}\n  layover ${verb} --workflow order --tag customer:c1 --dry-run`)
     .action(async (run: string | undefined, { reason, by = userName(), json, ...options }: Options) => {
-      const { dryRun, perSecond, call, ...chosen } = options;
-      const many = { dryRun, perSecond, call };
-      const isFiltered = Object.keys(chosen).length > 0;
-      const isOfMany = isFiltered || Object.values(many).some((option) => option !== undefined);
-      if ((run === undefined) !== isFiltered || (run !== undefined && isOfMany)) throw notOneWay(verb);
-      if (run === undefined) return await operateMany(verb, chosen, { ...many, reason, by, json });
-      const receipt = await withServer(({ client }) => operate(client, run, verb, { reason, by }));
+      const many = manyOf(verb, run, options);
+      if (many !== undefined) {
+        await operateMany({ ...acts[verb], verb, json, reason, by }, many);
+        return;
+      }
+      const receipt = await withServer(({ client }) => operate(client, run ?? "", verb, { reason, by }));
       if (json) printJson(receipt);
       else print(done[receipt.outcome] ?? receipt.outcome);
     });
 }
 
-function notOneWay(verb: string): UsageError {
-  return new UsageError("Name one run, or say by options such as --workflow which runs are meant.", {
-    hint: `Write layover ${verb} order/o1, or layover ${verb} --workflow order. layover ${verb} --help says what there is.`,
-  });
-}
+const acts: Readonly<Record<Words["verb"], Pick<ActOnMany, "act" | "done">>> = {
+  pause: { done: "paused", act: (client, filter, options) => client.pauseRuns(filter, options) },
+  resume: { done: "resumed", act: (client, filter, options) => client.resumeRuns(filter, options) },
+  cancel: { done: "cancelled", act: (client, filter, options) => client.cancelRuns(filter, options) },
+  terminate: { done: "terminated", act: (client, filter, options) => client.terminateRuns(filter, options) },
+};
 
 async function operate(client: HttpClient, run: string, verb: Words["verb"], options: OperationOptions) {
   return await client[verb](await findRunId(client, run), options);

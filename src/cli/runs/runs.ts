@@ -5,8 +5,8 @@ import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { type RunView, runStatuses } from "../../client/run-view.ts";
 import { type Cell, plain, print, printJson, screenWidth, table } from "../screen.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
-import { instantIn, wholeNumberIn } from "./arguments.ts";
-import { type FilterOptions, filterOf, withFilter } from "./filter.ts";
+import { wholeNumberIn } from "./arguments.ts";
+import { type FilterOptions, filterOf, withEnded, withFilter } from "./filter.ts";
 import { shortIds } from "./run-ids.ts";
 import { withServer } from "./server.ts";
 import { coloured, describeError, describeSaying, describeUndos } from "./values.ts";
@@ -17,13 +17,11 @@ interface Options extends FilterOptions {
   readonly json?: true;
 }
 
-export const runs = withFilter(new Command("runs"), runStatuses)
+export const runs = withEnded(withFilter(new Command("runs"), runStatuses))
   .summary("lists runs")
   .description(
     "Lists runs, newest first. In a terminal it shows the end of each id, which names a run for the other commands, too.",
   )
-  .option("--ended-from <time>", "ended at this time or later", instantIn)
-  .option("--ended-before <time>", "ended before this time", instantIn)
   .option("--limit <number>", "how many, up to 200", wholeNumberIn, 20)
   .option("--cursor <cursor>", "of the page before")
   .option("--json", "answer as JSON")

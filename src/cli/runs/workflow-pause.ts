@@ -1,6 +1,6 @@
 /** `layover pause-workflow`, `layover resume-workflow`: holds all runs of a workflow, also those that are started later. */
 import { Command } from "commander";
-import { print } from "../screen.ts";
+import { print, printJson } from "../screen.ts";
 import { wholeNumberIn } from "./arguments.ts";
 import { runMany, toldOf } from "./many.ts";
 import { withServer } from "./server.ts";
@@ -51,12 +51,13 @@ function command({
       `\nExample:\n  layover ${verb}-workflow order${verb === "pause" ? ' --reason "their API is down"' : ""}`,
     )
     .action(async (workflow: string, { reason, by = userName(), perSecond, call, json }: Options) => {
-      const receipt = await runMany({ json, isDry: false }, (terms) =>
+      const receipt = await runMany({ isDry: false }, (terms) =>
         withServer(({ client }) =>
           client[`${verb}Workflow`](workflow, { ...terms, reason, by, perSecond, callId: call }),
         ),
       );
-      if (receipt === undefined || json) return;
+      if (receipt === undefined) return;
+      if (json) return printJson(receipt);
       const what = verb === "pause" ? "is paused, and holds new runs" : "is resumed, and new runs begin";
       print(`The workflow ${workflow} ${what}. Of its runs: ${toldOf(receipt)}.`);
       if (receipt.mayMissStarts) {

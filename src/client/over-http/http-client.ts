@@ -19,13 +19,14 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { checkName } from "../../core/names.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
-import type { OperationVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
 import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
 import {
+  type DeleteRunsOptions,
   type LiveFilter,
   type ManyOptions,
   type ManyPage,
@@ -33,6 +34,8 @@ import {
   type ManyReceipt,
   manyCall,
   operateMany,
+  type RestartFilter,
+  type RestartRunsOptions,
 } from "../many.ts";
 import { type OperationOptions, type OperationReceipt, operationCall } from "../operations.ts";
 import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
@@ -248,6 +251,29 @@ export class HttpClient implements ClientVerbs {
     return await this.#operateMany("terminate", filter, options);
   }
 
+  async retryRuns(filter: RunFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("retry", filter, options);
+  }
+
+  async restartRuns(filter: RestartFilter, options: RestartRunsOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("restart", filter, options);
+  }
+
+  async deleteRuns(filter: RunFilter, options: DeleteRunsOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("delete", filter, options);
+  }
+
+  async signalRuns<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    filter: Omit<LiveFilter, "workflow">,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: ManyOptions = {},
+  ): Promise<ManyReceipt> {
+    const signal = { name, payload, contract };
+    return await this.#operateMany("signal", { ...filter, workflow: contract.name }, { ...options, signal });
+  }
+
   async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
     return await this.#changeWorkflow("pause", workflow, options);
   }
@@ -262,12 +288,15 @@ export class HttpClient implements ClientVerbs {
   }
 
   /** One request for each page, so that none takes long. */
-  async #operateMany(verb: OperationVerb, filter: LiveFilter, options: ManyOptions): Promise<ManyReceipt> {
+  async #operateMany(verb: ManyVerb, filter: RunFilter, options: ManyOptions & ManyPageOptions): Promise<ManyReceipt> {
     const ask = async (page: ManyPageOptions): Promise<ManyPage> => {
-      const { filter: checked, verb: _, walk: __, before: ___, ...body } = manyCall(verb, filter, page);
+      const { signal, from, ...terms } = page;
+      const { filter: checked, verb: _, walk: __, before: ___, ...body } = manyCall(verb, filter, terms);
       return await this.#post(pathOf("v1", "operations", verb), {
         ...body,
         cursor: page.cursor,
+        ...(from !== undefined && { from }),
+        ...(signal !== undefined && { signal: { name: signal.name, payload: signal.payload } }),
         filter: { ...checked, ...datesOf(checked) },
       });
     };

@@ -15,18 +15,22 @@ import type { InferInput } from "../../core/contract/schema.ts";
 import type { StartArguments } from "../../core/contract/startable.ts";
 import { checkName } from "../../core/names.ts";
 import type { Query } from "../../core/ports.ts";
-import type { OperationVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
+import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
 import {
+  type DeleteRunsOptions,
   type LiveFilter,
   type ManyOptions,
   type ManyPage,
   type ManyPageOptions,
   type ManyReceipt,
   operateMany,
+  type RestartFilter,
+  type RestartRunsOptions,
 } from "../many.ts";
 import type { OperationOptions, OperationReceipt } from "../operations.ts";
 import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
@@ -208,6 +212,29 @@ export class Client implements ClientVerbs {
     return await this.#operateMany("terminate", filter, options);
   }
 
+  async retryRuns(filter: RunFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("retry", filter, options);
+  }
+
+  async restartRuns(filter: RestartFilter, options: RestartRunsOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("restart", filter, options);
+  }
+
+  async deleteRuns(filter: RunFilter, options: DeleteRunsOptions = {}): Promise<ManyReceipt> {
+    return await this.#operateMany("delete", filter, options);
+  }
+
+  async signalRuns<C extends Contract, Name extends keyof SignalsOf<C> & string>(
+    contract: C,
+    filter: Omit<LiveFilter, "workflow">,
+    name: Name,
+    payload: InferInput<SignalsOf<C>[Name]>,
+    options: ManyOptions = {},
+  ): Promise<ManyReceipt> {
+    const signal = { name, payload, contract };
+    return await this.#operateMany("signal", { ...filter, workflow: contract.name }, { ...options, signal });
+  }
+
   async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
     return await this.#changeWorkflow("pause", workflow, options);
   }
@@ -227,11 +254,11 @@ export class Client implements ClientVerbs {
   }
 
   /** Does it to one page of the runs that fit, for whoever asks for the pages himself. */
-  async operatePage(verb: OperationVerb, filter: LiveFilter, options: ManyPageOptions = {}): Promise<ManyPage> {
+  async operatePage(verb: ManyVerb, filter: RunFilter, options: ManyPageOptions = {}): Promise<ManyPage> {
     return await operatePage(this.#context, verb, filter, options);
   }
 
-  async #operateMany(verb: OperationVerb, filter: LiveFilter, options: ManyOptions): Promise<ManyReceipt> {
+  async #operateMany(verb: ManyVerb, filter: RunFilter, options: ManyOptions & ManyPageOptions): Promise<ManyReceipt> {
     return await operateMany((page) => this.operatePage(verb, filter, page), options, this.#context.host);
   }
 

@@ -1,6 +1,9 @@
 /** Does what a person asks to be done to a run, or to many. */
-import type { OperationVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
-import { type LiveFilter, type ManyPage, type ManyPageOptions, manyCall, manyPage } from "../many.ts";
+import { placeIn } from "../../core/replay/demand.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
+import type { RunFilter } from "../filter.ts";
+import { encodedPayload } from "../mail.ts";
+import { type ManyPage, type ManyPageOptions, type ManySignal, manyCall, manyPage } from "../many.ts";
 import { type OperationOptions, type OperationReceipt, operationCall, receiptOf } from "../operations.ts";
 import { untilCertain, type WorkflowPage, type WorkflowVerb, workflowCalls } from "../workflow-pause.ts";
 import { type ClientContext, found } from "./client-context.ts";
@@ -24,14 +27,22 @@ export async function operate(
 /** Does it to one page of the runs that fit. */
 export async function operatePage(
   context: ClientContext,
-  verb: OperationVerb,
-  filter: LiveFilter,
-  options: ManyPageOptions,
+  verb: ManyVerb,
+  filter: RunFilter,
+  { signal, from, ...options }: ManyPageOptions,
 ): Promise<ManyPage> {
-  const call = manyCall(verb, filter, options);
+  const call = {
+    ...manyCall(verb, filter, options),
+    ...(from !== undefined && { from: placeIn(from) }),
+    ...(signal !== undefined && { signal: await encoded(context, signal) }),
+  };
   const answer = await translated(() => context.calls.operateRuns(call));
   await context.dispatchMany(answer);
   return manyPage(answer);
+}
+
+async function encoded({ limits }: ClientContext, { name, payload, contract }: ManySignal) {
+  return { name, encodedPayload: await encodedPayload(contract, name, payload, limits.valueBytes) };
 }
 
 /** Pauses or resumes a workflow, and does so to one page of its runs. */

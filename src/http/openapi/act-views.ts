@@ -1,7 +1,7 @@
 /** What became of signals, operations, callbacks and deliveries, as JSON Schema. */
 import type { DeliveryPage, DeliveryView } from "../../client/deliveries.ts";
 import type { CallbackView } from "../../client/mail.ts";
-import type { ManyPage, Refused } from "../../client/many.ts";
+import { type ManyPage, type Refused, refusals } from "../../client/many.ts";
 import type { OperationReceipt } from "../../client/operations.ts";
 import type { ForkReceipt, RepairReceipt, RestartPlan } from "../../client/repairs.ts";
 import type { SignalReceipt } from "../../client/run.ts";
@@ -33,9 +33,7 @@ const manyPage = {
   callId: uuid,
   runs: described("How many runs were meant.", integer),
   outcomes: record(integer),
-  refused: list(
-    object<Refused>({ code: oneOf("not_applicable", "too_many_operations"), runs: integer, runIds: list(uuid) }),
-  ),
+  refused: list(object<Refused>({ code: oneOf(...refusals), runs: integer, runIds: list(uuid) })),
   statuses: record(integer),
   runIds: list(uuid),
   cursor: optional(text),

@@ -12,7 +12,7 @@ import {
   optionalTexts,
   type ReadField,
 } from "../fields.ts";
-import { filterFields, filterOf, optionalStatus } from "../filter.ts";
+import { endedFields, endedFilterOf, filterFields, filterOf, optionalStatus } from "../filter.ts";
 import { optionalResults, optionalSignal } from "../repairs.ts";
 import { optionalCatchUp, optionalOverlap } from "../schedules.ts";
 import {
@@ -66,6 +66,7 @@ export function bodySchema(fields: Fields, required: readonly string[] = []): Js
 
 function fieldSchema(name: string, read: ReadField): JsonSchema {
   if (read === filterOf) return described("Which runs. At least one of these.", bodySchema(filterFields));
+  if (read === endedFilterOf) return described("Which runs. At least one of these.", bodySchema(endedFields));
   const schema = schemas.get(read);
   if (schema !== undefined) return schema;
   throw new TypeError(`the field ${name} of a body is read by a reader that has no schema in openapi/bodies.ts`);

@@ -13,7 +13,7 @@ export type ClientCalls = ReturnType<typeof clientCalls>;
  * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
  * dispatched it for that, so the look comes within a minute.
  */
-function looksAfter(verb: verbs.SingleVerb): (now: number) => readonly number[] {
+function looksAfter(verb: verbs.ManyVerb): (now: number) => readonly number[] {
   return (now) => (verb === "resume" ? [now + nextTickMs] : []);
 }
 

@@ -1,12 +1,15 @@
--- Sums up what runs answered to an act on many: how many of each outcome, why others were refused (the first ten ids each), and what may be
+-- Sums up what runs answered to an act on many: how many of each outcome, why others were refused (an error's code, and the first ten ids each), and what may be
 -- claimed now. Of branches it tells the first 1,000; the scheduler finds the others at the instant that was armed for their runs.
 create or replace function layover.sum_up_answers(answers json[]) returns jsonb
 language plpgsql volatile as $$
 begin
   return (
     with told as materialized (
-      select o.answer, o.answer->>'outcome' as outcome, o.answer->>'runId' as run, o.place,
-          o.answer->>'outcome' in ('not_applicable', 'too_many_operations') as is_refused
+      select o.answer, o.answer->>'runId' as run, o.place,
+          case o.answer->>'outcome' when 'closing' then 'not_applicable' when 'unknown_place' then 'unknown_step'
+            when 'over' then 'run_over' when 'closed' then 'signal_closed' else o.answer->>'outcome' end as outcome,
+          o.answer->>'outcome' <> all ('{paused,resumed,cancelling,cancelled,terminated,deleted,retried,restarted,sent,duplicate}')
+            as is_refused
         from unnest(answers) with ordinality as o (answer, place)
        where o.answer->>'outcome' <> 'unknown' -- it was pruned since it was found
     )
@@ -23,7 +26,8 @@ begin
           select jsonb_build_object('runId', o.run, 'turn', o.answer->'turn') as turn, o.place
             from told o where o.answer->>'turn' is not null
           union all
-          select d.turn::jsonb, o.place from told o cross join lateral json_array_elements(o.answer->'others') as d (turn)) as d),
+          select d.turn::jsonb, o.place from told o cross join lateral json_array_elements(
+            case when json_typeof(o.answer->'others') = 'array' then o.answer->'others' end) as d (turn)) as d),
       'branches', (
         select coalesce(jsonb_agg(d.branch), '[]')
           from (select d.branch::jsonb || jsonb_build_object('runId', o.run) as branch

@@ -1,5 +1,8 @@
--- Does what a person asks (`verb`: pause, resume, cancel, terminate) to all runs that fit a filter (see find_runs), a page at a time, newest
--- first. Runs that are over are never meant, and only paused ones are resumed.
+-- Does what a person asks (`verb`) to all runs that fit a filter (see find_runs), a page at a time, newest first.
+--
+-- pause, resume, cancel, terminate, signal: runs that are over are never meant, and only paused ones are resumed. `signal`: {"name",
+-- "encodedPayload"}. retry: runs that failed. restart: `from` as in restart_run, and the filter names a status. delete: runs that are over;
+-- others are refused, or asked to end if the call says `cancels`.
 --
 -- `callId` is a uuid of version 7. Its time fixes the set: runs that were created later are left out. Each run keeps the act under that very
 -- id, so a page that comes again does nothing twice. `before` is the `next` of the page before; no `next`: this page was the last one.
@@ -17,6 +20,7 @@ language plpgsql volatile as $$
 declare
   v_call    uuid := coalesce((p->>'callId')::uuid, layover.new_id());
   v_as_of   bigint := ('x' || translate(left(v_call::text, 13), '-', ''))::bit(48)::bigint + 1;
+  v_verb    constant text := p->>'verb';
   v_limit   constant integer := coalesce((p->>'limit')::integer, 100);
   v_page    record;
   v_told    json[];
@@ -27,18 +31,18 @@ begin
     perform layover.check_key(p);
   end if;
   perform layover.check_environment(p);
-  perform layover.check_filter(p->'filter');
-  if p->>'verb' is null or p->>'verb' not in ('pause', 'resume', 'cancel', 'terminate') or v_limit not between 1 and 500
-    or substr(v_call::text, 15, 1) <> '7'
+  if v_verb is null or v_verb not in ('pause', 'resume', 'cancel', 'terminate', 'signal', 'retry', 'restart', 'delete')
+    or v_limit not between 1 and 500 or substr(v_call::text, 15, 1) <> '7'
   then
     raise exception 'operate_runs needs a verb, a limit of 500 at most, and a callId of version 7 or none' using errcode = 'LO003',
       hint = 'select layover.operate_runs(''{"verb": "pause", "filter": {"workflow": "order"}}'')';
   end if;
+  perform layover.check_filter(v_verb, p->'filter');
   if p ? 'holds' then
-    select case when p->>'verb' = 'pause' then q.call_id else v_call end, null into v_call, v_as_of
+    select case when v_verb = 'pause' then q.call_id else v_call end, null into v_call, v_as_of
       from layover.workflow_pause q
      where q.namespace = coalesce(p->>'namespace', 'default') and q.workflow = p->'filter'->>'workflow'
-       and p->>'verb' = case when q.resumed_at is null then 'pause' else 'resume' end
+       and v_verb = case when q.resumed_at is null then 'pause' else 'resume' end
        for share;
     if not found then -- somebody has resumed or paused the workflow meanwhile
       return json_build_object('callId', p->'callId', 'runs', 0, 'next', null, 'outcomes', '{}'::json, 'refused', '[]'::json);
@@ -46,9 +50,10 @@ begin
   end if;
   v_page := layover.find_runs(p->'filter' || jsonb_strip_nulls(jsonb_build_object(
     'namespace', coalesce(p->>'namespace', 'default'), 'limit', v_limit, 'walk', coalesce((p->>'walk')::integer, 2000), 'before', p->'before',
-    'createdBefore', least((p->'filter'->>'createdBefore')::bigint, v_as_of), 'isLive', true,
-    'isPaused', case when p->>'verb' = 'resume' then true when p ? 'holds' then false end,
-    'isHeld', case when p->>'verb' = 'resume' and p ? 'holds' then true end)));
+    'createdBefore', least((p->'filter'->>'createdBefore')::bigint, v_as_of),
+    'isLive', case when v_verb not in ('retry', 'restart', 'delete') then true end, 'status', case when v_verb = 'retry' then 'failed' end,
+    'isPaused', case when v_verb = 'resume' then true when p ? 'holds' then false end,
+    'isHeld', case when v_verb = 'resume' and p ? 'holds' then true end)));
   if coalesce((p->>'dryRun')::boolean, false) then
     v_doings := json_build_object('statuses', (
         select coalesce(json_object_agg(s.status, s.runs), '{}')
@@ -56,7 +61,7 @@ begin
                   from layover.run_state t where t.run_id = any (v_page.runs) group by 1) as s),
       'runIds', v_page.runs[1:10]);
   else
-    v_told := layover.operate_each(p->>'verb', p - 'filter' || jsonb_build_object('callId', v_call),
+    v_told := layover.operate_each(v_verb, p - 'filter' || jsonb_build_object('callId', v_call),
       array(select f.run from unnest(v_page.runs) as f (run) order by f.run));
     v_doings := layover.sum_up_answers(v_told);
   end if;
