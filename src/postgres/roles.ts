@@ -22,7 +22,17 @@ export const roles = {
   reader: "layover_reader",
 } as const;
 
-const reading = ["read_clock", "get_run", "list_runs", "get_history", "diagnose"];
+const reading = [
+  "read_clock",
+  "get_run",
+  "list_runs",
+  "get_history",
+  "get_schedule",
+  "list_schedules",
+  "get_delivery",
+  "list_deliveries",
+  "diagnose",
+];
 
 /**
  * Makes the roles and gives them their rights. It may be called any number of times. The schema must exist already.
