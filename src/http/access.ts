@@ -8,6 +8,8 @@ export interface Caller {
   readonly name: string;
   /** Id of the API key. It may be revoked, so every statement of this caller checks it (see check_key.sql). */
   readonly keyId?: string | undefined;
+  /** Id of the dashboard's session, if the key is used by one. Every statement checks it, too. */
+  readonly sessionId?: string | undefined;
   readonly scopes: readonly Scope[];
 }
 

@@ -103,7 +103,9 @@ export function createApp(options: AppOptions): Hono {
           caller,
         });
       const answered = () =>
-        caller?.keyId === undefined ? answer(client) : byKey(caller.keyId, { client, revokedKeys, answer });
+        caller?.keyId === undefined
+          ? answer(client)
+          : byKey(caller.keyId, caller.sessionId, { client, revokedKeys, answer });
       if (route.isHeavy) return await heavy.run(answered, request.signal);
       return await bodies.hold(request, maxBytes, answered);
     } catch (error) {
@@ -122,9 +124,10 @@ export function createApp(options: AppOptions): Hono {
   return app;
 }
 
-/** Answers for this key. Each statement looks whether the key was revoked. Once that is known, no statement is sent. */
+/** Answers for this key. Each statement looks whether it was revoked, or its session has ended. Once that is known, no statement is sent. */
 async function byKey(
   keyId: string,
+  sessionId: string | undefined,
   {
     client,
     revokedKeys,
@@ -135,11 +138,12 @@ async function byKey(
     readonly answer: (client: Client) => Promise<Response>;
   },
 ): Promise<Response> {
-  if (revokedKeys.get(keyId)) throw revokedKey();
+  const used = sessionId ?? keyId; // the end of a session says nothing of its key
+  if (revokedKeys.get(keyId) || revokedKeys.get(used)) throw revokedKey();
   try {
-    return await answer(client.by(keyId));
+    return await answer(client.by(keyId, sessionId));
   } catch (error) {
-    if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(keyId, true);
+    if (error instanceof LayoverError && error.code === "unauthorized") revokedKeys.set(used, true);
     throw error;
   }
 }

@@ -27,7 +27,7 @@ export interface Calls extends TurnCalls, SchedulerCalls, ClientCalls, OperatorC
    * Makes the calls of the holder of this API key. Once the key is revoked, each call of a verb (`ClientCalls`) is
    * refused (LO005) by the very statement that would carry it out.
    */
-  by(keyId: string): Calls;
+  by(keyId: string, sessionId?: string): Calls;
 }
 
 export function makeCalls(options: CallsOptions): Calls {
@@ -47,7 +47,7 @@ function callsOf(sender: CallSender): Calls {
     },
     now: () => sender.now(),
     nowForNewRun: () => sender.nowArming(),
-    by: (keyId: string) => callsOf(sender.by(keyId)),
+    by: (keyId: string, sessionId?: string) => callsOf(sender.by({ keyId, sessionId })),
   };
   return Object.assign(own, turnCalls(sender), schedulerCalls(sender), clientCalls(sender), operatorCalls(sender));
 }

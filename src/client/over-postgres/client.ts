@@ -294,8 +294,8 @@ export class Client implements ClientVerbs {
     await this.#starts.dispatchStartedIn();
   }
 
-  /** Makes this client for the holder of that API key. Its verbs refuse once the key is revoked. */
-  by(keyId: string): Client {
-    return new Client({ ...this.#options, calls: this.#options.calls.by(keyId) });
+  /** Makes this client for the holder of that API key. Its verbs refuse once the key is revoked, or the session has ended. */
+  by(keyId: string, sessionId?: string): Client {
+    return new Client({ ...this.#options, calls: this.#options.calls.by(keyId, sessionId) });
   }
 }

@@ -1,12 +1,14 @@
 /**
  * A session of the dashboard: a cookie that says by which API key somebody has signed in, and what that key may do, under a
  * MAC. It lasts twelve hours, and never longer than its key. It is no API key, and no API key is one: each has a MAC under
- * another key. A key that is revoked ends its sessions too: each statement of a session looks for that.
+ * another key. A key that is revoked ends its sessions too, and signing out ends this one: each statement of a session looks
+ * for both. So a cookie that somebody has copied is worth nothing afterwards.
  *
  * The cookie's name begins with `__Host-`, so no other host and no page that came over http can set it. A browser keeps no such
  * cookie of `http://localhost`, so there it has another name.
  */
 import { parse, serialize } from "hono/utils/cookie";
+import { v7 } from "uuid";
 import { fromBase64Url, toBase64Url } from "../../core/base64.ts";
 import { isRecord } from "../../core/codec/tag-checks.ts";
 import type { Caller } from "../access.ts";
@@ -14,7 +16,7 @@ import { type ApiKey, type Scope, scopes } from "../api-key.ts";
 import type { Secrets } from "../secrets.ts";
 
 const lastsMs = 12 * 60 * 60 * 1_000;
-const sessionVersion = 1;
+const sessionVersion = 2;
 
 /** Where a session counts. */
 export interface SessionTerms {
@@ -27,22 +29,29 @@ export interface SessionTerms {
 export function sealSession({ keyId, name, scopes, expiresAt }: ApiKey, terms: SessionTerms, nowMs: number): string {
   const endsAt = Math.min(nowMs + lastsMs, expiresAt?.getTime() ?? Number.POSITIVE_INFINITY);
   const { namespace, environment = null } = terms;
-  const content = { v: sessionVersion, keyId, name, scopes, ns: namespace, env: environment, endsAt };
+  const content = { v: sessionVersion, sessionId: v7(), keyId, name, scopes, ns: namespace, env: environment, endsAt };
   const text = toBase64Url(new TextEncoder().encode(JSON.stringify(content)));
   return `${text}.${terms.secrets.sign("session", text)}`;
 }
 
+export interface OpenSession extends Caller {
+  readonly sessionId: string;
+  /** Epoch milliseconds of this host's clock. */
+  readonly endsAt: number;
+}
+
 /** Undefined: it is no session, it is over, or it counts elsewhere. */
-export function openSession(session: string, terms: SessionTerms, nowMs: number): Caller | undefined {
+export function openSession(session: string, terms: SessionTerms, nowMs: number): OpenSession | undefined {
   const [text = "", mac = "", ...rest] = session.split(".");
   if (rest.length > 0 || !terms.secrets.verify("session", text, mac)) return undefined;
   const content = contentOf(text);
   if (content === undefined || content["v"] !== sessionVersion) return undefined;
-  const { keyId, name, scopes: granted, ns, env, endsAt } = content;
+  const { keyId, sessionId, name, scopes: granted, ns, env, endsAt } = content;
   const isHere = ns === terms.namespace && env === (terms.environment ?? null);
   if (!isHere || typeof endsAt !== "number" || endsAt <= nowMs) return undefined;
-  if (typeof keyId !== "string" || typeof name !== "string" || !Array.isArray(granted)) return undefined;
-  return { keyId, name, scopes: scopes.filter((scope: Scope) => granted.includes(scope)) };
+  if (typeof keyId !== "string" || typeof sessionId !== "string") return undefined;
+  if (typeof name !== "string" || !Array.isArray(granted)) return undefined;
+  return { keyId, sessionId, endsAt, name, scopes: scopes.filter((scope: Scope) => granted.includes(scope)) };
 }
 
 function contentOf(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -4,6 +4,8 @@
  * prints such a link). The script then fills in the form.
  */
 import { html } from "hono/html";
+import type { Client } from "../../client/over-postgres/client.ts";
+import { translated } from "../../client/over-postgres/failure.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { openApiKey } from "../api-key.ts";
 import { readValue } from "../body.ts";
@@ -14,7 +16,7 @@ import type { Route } from "../route.ts";
 import { checkWrite } from "./guard.ts";
 import { type DashboardTerms, dashboardPath } from "./mount.ts";
 import { type Html, privately, type Screens } from "./screens.ts";
-import { sealSession, sessionCookie } from "./session.ts";
+import { openSession, sealSession, sessionCookie, sessionIn } from "./session.ts";
 
 /** A key has some 400 bytes. */
 const mostBytes = 16_384;
@@ -46,14 +48,23 @@ export function signInRoutes(terms: DashboardTerms, { signInPage }: Screens): re
     {
       method: "POST",
       path: `${dashboardPath}/sign-out`,
-      answer: async ({ request }) => {
+      answer: async ({ request, client }) => {
         checkWrite(request, publicUrl);
+        await endSession(request, client, terms);
         const cookie = sessionCookie(request, "");
         return privately(respondTo(request, { to: "sign-in" }, { headers: { "set-cookie": cookie } }));
       },
       showError,
     },
   ];
+}
+
+/** Ends the session for whoever has its cookie, also a copy of it. If that cannot be written down, the browser keeps it. */
+async function endSession(request: Request, client: Client, terms: DashboardTerms): Promise<void> {
+  const session = openSession(sessionIn(request) ?? "", terms, Date.now());
+  if (session === undefined) return;
+  const { sessionId, endsAt } = session;
+  await client.within(({ calls }) => translated(() => calls.revokeKey({ keyId: sessionId, expiresAt: endsAt })));
 }
 
 function form(to: string): Html {

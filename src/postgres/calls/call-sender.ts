@@ -51,6 +51,13 @@ export interface Ringers {
   rearm(): Promise<void>;
 }
 
+/** An API key that is used, and by which session. */
+export interface KeyUse {
+  readonly keyId: string;
+  /** Undefined: whoever calls has the key itself. */
+  readonly sessionId?: string | undefined;
+}
+
 export class CallSender {
   readonly clock: DatabaseClock;
   readonly alarms: Alarms;
@@ -58,14 +65,15 @@ export class CallSender {
   readonly #query: Query;
   readonly #host: HostClock;
   /** The fields of every call. */
-  readonly common: { readonly namespace: string; readonly keyId?: string };
+  readonly common: { readonly namespace: string; readonly keyId?: string; readonly sessionId?: string };
 
-  constructor(options: CallsOptions, caller?: { readonly keyId: string; readonly alarms: Alarms }) {
+  constructor(options: CallsOptions, caller?: KeyUse & { readonly alarms: Alarms }) {
     const { query, namespace, alarm, isBeat, pace, host = hostClock, clock = new DatabaseClock(host) } = options;
     this.#options = options;
     this.#query = query;
     this.#host = host;
-    this.common = { namespace, ...(caller !== undefined && { keyId: caller.keyId }) };
+    const { keyId, sessionId } = caller ?? {};
+    this.common = { namespace, ...(keyId !== undefined && { keyId }), ...(sessionId !== undefined && { sessionId }) };
     this.clock = clock;
     this.alarms = caller?.alarms ?? new Alarms({ alarm, clock, host, isBeat, pace });
   }
@@ -92,8 +100,8 @@ export class CallSender {
   }
 
   /** Makes the sender of the holder of this API key. Once it is revoked, calls of verbs are refused (LO005). */
-  by(keyId: string): CallSender {
-    return new CallSender({ ...this.#options, clock: this.clock }, { keyId, alarms: this.alarms });
+  by(use: KeyUse): CallSender {
+    return new CallSender({ ...this.#options, clock: this.clock }, { ...use, alarms: this.alarms });
   }
 
   /** Answers the database's time, and asks for it if no answer has told it yet. */

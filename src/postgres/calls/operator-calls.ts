@@ -28,7 +28,10 @@ export function operatorCalls(sender: CallSender) {
       return sender.call("list_keys", {});
     },
 
-    revokeKey(key: { readonly keyId: string } | { readonly name: string }): Promise<verbs.RevokeAnswer> {
+    /** With `expiresAt` the id is that of a session which ends before that. */
+    revokeKey(
+      key: { readonly keyId: string; readonly expiresAt?: number } | { readonly name: string },
+    ): Promise<verbs.RevokeAnswer> {
       return sender.call("revoke_key", key);
     },
 

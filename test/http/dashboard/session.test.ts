@@ -185,10 +185,53 @@ describe("the dashboard", () => {
     expect((await open("shop=eve", "")).headers.get("location")).toBe("https://shop.example/in");
   });
 
-  it("takes the session away when somebody signs out", async () => {
-    const { signIn, send } = aDashboard(database.query);
-    const answer = await send(await signIn(), "sign-out");
+  it("ends the session when somebody signs out, also for who has copied it, and no other session of the key", async () => {
+    const { signIn, send, open, statements, calls } = aDashboard(database.query);
+    const key = aKey();
+    const [cookie, other] = [await signIn(key), await signIn(key)];
+    expect((await open(cookie, "workflows")).status).toBe(200);
+    const { keys } = await calls.listKeys();
+    statements.length = 0;
+    const answer = await send(cookie, "sign-out");
     expect(answer.headers.get("set-cookie")).toMatch(/^__Host-layover-session=; Max-Age=0;/);
+    expect(statements).toEqual([expect.stringContaining("revoke_key")]);
+    for (const dashboard of [{ open, send }, aDashboard(database.query)]) {
+      for (const path of ["", "workflows", "workflows/order", "runs/01a1f975-5531-7046-9092-7e7c27daa9ce"]) {
+        expect([path, (await dashboard.open(cookie, path)).status]).toEqual([path, 303]);
+        expect([path, (await dashboard.open(other, path)).status]).not.toEqual([path, 303]);
+      }
+      expect((await dashboard.send(cookie, "workflows/bare/start")).status).toBe(401);
+      expect((await dashboard.send(cookie, "sign-out")).status).toBe(200);
+    }
+    expect((await calls.listKeys()).keys).toEqual(keys);
+    await calls.by(readApiKey(key)?.keyId ?? "").checkKey();
+  });
+
+  it("keeps what it knows of a session that ended until a day after it would have ended by itself", async () => {
+    const { signIn, send } = aDashboard(database.query);
+    const ended = async () =>
+      (await database.pool.query("select expires_at from layover.api_key where name is null")).rows;
+    await send(await signIn(), "sign-out");
+    const before = await ended();
+    await database.pool.query("update layover.api_key set expires_at = now() - interval '23 hours'");
+    await send(await signIn(), "sign-out");
+    expect(await ended()).toHaveLength(before.length + 1);
+    await database.pool.query("update layover.api_key set expires_at = now() - interval '25 hours' where name is null");
+    await send(await signIn(), "sign-out");
+    expect(await ended()).toHaveLength(1);
+  });
+
+  it("asks the database nothing where no session is signed out, and keeps the session where that could not be written", async () => {
+    const { signIn, send, statements } = aDashboard(database.query);
+    const cookie = await signIn();
+    for (const none of ["", "__Host-layover-session=x.y", `${cookie}x`])
+      expect((await send(none, "sign-out")).status).toBe(200);
+    expect(statements).toEqual([]);
+    const down = aDashboard(
+      Object.assign(() => Promise.reject(new Error("down")), { endpoint: database.query.endpoint }),
+    );
+    const answer = await down.send(cookie, "sign-out");
+    expect([answer.status >= 500, answer.headers.get("set-cookie")]).toEqual([true, null]);
   });
 
   it("sets a cookie over http on one's own machine alone, where browsers keep no other", async () => {
