@@ -147,6 +147,13 @@ export function backoffMs(dispatches: number): number {
   return Math.min(minuteMs * 2 ** dispatches, longestBackoffMs);
 }
 
+/**
+ * How long after a ring that another deployment did not answer it is rung again, if what it is to carry out is late by so much.
+ */
+export function ringAgainMs(lateMs: number): number {
+  return Math.min(Math.max(lateMs, minuteMs), 10 * minuteMs);
+}
+
 /** The number of dispatches from which a turn is reported as unclaimed. So many take some minutes. */
 export const unclaimedDispatches = 3;
 

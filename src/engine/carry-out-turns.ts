@@ -7,6 +7,7 @@
  */
 import { groupsOf, inGroupOf } from "../core/groups.ts";
 import type { TurnRef } from "../core/ports.ts";
+import { lookAheadMs } from "../core/waking.ts";
 import type { ClaimAnswer, ClaimedBranch, ClaimedRun, ClaimTurn, ReturnTurn } from "../postgres/wire.ts";
 import type { Move } from "../postgres/wire-scheduler.ts";
 import { claimInParts } from "./claim/claim-in-parts.ts";
@@ -87,6 +88,9 @@ class ClaimedTurns {
       return refused?.outcome === "alone" ? [inGroupOf(refused.groupSize, ref)] : [];
     });
     const regrouped = Promise.all(groupsOf(suspects).map((group) => followUps.send(group)));
+    // Turns of which other deployments have the code. They are told now, for the same reason.
+    const carriers = answer.turns.flatMap((turn) => (turn.outcome === "not_here" ? (turn.carriers ?? []) : []));
+    const rung = this.#context.carriers.ring(carriers, answer.now + lookAheadMs);
     const madeDue = this.#makeDueSooner(
       asked.flatMap(({ ref }, index) => {
         const refused = answer.turns[index];
@@ -112,7 +116,7 @@ class ClaimedTurns {
         }
       }),
     );
-    await Promise.all([madeDue, regrouped]);
+    await Promise.all([madeDue, regrouped, rung]);
     return answer.turns.every(({ outcome }) => outcome !== "wrong_environment");
   }
 

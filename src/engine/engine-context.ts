@@ -1,6 +1,7 @@
 /** What the invocations and ticks of one engine share. */
 
 import type { HostClock } from "../core/ports.ts";
+import type { Carriers } from "./carriers.ts";
 import type { Gate } from "./claim/gate.ts";
 import type { HistoryBudget } from "./claim/history-budget.ts";
 import type { LeaseReturns } from "./claim/lease-returns.ts";
@@ -22,6 +23,7 @@ export interface EngineContext {
   readonly bodies: Bodies;
   readonly gate: Gate;
   readonly historyBudget: HistoryBudget;
+  readonly carriers: Carriers;
   readonly kept: KeptFinishes;
   /** The leases of the turns under way. */
   readonly leases: Set<Lease>;

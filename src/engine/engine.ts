@@ -4,6 +4,7 @@ import { pause } from "../core/waits.ts";
 import { afterOutageMs, nextTickMs, tickMs } from "../core/waking.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { hostClock } from "../postgres/host-clock.ts";
+import { Carriers } from "./carriers.ts";
 import { carryOut } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
 import { HistoryBudget } from "./claim/history-budget.ts";
@@ -32,19 +33,21 @@ export class Engine {
     const options = guardHooks({ ...given, dispatch: limited(given.dispatch, host) });
     checkLeaseMs(options.leaseMs);
     const gate = new Gate();
+    const report = reportTo(options.onEvent);
     this.#context = {
       options,
       host,
       tell: options.onEvent,
-      report: reportTo(options.onEvent),
+      report,
       registry: new Registry(options.workflows, options.schedules),
       warm: new WarmRuns(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,
       historyBudget: new HistoryBudget(options.workBytes ?? Number.POSITIVE_INFINITY),
+      carriers: new Carriers({ ...options, host, report }),
       kept: new KeptFinishes({ gate, host, random }),
       leases: new Set(),
-      returns: new LeaseReturns(options.calls, reportTo(options.onEvent)),
+      returns: new LeaseReturns(options.calls, report),
       isClosing: false,
     };
   }

@@ -13,6 +13,8 @@ export interface Deployment {
   readonly name: string;
   /** Id of the build. All processes that run this code have the same, and other code has another. */
   readonly id: string;
+  /** The address at which other deployments have this one tick (see `ringAt`). Undefined: they cannot. */
+  readonly wakeAddress?: string | undefined;
 }
 
 export interface EngineOptions {
@@ -39,6 +41,12 @@ export interface EngineOptions {
   readonly onMistake?: ((mistake: Mistake) => void) | undefined;
   /** Is told of a turn of a version that this deployment does not carry: another one that lives beside it may. */
   readonly onElsewhere?: ((turn: TurnRef) => void) | undefined;
+  /**
+   * Asks another deployment for a tick, by its `wakeAddress`. That tick also looks at what is ready and due by `readyUntil`, an
+   * instant of the database's clock. Rejects unless that tick has ended well. Default: nobody rings elsewhere, and what this
+   * deployment cannot carry out waits for an alarm of the other one's.
+   */
+  readonly ringAt?: ((address: string, readyUntil: number) => Promise<void>) | undefined;
   /**
    * Is told everything that happens, for logs and counters: runs that end, steps that fail, leases that are lost, what
    * handlers log, errors.

@@ -21,6 +21,7 @@ import { Lane } from "./lane.ts";
 import type { MountOpenApi } from "./openapi/mount.ts";
 import { problem, shownError, statusOf } from "./problem.ts";
 import { newRemembered, type Remembered } from "./remembered.ts";
+import { readWake, wakePath } from "./ring.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import type { Secrets } from "./secrets.ts";
@@ -51,6 +52,8 @@ export interface AppOptions {
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
   readonly isClosing?: (() => boolean) | undefined;
+  /** The time by the host's clock, in epoch milliseconds. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
   /** Is told of every error that is not the caller's. */
   readonly onError: (error: unknown, request: Request) => void;
 }
@@ -116,6 +119,16 @@ export function createApp(options: AppOptions): Hono {
   };
 
   const app = new TinyHono();
+  app.post(wakePath, async ({ req: { raw: request } }) => {
+    try {
+      await client.ring(await readWake(request, { secrets: options.secrets, namespace, nowMs: options.now?.() }));
+      return new Response(null, { status: 204 });
+    } catch (error) {
+      const shown = shownError(error);
+      if (statusOf(shown) >= 500) onError(error, request);
+      return problem(shown);
+    }
+  });
   for (const [path, atPath] of Map.groupBy(routes, ({ path }) => path)) {
     for (const route of atPath) app.on(route.method, path, (context) => visited(route, context));
     app.all(path, ({ req }) => problem(wrongMethod(req.method, atPath)));

@@ -16,7 +16,16 @@ import { LayoverError } from "../core/errors.ts";
 import { utf8Size } from "../core/utf8-size.ts";
 import { areEqual } from "./equal-texts.ts";
 
-export type Purpose = "callback" | "api key" | "internal" | "arm" | "webhook" | "alarm" | "session" | "delivery";
+export type Purpose =
+  | "callback"
+  | "api key"
+  | "internal"
+  | "arm"
+  | "webhook"
+  | "alarm"
+  | "wake"
+  | "session"
+  | "delivery";
 
 /** What signs texts, and verifies what it has signed. */
 export interface Signer {

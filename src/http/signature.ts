@@ -22,7 +22,7 @@ export interface Signing {
   /** What the signature counts for: a namespace, or an app of an alarm. */
   readonly namespace: string;
   /** The time by the host's clock, in epoch milliseconds. Default: now. */
-  readonly nowMs?: number;
+  readonly nowMs?: number | undefined;
   /** The purpose of the key that signs. Default: "internal". */
   readonly purpose?: Purpose;
 }
@@ -63,6 +63,6 @@ function signedText(path: string, body: string, namespace: string, seconds: numb
 
 function unauthorized(message: string): LayoverError {
   return new LayoverError("unauthorized", message, {
-    hint: "Only the deployment itself and its alarm call this route. They sign with keys of the deployment's root secret.",
+    hint: "Only the deployment itself, others on its database and its alarm call this route. They sign with keys of the deployment's root secret.",
   });
 }

@@ -73,6 +73,8 @@ export interface DueAnswer {
   readonly runs: readonly DueRun[];
   /** The earliest due instant to come of all runs, and kept signals, of the namespace. */
   readonly nextDueAt: number | null;
+  /** The other deployments that carry what is due and is not carried here, and since when. On the first page; null: there is none. */
+  readonly elsewhere?: readonly { readonly address: string; readonly dueAt: number }[] | null;
   /** Signals that deliveries have kept are due. `expiresAt`: when the first of those expires that may stay. Null: none is due. */
   readonly kept?: { readonly expiresAt: number | null } | null;
   /**
@@ -152,6 +154,8 @@ export interface NoteCall {
   readonly note: "deployed" | "looked" | "seen" | "left";
   /** The versions that it carries, with `deployed`. */
   readonly versions?: ClaimCall["versions"];
+  /** The address at which other deployments have it tick. Left out: it stays as it was noted. */
+  readonly wakeAddress?: string | undefined;
   /** The signatures of their contracts, by workflow and version, with `deployed`. */
   readonly signatures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /**

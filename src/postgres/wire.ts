@@ -186,7 +186,9 @@ export type ClaimRefusal =
    * The call has more turns than this one may go with. It must come in a call of at most `groupSize` turns: 16, 4 or 1.
    */
   | { readonly outcome: "alone"; readonly groupSize: number }
-  | { readonly outcome: "paused" | "blocked" | "not_here" | "superseded" | "unknown" | "wrong_environment" };
+  /** This deployment does not carry the version, or has refused the run. `carriers`: the addresses of others that may take it. */
+  | { readonly outcome: "not_here"; readonly carriers?: readonly string[] | null }
+  | { readonly outcome: "paused" | "blocked" | "superseded" | "unknown" | "wrong_environment" };
 export interface ClaimAnswer {
   readonly now: number;
   /** One for each turn asked for, in order. */

@@ -116,6 +116,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "races/twice races/mixed-sets races/sets races/finishes-apart races/sets-and-singles races/answers",
   ],
   [/^(refuse_run|has_refused|has_taker|live_deployments)$/, "postgres/list-due engine/deployments"],
+  [/^list_(carriers|elsewhere)$/, "engine/carriers"],
   [/^lock_run$/, "races/strangers races/lock-order races/finishes races/crowd"],
   [/^(pick_due|may_run|goes_on)/, "races/dues races/claims races/cancels-at-work races/cancels-of-branches"],
   [

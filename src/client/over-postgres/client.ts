@@ -58,8 +58,8 @@ import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
 
 export interface ClientOptions extends ClientContextOptions {
-  /** Makes a tick happen now. */
-  readonly wake: () => Promise<void>;
+  /** Makes a tick happen now. `readyUntil`: as for the engine's tick. */
+  readonly wake: (readyUntil?: number) => Promise<void>;
   /** Opens a callback's token. Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;
   /** Makes the links to callbacks. Without it this client makes none. */
@@ -290,8 +290,13 @@ export class Client implements ClientVerbs {
 
   async wake(): Promise<void> {
     await translated(() => this.#context.calls.checkKey());
-    await translated(this.#options.wake);
+    await translated(() => this.#options.wake());
     await this.#starts.dispatchStartedIn();
+  }
+
+  /** @internal Ticks for another deployment, which has made ready what it does not carry. */
+  async ring(readyUntil: number): Promise<void> {
+    await translated(() => this.#options.wake(readyUntil));
   }
 
   /** Makes this client for the holder of that API key. Its verbs refuse once the key is revoked, or the session has ended. */

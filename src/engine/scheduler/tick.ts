@@ -2,7 +2,14 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed. Schedules that are due are fired first.
  */
-import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
+import {
+  aboutToRingMs,
+  longestBackoffMs,
+  lookAheadMs,
+  minuteMs,
+  motionMinute,
+  ringAgainMs,
+} from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move, NoteCall } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { defaults } from "../options.ts";
@@ -118,6 +125,7 @@ class Tick {
       await this.#mover.dispatch(await fire(this.#context, this.#limit, page));
       await this.#lookAt(page);
       await this.#sendKept(page);
+      await this.#ringElsewhere(page);
       this.#limit.extend();
       const after = this.#endOf(page);
       if (after === undefined) return await this.#end(page.isNew);
@@ -154,7 +162,8 @@ class Tick {
       schedules: await declared(this.#context),
       isExclusive: this.#isExclusive,
     };
-    const call = { environment, ...this.#named, note, ...carried };
+    const { wakeAddress } = this.#context.options.deployment ?? {};
+    const call = { environment, ...this.#named, wakeAddress, note, ...carried };
     tellRefused(this.#context, await this.#limit.wait(() => calls.noteDeployment(call)));
   }
 
@@ -218,6 +227,19 @@ class Tick {
       await this.#mover.dispatch(answer.turns.map((ref) => ({ ref, delayMs: 0 })));
       this.#limit.extend();
     }
+  }
+
+  /**
+   * Rings where the code is of what is due and not carried here: perhaps only an alarm of this host stood for it. If that fails,
+   * a tick comes again, after the time that the first of it is late by now: a minute at least, ten at most.
+   */
+  async #ringElsewhere({ now, elsewhere }: DueAnswer): Promise<void> {
+    const { carriers, options } = this.#context;
+    const due = elsewhere ?? [];
+    const addresses = due.map(({ address }) => address);
+    if (await this.#limit.wait(() => carriers.ring(addresses, now))) return;
+    const lateMs = now - Math.min(...due.map(({ dueAt }) => dueAt));
+    await this.#limit.wait(() => options.calls.alarms.arm([motionMinute(now + ringAgainMs(lateMs) - minuteMs)]));
   }
 
   /** Answers the last run of a page if another page follows. */

@@ -83,6 +83,7 @@ async function answer<Env>(
       publicUrl,
       openapi,
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
+      now: () => host.now(),
       onError: (error) => report(error, answering(request)),
     });
     return await site.fetch(request);

@@ -78,6 +78,7 @@ async function answer(served: Served, request: Request, end: End): Promise<Respo
       client: invocation.client,
       webhooks: mountWebhooks(webhooks, { env: process.variables, tell }),
       authenticate: authenticate && besideApiKeys(authenticate, terms),
+      now: () => process.host.now(),
       onError: (error) => report(error, answering(request)),
     });
     return await site.fetch(request);

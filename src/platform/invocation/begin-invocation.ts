@@ -8,6 +8,7 @@ import { nextTickMs } from "../../core/waking.ts";
 import { Engine } from "../../engine/engine.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import { callbackOpener, callbackSealer } from "../../http/callback-token.ts";
+import { ringing } from "../../http/ring.ts";
 import { makeCalls } from "../../postgres/calls.ts";
 import type { Dispatcher, InvocationHost } from "./host.ts";
 import { InvocationEnd } from "./invocation-end.ts";
@@ -21,7 +22,7 @@ export interface InvocationOptions {
   /** Whether the platform delivers these turns. Then the invocation may also carry out what follows from them. */
   readonly isDelivery?: boolean;
   /** How `wake` of the client asks for a tick. Default: it does one pass of the scheduler here. */
-  readonly wake?: () => Promise<void>;
+  readonly wake?: (readyUntil?: number) => Promise<void>;
   /** The platform's id of the invocation. */
   readonly requestId?: string | undefined;
 }
@@ -86,7 +87,7 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   const client = new Client({
     calls,
     dispatch,
-    wake: options.wake ?? (async () => void (await tick())),
+    wake: options.wake ?? (async (readyUntil) => void (await tick(readyUntil))),
     openCallback: callbackOpener(platform),
     sealCallback,
     onError,
@@ -106,6 +107,8 @@ function engines(platform: InvocationHost, { until, requestId }: InvocationOptio
       ...platform,
       ...platform.engine,
       ...parts,
+      deployment: { ...platform.deployment, wakeAddress: platform.publicUrl },
+      ringAt: ringing(platform),
       invocation: { maxSteps, budgetMs: Math.min(invocation.budgetMs, leftMs) },
       resendMs: Math.max(0, leftMs),
       requestId: () => requestId,

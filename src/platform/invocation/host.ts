@@ -36,7 +36,10 @@ export interface InvocationHost {
   /** What the database's time probably is while it is not known. Default: nothing is armed before it is known. */
   readonly guess?: (() => number) | undefined;
   readonly secrets: Secrets;
+  /** The address at which the world reaches this deployment. Other deployments on its database ring there. */
   readonly publicUrl: string;
+  /** Sends requests to other deployments. Default: `fetch`. */
+  readonly send?: typeof fetch | undefined;
   /** Opens the database. It is called when the first statement is sent, and after the end of the last opening again. */
   readonly database: () => Database;
   /** How many steps one invocation carries out in all, and how long it goes on beginning new ones. */

@@ -48,7 +48,7 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 }
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
-  const { options, namespace, environmentName, prefix, environment, report, tell } = served;
+  const { options, namespace, environmentName, prefix, environment, report, runtime, tell } = served;
   const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   return await inRequest(served, context, async (client, { secrets, publicUrl, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
@@ -64,6 +64,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       publicUrl,
       openapi,
       authenticate: authenticate && besideApiKeys(authenticate, terms),
+      now: () => runtime.host.now(),
       onError: (error) => report(error, answering(request)),
     });
     return await site.fetch(request);

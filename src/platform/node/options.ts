@@ -40,7 +40,8 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   /** Answers `GET /`, as when somebody opens it in a browser. Default: 404, with a problem document. */
   readonly home?: (() => Response) | undefined;
   /**
-   * The address at which the world reaches this server, with the prefix. Default: `http://localhost`, the port and the
+   * The address at which the world reaches this server, with the prefix. Deployments on other hosts ring there, if they share
+   * its database; without it they ring at its door. Default: `http://localhost`, the port and the
    * prefix.
    */
   readonly publicUrl?: string | undefined;

@@ -75,7 +75,8 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
   const report = reportTo(hooks.onEvent);
   const publicUrl = options.publicUrl ?? url;
   const door = options.processes && doorOf(options.processes, { hostname, port, prefix });
-  const resident = prepareInProcess({ ...options, namespace, publicUrl, secrets, door, ...hooks });
+  const wakeAddress = options.publicUrl?.replace(/\/+$/, "") ?? door;
+  const resident = prepareInProcess({ ...options, namespace, publicUrl, wakeAddress, secrets, door, ...hooks });
   const { client, neighbours } = resident;
   const terms = { secrets, namespace, environment };
   const site = createSite({

@@ -48,6 +48,11 @@ export interface InProcessOptions extends Settings {
   readonly publicUrl?: string | undefined;
   readonly secrets?: Secrets | undefined;
   /**
+   * The address at which deployments on other hosts ring, if they share this database: the app's, with its prefix. It needs
+   * `secrets`. Default: they do not.
+   */
+  readonly wakeAddress?: string | undefined;
+  /**
    * How many invocations may be under way that began within the last second. Default: 64. An invocation with slow
    * bodies stops counting after a second, so it keeps no other run from beginning. At most 1,000 bodies are under way
    * together, however many runs are ready.

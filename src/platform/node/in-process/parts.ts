@@ -8,6 +8,7 @@ import { type Report, reportTo } from "../../../engine/events.ts";
 import { guardHooks } from "../../../engine/hooks.ts";
 import { Registry } from "../../../engine/registry.ts";
 import { callbackOpener, callbackSealer } from "../../../http/callback-token.ts";
+import { ringing } from "../../../http/ring.ts";
 import { type Calls, makeCalls } from "../../../postgres/calls.ts";
 import { callDoor } from "../neighbours/door.ts";
 import { Neighbours, type NeighboursOptions } from "../neighbours/neighbours.ts";
@@ -74,11 +75,12 @@ export function partsOf(given: PartsOptions): Parts {
   const { dispatch } = inMemory;
   const { sealCallback, openCallback } = callbacksOf(options);
   const deployment = deploymentOf(options);
-  const { invocation = resident, workBytes = defaultWorkBytes } = options;
+  const { invocation = resident, workBytes = defaultWorkBytes, secrets } = options;
   const engine = new Engine({
     ...options,
     timeOfDay: Date.now,
     deployment,
+    ringAt: secrets && ringing({ secrets, namespace, host: Date }),
     invocation,
     sealCallback,
     workBytes,
@@ -91,22 +93,23 @@ export function partsOf(given: PartsOptions): Parts {
     return calls.noteDeployment({ ...named, note: what });
   };
   const ticker = new Ticker({
-    tick: async ({ isFirst, looksAhead }) => {
+    tick: async ({ isFirst, looksAhead, readyUntil }) => {
       await neighbours?.refresh();
-      const answer = await engine.tick({ isFirst, looksAhead, isExclusive });
+      const answer = await engine.tick({ isFirst, looksAhead, isExclusive, readyUntil });
       if (answer.hasSeenAll) await note("looked");
       return answer;
     },
     tell,
   });
-  const wake = async () => void (await ticker.tick());
+  const wake = async (readyUntil?: number) => void (await ticker.tick(readyUntil));
   const onError = (error: unknown) => report(error, "dispatching");
   const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError });
   return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, note };
 }
 
-function deploymentOf({ workflows, schedules, deployment, deploymentName = "node" }: InProcessOptions) {
-  return { name: deploymentName, id: deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows, schedules)) };
+function deploymentOf({ workflows, schedules, deployment, deploymentName = "node", wakeAddress }: InProcessOptions) {
+  const id = deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows, schedules));
+  return { name: deploymentName, id, wakeAddress };
 }
 
 function callbacksOf({ secrets, publicUrl, environment, namespace = "default" }: InProcessOptions) {

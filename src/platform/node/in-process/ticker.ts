@@ -18,6 +18,8 @@ export interface WhichTick {
    * dead.
    */
   readonly looksAhead: boolean;
+  /** The tick also looks at what is ready and due by this instant of the database's clock. 0: nobody has asked for that. */
+  readonly readyUntil: number;
 }
 
 export interface TickerOptions {
@@ -49,6 +51,7 @@ export class Ticker {
   #rings = 0;
   #isFirst = true;
   #looksAhead = true;
+  #readyUntil = 0;
   #isClosed = false;
 
   constructor(options: TickerOptions) {
@@ -59,7 +62,8 @@ export class Ticker {
   }
 
   /** Resolves when a tick that began after this call has ended; rejects if it failed. Another one is to come then. */
-  async tick(): Promise<TickAnswer> {
+  async tick(readyUntil = 0): Promise<TickAnswer> {
+    this.#readyUntil = Math.max(this.#readyUntil, readyUntil);
     this.#rings += 1;
     return await this.#tickNext();
   }
@@ -110,8 +114,9 @@ export class Ticker {
 
   async #tick(): Promise<TickAnswer> {
     if (this.#isClosed) throw closing();
-    const which = { isFirst: this.#isFirst, looksAhead: this.#looksAhead };
+    const which = { isFirst: this.#isFirst, looksAhead: this.#looksAhead, readyUntil: this.#readyUntil };
     this.#looksAhead = false;
+    this.#readyUntil = 0;
     try {
       const answer = await this.#options.tick(which);
       if (answer.isOurs) this.#isFirst = false;

@@ -57,7 +57,7 @@ begin
     elsif not s.is_here or (s.refused_by is not null
       and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
     then
-      return json_build_object('outcome', 'not_here');
+      return json_strip_nulls(json_build_object('outcome', 'not_here', 'carriers', layover.list_carriers(p, v_run, s.refused_by)));
     elsif branch.is_queued then
       return json_build_object('outcome', 'not_ready', 'readyAt', null);
     elsif branch.token is null and branch.ready_at > v_now then

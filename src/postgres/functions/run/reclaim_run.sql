@@ -51,7 +51,7 @@ begin
   if not v_carried or (s.epoch > 0 and not p ? 'knowsEpochs') or (s.refused_by is not null
     and layover.has_refused(s.refused_by, p->>'namespace', p->>'deployment'))
   then
-    return json_build_object('outcome', 'not_here');
+    return json_strip_nulls(json_build_object('outcome', 'not_here', 'carriers', layover.list_carriers(p, v_run, s.refused_by)));
   end if;
 
   if layover.is_group_too_large(p, c, s.group_size) then

@@ -17,6 +17,8 @@
 --
 -- `schedules`: the first 500 schedules that are due, each with the instant at which the scheduler will look next (fire_schedules).
 --
+-- `elsewhere`: other deployments that carry what is due and is not carried here (list_elsewhere), on the first page.
+--
 -- If the database belongs to another environment, there is nothing to look at: a caller that may claim nothing must not move what
 -- others wait for.
 --
@@ -124,6 +126,10 @@ begin
       select min(u.due_at) from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at > v_now), (
       select min(v.due_at) from layover.schedule v where v.namespace = p->>'namespace' and v.due_at > v_now))),
     'schedules', case when not p ? 'after' then layover.list_due_schedules(p, v_now) end,
+    'elsewhere', case when not p ? 'after' and exists (
+      select from layover.deployment d
+       where d.namespace = p->>'namespace' and d.wake_address is not null and d.id is distinct from p->>'deployment')
+      then layover.list_elsewhere(p, v_now) end,
     'kept', (
       select json_build_object('expiresAt', layover.to_ms(min(u.expires_at) filter (where u.expires_at > v_now)))
         from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at <= v_now having count(*) > 0));

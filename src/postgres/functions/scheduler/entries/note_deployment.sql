@@ -1,6 +1,7 @@
 -- Notes what a deployment tells of itself, by `note`:
 --   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures. It may claim again what it has
 --             refused before, and its next tick looks at all runs that are ready or blocked. `schedules`: what its code declares.
+--             `wakeAddress`: where others have it tick. Left out: it stays as it was.
 --   looked    that tick has done its work. With `triedThrough` it had no room for all blocked runs, and the next tick goes on behind
 --             that one.
 --   seen      it still ticks.
@@ -23,7 +24,7 @@ begin
       values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now,
         p ? 'schedules')
       on conflict (namespace, name, id) do update
-        set versions = excluded.versions, signatures = excluded.signatures, wake_address = excluded.wake_address, deployed_at = v_now, seen_at = v_now,
+        set versions = excluded.versions, signatures = excluded.signatures, wake_address = coalesce(excluded.wake_address, d.wake_address), deployed_at = v_now, seen_at = v_now,
           looked_at = null, tried_through = null, has_declared = excluded.has_declared;
     delete from layover.deployment d
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (
@@ -43,6 +44,7 @@ begin
     update layover.deployment d
        set looked_at = case when v_note = 'looked' and not p ? 'triedThrough' then v_now else d.looked_at end,
            tried_through = case when v_note = 'looked' then (p->>'triedThrough')::uuid else d.tried_through end,
+           wake_address = coalesce(p->>'wakeAddress', d.wake_address),
            seen_at = case when v_note = 'left' then '-infinity' else v_now end
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment';
   end if;

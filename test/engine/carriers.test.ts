@@ -1,0 +1,194 @@
+/** Two deployments on one database, each with alarms and dispatches of its own, as on two clouds. Each has code that the other lacks. */
+import { expect, test } from "vitest";
+import { Client } from "../../src/client/over-postgres/client.ts";
+import { type Workflow, workflow } from "../../src/core/contract/contract.ts";
+import type { TurnRef } from "../../src/core/ports.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { makeCalls } from "../../src/postgres/calls.ts";
+import type { Clock } from "../postgres/clock.ts";
+import { testDatabase } from "../postgres/database.ts";
+
+const database = testDatabase();
+const minute = 60_000;
+
+const ours = workflow({ name: "ours", version: 1 });
+const theirs = workflow({ name: "theirs", version: 1 });
+const shared = workflow({ name: "shared", version: 1 });
+
+interface Host {
+  readonly address: string;
+  readonly engine: Engine;
+  readonly client: Client;
+  /** The instants that it has armed. */
+  readonly armed: Set<number>;
+  /** The turns that it has dispatched, and that nobody has carried out yet. */
+  turns: TurnRef[];
+  readonly errors: string[];
+  isDown: boolean;
+  /** How often others have rung here. */
+  rung: number;
+}
+
+class TwoClouds {
+  readonly namespace = crypto.randomUUID();
+  readonly clock: Clock;
+  readonly #hosts: Host[] = [];
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  host(name: string, workflows: readonly Workflow[], { id = name } = {}): Host {
+    const { namespace } = this;
+    const armed = new Set<number>();
+    const dispatch = async (turns: readonly TurnRef[]) => void host.turns.push(...turns);
+    const alarm = async (instants: readonly { readonly at: number }[]) => {
+      for (const { at } of instants) armed.add(at);
+    };
+    const calls = makeCalls({ query: database.query, namespace, alarm });
+    const address = `https://${name}.example`;
+    const errors: string[] = [];
+    const engine = new Engine({
+      calls,
+      dispatch,
+      workflows,
+      deployment: { name, id, wakeAddress: address },
+      onError: (error) => errors.push(String(error)),
+      ringAt: async (address, readyUntil) => {
+        const rung = this.#hosts.find((other) => other.address === address);
+        if (rung === undefined || rung.isDown) throw new Error(`nobody is at ${address}`);
+        rung.rung += 1;
+        await rung.engine.tick({ readyUntil });
+      },
+    });
+    const client = new Client({ calls, dispatch, wake: async () => void (await engine.tick()) });
+    const host: Host = { address, engine, client, armed, turns: [], errors, isDown: false, rung: 0 };
+    this.#hosts.push(host);
+    return host;
+  }
+
+  async dueAt(runId: string): Promise<number | null> {
+    const statement = "select layover.to_ms(due_at) as at from layover.run_state where run_id = $1";
+    const [row] = await database.query(statement, [runId]);
+    return row?.["at"] == null ? null : Number(row["at"]);
+  }
+}
+
+/** Carries out what was dispatched, until nothing is left. */
+async function settle(host: Host): Promise<void> {
+  while (host.turns.length > 0) await host.engine.carryOut(host.turns.splice(0));
+}
+
+const nothing = async () => {};
+
+async function begin() {
+  const clock = await database.turnClock();
+  const clouds = new TwoClouds(clock);
+  const here = clouds.host("here", [ours.handler(nothing), shared.handler(nothing)]);
+  const there = clouds.host("there", [theirs.handler(nothing), shared.handler(nothing)]);
+  await here.engine.tick();
+  await there.engine.tick();
+  return { clouds, clock, here, there };
+}
+
+test("a run that only another deployment carries is handed to it at once, and is due when that one has armed for it", async () => {
+  const { clouds, here, there } = await begin();
+  const { runId } = await here.client.start(theirs);
+  const dueAt = await clouds.dueAt(runId);
+  expect([...here.armed]).toContain(dueAt);
+  await settle(here);
+  expect(there.turns).toEqual([{ runId, turn: 1 }]);
+  expect([...there.armed]).toContain(await clouds.dueAt(runId));
+  await settle(there);
+  expect(await here.client.get(runId)).toMatchObject({ status: "completed" });
+  expect([here.errors, there.errors]).toEqual([[], []]);
+});
+
+test("a dispatch that is lost is made up for when the alarm rings where it was armed", async () => {
+  const { clouds, clock, here, there } = await begin();
+  const { runId } = await here.client.start(theirs);
+  here.turns = [];
+  await clock.set((await clouds.dueAt(runId)) ?? 0);
+  await here.engine.tick();
+  expect(there.turns).toEqual([{ runId, turn: 1 }]);
+  expect([...there.armed]).toContain(await clouds.dueAt(runId));
+});
+
+test("a deployment that does not answer is rung again, after one to ten minutes, and nothing else is asked for it", async () => {
+  const { clouds, clock, here, there } = await begin();
+  const { runId } = await here.client.start(theirs);
+  there.isDown = true;
+  await settle(here);
+  expect(here.errors).toEqual(["Error: nobody is at https://there.example"]);
+  const dueAt = (await clouds.dueAt(runId)) ?? 0;
+  let now = dueAt;
+  const pauses: number[] = [];
+  while (now < dueAt + 60 * minute) {
+    await clock.set(now);
+    here.armed.clear();
+    await here.engine.tick();
+    const next = Math.min(...[...here.armed].filter((at) => at > now));
+    pauses.push((next - now) / minute);
+    now = next;
+  }
+  expect(pauses.slice(0, 4)).toEqual([1, 1, 2, 4]);
+  expect(new Set(pauses.slice(4))).toEqual(new Set([8, 10]));
+  expect(here.turns).toEqual([]);
+  there.isDown = false;
+  await here.engine.tick();
+  expect(there.turns).toEqual([{ runId, turn: 1 }]);
+});
+
+test("many runs are a few rings", async () => {
+  const { here, there } = await begin();
+  for (let index = 0; index < 50; index += 1) await here.client.start(theirs);
+  const groups = Array.from({ length: 10 }, () => here.turns.splice(0, 5));
+  await Promise.all(groups.map((turns) => here.engine.carryOut(turns)));
+  expect(there.rung).toBeLessThanOrEqual(3);
+  expect(new Set(there.turns.map(({ runId }) => runId)).size).toBe(50);
+});
+
+test("nobody is rung for what this deployment carries, or what nobody carries", async () => {
+  const { clouds, clock, here, there } = await begin();
+  await here.client.start(shared);
+  await settle(here);
+  const { runId } = await here.client.start(workflow({ name: "nobody's", version: 1 }));
+  await settle(here);
+  await clock.set((await clouds.dueAt(runId)) ?? 0);
+  await here.engine.tick();
+  expect(there.rung).toBe(0);
+});
+
+test("a build that is not live any more is not rung", async () => {
+  const { clouds, clock, here } = await begin();
+  for (const id of ["two", "three"]) {
+    await clock.advance(minute);
+    await clouds.host("there", [shared.handler(nothing)], { id }).engine.tick();
+  }
+  await here.client.start(theirs);
+  await settle(here);
+  expect(here.errors).toEqual([]);
+});
+
+test("a run that this deployment has refused goes on where the code fits", async () => {
+  const clock = await database.turnClock();
+  const clouds = new TwoClouds(clock);
+  const here = clouds.host("here", [shared.handler(async ({ step }) => void (await step.run("old", () => 1)))]);
+  const there = clouds.host("there", [
+    shared.handler(async ({ step }) => {
+      await step.run("new", () => 1);
+      await step.sleep("nap", "10 minutes");
+      await step.run("end", () => 2);
+    }),
+  ]);
+  await here.engine.tick();
+  await there.engine.tick();
+  const { runId } = await there.client.start(shared);
+  await settle(there);
+  await clock.advance(11 * minute);
+  await here.engine.tick(); // it carries the version, so it takes the turn
+  await settle(here);
+  expect(there.turns).toMatchObject([{ runId }]);
+  await settle(there);
+  expect(await there.client.get(runId)).toMatchObject({ status: "completed" });
+});
