@@ -1,0 +1,66 @@
+/** What three hosts on one database carry out: one workflow that all of them have, and one that each has alone. */
+import { type Workflow, workflow } from "layover";
+import * as z from "zod";
+
+export const hosts = ["cloudflare", "aws", "node"] as const;
+export type Host = (typeof hosts)[number];
+
+/** The world is asked by each step, so it sees each body. */
+const Input = z.object({ world: z.string() });
+const Places = z.array(z.string());
+
+/** A step, a signal, a step, a sleep, a step: each may be on another host. */
+const hop = workflow({ name: "hop", version: 1, input: Input, output: Places, signals: { go: z.number() } });
+
+/** The workflows that one host has alone. That of Cloudflare invokes that of AWS, which invokes that of Node. */
+const own = {
+  cloudflare: workflow({ name: "of-cloudflare", version: 1, input: Input, output: Places }),
+  aws: workflow({ name: "of-aws", version: 1, input: Input, output: Places }),
+  node: workflow({ name: "of-node", version: 1, input: Input, output: Places, signals: { go: z.number() } }),
+};
+
+/** The workflows that one host carries. `here`: what its steps say of where they were carried out. */
+export function workflowsOf(host: Host, here: string = host): readonly Workflow[] {
+  const ask = async (world: string, path: string): Promise<string> => {
+    const response = await fetch(`${world}/${path}`);
+    if (!response.ok) throw new Error(`the world has answered ${response.status}`);
+    await response.text();
+    return `${path} on ${here}`;
+  };
+  const hopping = hop.handler(async ({ input: { world }, step }) => {
+    const places = [await step.run("one", () => ask(world, "one"))];
+    await step.waitForSignal("go");
+    places.push(await step.run("two", () => ask(world, "two")));
+    await step.sleep("nap", "1 second");
+    await step.waitForSignal("go");
+    places.push(await step.run("three", () => ask(world, "three")));
+    return places;
+  });
+  switch (host) {
+    case "cloudflare":
+      return [
+        hopping,
+        own.cloudflare.handler(async ({ input, step }) => {
+          const first = await step.run("first", () => ask(input.world, "first"));
+          const inner = await step.invoke("aws", own.aws, input);
+          return [first, ...inner, await step.run("last", () => ask(input.world, "last"))];
+        }),
+      ];
+    case "aws":
+      return [
+        hopping,
+        own.aws.handler(async ({ input, step }) => {
+          const inner = await step.invoke("node", own.node, input);
+          return [...inner, await step.run("second", () => ask(input.world, "second"))];
+        }),
+      ];
+    case "node":
+      return [
+        hopping,
+        own.node.handler(async ({ input, step }) => {
+          await step.waitForSignal("go");
+          return [await step.run("third", () => ask(input.world, "third"))];
+        }),
+      ];
+  }
+}
