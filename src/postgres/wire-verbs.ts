@@ -171,7 +171,7 @@ export interface OperateRunsCall {
   readonly reason?: string;
   readonly by?: string;
   readonly dryRun?: boolean;
-  /** From which place a restart goes on. Left out: from the start. */
+  /** The place that a restart goes on from. Left out: the start. */
   readonly from?: Place;
   readonly signal?: { readonly name: string; readonly encodedPayload: string };
   /** Whether the deletion asks runs to end that are not over. */

@@ -28,7 +28,7 @@ export function operatorCalls(sender: CallSender) {
       return sender.call("list_keys", {});
     },
 
-    /** With `expiresAt` the id is that of a session which ends before that. */
+    /** If there is `expiresAt`, the id is that of a session which ends before that. */
     revokeKey(
       key: { readonly keyId: string; readonly expiresAt?: number } | { readonly name: string },
     ): Promise<verbs.RevokeAnswer> {
