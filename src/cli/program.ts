@@ -21,6 +21,7 @@ import { runs } from "./runs/runs.ts";
 import { show } from "./runs/show.ts";
 import { signal } from "./runs/signal.ts";
 import { start } from "./runs/start.ts";
+import { tail } from "./runs/tail.ts";
 import { pauseWorkflow, resumeWorkflow } from "./runs/workflow-pause.ts";
 import { schedules } from "./schedules/schedules.ts";
 import { endQuietly, printAside } from "./screen.ts";
@@ -43,6 +44,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
   "Runs, by the API of what you deployed:": [
     runs,
     show,
+    tail,
     start,
     signal,
     callback,

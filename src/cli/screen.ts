@@ -65,6 +65,25 @@ export function printJson(value: unknown): void {
   print(JSON.stringify(toJson(value) ?? null, null, 2).replace(unescaped, escaped));
 }
 
+/** One line for each value, as programs read them while more come. */
+export function printJsonLine(value: unknown): void {
+  print(JSON.stringify(toJson(value) ?? null).replace(unescaped, escaped));
+}
+
+let painted = 0;
+
+/** Writes lines over those that it has written before. Nothing of the terminal is changed that would have to be undone. */
+export function repaint(text: string): void {
+  if (painted > 0) process.stdout.write(`\u001b[${painted}A\u001b[J`);
+  print(text);
+  painted = text.split("\n").length;
+}
+
+/** How many lines the terminal has. Undefined: a program reads. */
+export function screenHeight(): number | undefined {
+  return process.stdout.isTTY ? process.stdout.rows : undefined;
+}
+
 /** Infinite where a program reads, which can cut off by itself. */
 export function screenWidth(): number {
   return process.stdout.columns ?? (Number(process.env["COLUMNS"]) || Number.POSITIVE_INFINITY);

@@ -3,30 +3,46 @@ import { Command } from "commander";
 import type { ListOptions, Page } from "../../client/listing.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { type RunView, runStatuses } from "../../client/run-view.ts";
-import { type Cell, plain, print, printJson, screenWidth, table } from "../screen.ts";
+import {
+  type Cell,
+  plain,
+  print,
+  printJson,
+  printJsonLine,
+  repaint,
+  screenHeight,
+  screenWidth,
+  table,
+} from "../screen.ts";
 import { clockTime, fromNow, lasting } from "../times.ts";
 import { wholeNumberIn } from "./arguments.ts";
 import { type FilterOptions, filterOf, withEnded, withFilter } from "./filter.ts";
+import { type FollowTerms, followUntilInterrupt } from "./follow.ts";
+import { ChangedRuns } from "./news.ts";
 import { shortIds } from "./run-ids.ts";
 import { withServer } from "./server.ts";
+import { type FollowOptions, lineOf, withFollowing } from "./tail.ts";
 import { coloured, describeError, describeSaying, describeUndos } from "./values.ts";
 
-interface Options extends FilterOptions {
+interface Options extends FilterOptions, FollowOptions {
+  readonly watch?: true;
   readonly limit: number;
   readonly cursor?: string;
   readonly json?: true;
 }
 
-export const runs = withEnded(withFilter(new Command("runs"), runStatuses))
+export const runs = withFollowing(withEnded(withFilter(new Command("runs"), runStatuses)))
   .summary("lists runs")
   .description(
     "Lists runs, newest first. In a terminal it shows the end of each id, which names a run for the other commands, too.",
   )
   .option("--limit <number>", "how many, up to 200", wholeNumberIn, 20)
   .option("--cursor <cursor>", "of the page before")
-  .option("--json", "answer as JSON")
+  .option("--watch", "shows them again and again, as they change; the database does not sleep meanwhile")
+  .option("--json", "answer as JSON; with --watch one line for each run that comes or changes")
   .addHelpText("after", "\nExample:\n  layover runs --status blocked")
-  .action(async ({ json, limit, cursor: from, ...options }: Options) => {
+  .action(async ({ json, limit, cursor: from, watch, every, quietFor, ...options }: Options) => {
+    if (watch) return await watchRuns(options, { limit, cursor: from, json, everyMs: every, quietMs: quietFor });
     const page = await withServer(async ({ client }) =>
       foundPage(client, { ...(await filterOf(client, options)), limit, cursor: from }),
     );
@@ -36,12 +52,42 @@ export const runs = withEnded(withFilter(new Command("runs"), runStatuses))
       if (cursor === undefined) return print(nothingFound({ ...options, cursor: from }));
       return print(`None of the newest runs fits. To look at older ones: --cursor ${plain(cursor)}`);
     }
-    const now = new Date();
-    const ids = shownIds(page.runs.map(({ runId }) => runId));
-    const rows = page.runs.map((run, index) => [ids[index] ?? run.runId, ...rowOf(run, now)]);
-    print(table(columns, rows));
+    print(tableOf(page.runs));
     if (cursor !== undefined) print(`\nTo see more: --cursor ${plain(cursor)}`);
   });
+
+function tableOf(runs: readonly RunView[]): string {
+  const now = new Date();
+  const ids = shownIds(runs.map(({ runId }) => runId));
+  return table(
+    columns,
+    runs.map((run, index) => [ids[index] ?? run.runId, ...rowOf(run, now)]),
+  );
+}
+
+interface Watched extends FollowTerms {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+  readonly json: true | undefined;
+}
+
+/** In a terminal it writes the table over the one before. A program gets a line for each run that comes or changes. */
+async function watchRuns(chosen: FilterOptions, { limit, cursor, json, ...terms }: Watched): Promise<void> {
+  const height = screenHeight();
+  const shown = height === undefined ? limit : Math.max(1, Math.min(limit, height - 4));
+  const changed = new ChangedRuns();
+  await withServer(async ({ client }) => {
+    const filter = { ...(await filterOf(client, chosen)), limit: shown, cursor };
+    await followUntilInterrupt(async () => {
+      const { runs: found } = await client.list(filter);
+      const news = changed.of(found);
+      if (json) for (const each of news) printJsonLine(each);
+      else if (height === undefined) for (const each of news) print(lineOf(each));
+      else repaint(tableOf(found));
+      return news.length > 0 ? "news" : "none";
+    }, terms);
+  });
+}
 
 function nothingFound(asked: object): string {
   const isFiltered = Object.values(asked).some((part) => part !== undefined);
