@@ -16,6 +16,7 @@ import { openapi } from "./openapi.ts";
 import { callback } from "./runs/callback.ts";
 import { remove } from "./runs/delete.ts";
 import { cancel, pause, resume, terminate } from "./runs/operations.ts";
+import { prune } from "./runs/prune.ts";
 import { fork, restart, retry } from "./runs/repairs.ts";
 import { runs } from "./runs/runs.ts";
 import { show } from "./runs/show.ts";
@@ -53,6 +54,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
     cancel,
     terminate,
     remove,
+    prune,
     retry,
     restart,
     fork,

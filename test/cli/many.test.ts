@@ -91,6 +91,17 @@ describe("the commands for many runs", { timeout: 60_000 }, () => {
     expect(await statuses()).toEqual([]);
   });
 
+  test("prune what has been over for long enough, and nothing else", async () => {
+    const [one] = await deploy(2);
+    await server?.client.terminate(one ?? "");
+    expect((await ask("prune", "--workflow", "nap")).stderr).toMatch(/--older-than/);
+    expect((await ask("prune", "--older-than", "1 day", "--yes")).stdout).toBe("No run fits.\n");
+    const dry = await ask("prune", "--older-than", "1ms", "--dry-run");
+    expect(dry.stdout).toMatch(/^1 run: 1 cancelled\.\n/);
+    expect((await ask("prune", "--older-than", "1ms", "--yes")).stdout).toBe("1 run: 1 deleted.\n");
+    expect(await statuses()).toEqual(["sleeping"]);
+  });
+
   test("tell of refused runs why, and which", async () => {
     const [one, two] = await deploy(2);
     await server?.client.pause(two ?? "");

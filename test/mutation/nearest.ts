@@ -50,7 +50,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
     "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
   ],
-  [/^delete_run$/, "races/deletions http/copied-database client/deletions http/revocation"],
+  [/^delete_run$/, "races/deletions http/copied-database client/deletions http/revocation platform/personal-data"],
+  [/^forget_deliveries$/, "platform/personal-data"],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,

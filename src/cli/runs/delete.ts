@@ -62,9 +62,14 @@ async function removeMany(
     },
     many,
   );
-  if ((receipt?.outcomes.cancelling ?? 0) > 0) {
+  if (receipt === undefined || many.dryRun) return;
+  if ((receipt.outcomes.cancelling ?? 0) > 0) {
     printAside(
-      `To delete those that are cancelling, once they are over: the same command with --call ${receipt?.callId}`,
+      `To delete those that are cancelling, once they are over: the same command with --call ${receipt.callId}`,
     );
   }
+  if ((receipt.outcomes.deleted ?? 0) > 0 && many.tag !== undefined) printAside(whatStays);
 }
+
+const whatStays =
+  "What may still hold the person's data: runs that these have started without the tag, runs that waited for them, the input of schedules, deliveries that were refused or waited for a run (for a week; why, for a month), reasons that people gave for a deletion or a workflow's pause, logs, and backups.";

@@ -21,7 +21,7 @@ begin
     when 'terminate' then layover.terminate_run(p)
     when 'retry' then layover.retry_run(p - 'signal')
     when 'restart' then layover.restart_run(p)
-    when 'delete' then layover.delete_run(p)
+    when 'delete' then layover.delete_run(p || '{"isOneOfMany": true}')
     when 'signal' then layover.send_signal(p || (p->'signal') || jsonb_build_object('signalId', p->'callId'))
   end;
 end $$;

@@ -1,4 +1,5 @@
--- over -> gone, when somebody asks for it. All rows of the run are deleted. One row of `deletion` is kept for as long as the run would have
+-- over -> gone, when somebody asks for it. All rows of the run are deleted, signals that are kept for it, and what deliveries have brought to
+-- it (an act on many runs does that at the end of its page). One row of `deletion` is kept for as long as the run would have
 -- been kept. By that row start_run knows a start of this run that comes late, and the same call again is answered the same.
 --
 -- From psql: select layover.delete_run('{"runId": "…", "reason": "the customer asked for it", "by": "ada"}').
@@ -26,7 +27,19 @@ begin
     v_verdict := layover.keep_operation(v_run, 'delete', p, json_build_object('outcome', 'not_applicable', 'runId', v_run,
       'status', (select layover.run_status(t) from layover.run_state t where t.run_id = v_run)));
   elsif v_verdict is null then
+    with gone as (
+      delete from layover.kept_signal u using layover.run r
+       where r.id = v_run and u.namespace = r.namespace and u.workflow = r.workflow and u.user_id = r.user_id
+       returning u.webhook, u.delivery
+    )
+    update layover.delivery j set event = null, headers = null
+     where (j.namespace, j.webhook, j.id) in (
+       select o.namespace, o.webhook, o.id from layover.delivery o join gone on gone.webhook = o.webhook and gone.delivery = o.id
+        where o.namespace = v_namespace for update of o skip locked);
     perform layover.delete_rows(v_run);
+    if not p ? 'isOneOfMany' then
+      perform layover.forget_deliveries(v_namespace, array[v_run]);
+    end if;
     insert into layover.deletion (namespace, run_id, asked_by, reason, deleted_at)
       values (v_namespace, v_run, p->>'by', p->>'reason', layover.now());
     v_verdict := json_build_object('outcome', 'deleted', 'runId', v_run);

@@ -64,6 +64,10 @@ begin
     v_told := layover.operate_each(v_verb, p - 'filter' || jsonb_build_object('callId', v_call),
       array(select f.run from unnest(v_page.runs) as f (run) order by f.run));
     v_doings := layover.sum_up_answers(v_told);
+    if v_verb = 'delete' then
+      perform layover.forget_deliveries(coalesce(p->>'namespace', 'default'), array(
+        select (o.answer->>'runId')::uuid from unnest(v_told) as o (answer) where o.answer->>'outcome' = 'deleted'));
+    end if;
   end if;
   perform layover.check_armed(p);
   return jsonb_build_object('callId', v_call, 'runs', cardinality(v_page.runs), 'next', coalesce(v_page.next,
