@@ -28,8 +28,11 @@ import type { OnMissingStub } from "./testing/stub-use.ts";
 import type { Stubs } from "./testing/stubs.ts";
 import { TestRun } from "./testing/test-run.ts";
 
+export type { ExportedRun } from "./client/exports.ts";
 export type { LogEntry } from "./engine/events.ts";
+export type { Asked, ReplayVerdict } from "./engine/replay/replay-stored.ts";
 export { type KitErrorCode, TestKitError } from "./testing/kit-error.ts";
+export { type ReplayFileOptions, replay } from "./testing/replay.ts";
 export type { OnMissingStub } from "./testing/stub-use.ts";
 export { failing, hanging, type Stub, type StubContext, type Stubs } from "./testing/stubs.ts";
 export type { TestCallback, TestRun, WaitNameOf } from "./testing/test-run.ts";

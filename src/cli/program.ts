@@ -15,6 +15,7 @@ import { init } from "./init/init.ts";
 import { openapi } from "./openapi.ts";
 import { callback } from "./runs/callback.ts";
 import { remove } from "./runs/delete.ts";
+import { exportCommand } from "./runs/export.ts";
 import { cancel, pause, resume, terminate } from "./runs/operations.ts";
 import { prune } from "./runs/prune.ts";
 import { fork, restart, retry } from "./runs/repairs.ts";
@@ -46,6 +47,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
     runs,
     show,
     tail,
+    exportCommand,
     start,
     signal,
     callback,

@@ -3,6 +3,7 @@
 import { callbackRoutes } from "./callbacks.ts";
 import type { Contracts } from "./contracts.ts";
 import type { Descriptions } from "./description.ts";
+import { exportRoute } from "./exports.ts";
 import { deleteRoute, operationRoutes } from "./operations.ts";
 import type { Remembered } from "./remembered.ts";
 import { repairRoutes } from "./repairs.ts";
@@ -32,6 +33,7 @@ export function routesOf({ contracts, maxBytes, answered, webhooks = [], isClosi
     ...operationRoutes(contracts, maxBytes),
     ...repairRoutes(contracts, maxBytes),
     deleteRoute,
+    exportRoute(maxBytes),
     ...scheduleRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered }),

@@ -27,6 +27,7 @@ const reading = [
   "get_run",
   "list_runs",
   "get_history",
+  "read_replay",
   "get_schedule",
   "list_schedules",
   "get_delivery",

@@ -29,7 +29,7 @@ export const peoplesMoves: Readonly<Record<string, Move>> = {
   },
   signal_with_start: (session, { ids }) => call(session, "signal_with_start", { ...aStart(pick(ids)), ...aSignal() }),
   ...Object.fromEntries(
-    ["pause", "resume", "cancel", "terminate"].map((verb): [string, Move] => [
+    ["pause", "resume", "cancel", "terminate", "export"].map((verb): [string, Move] => [
       `${verb}_run`,
       async (session, ground) => await call(session, `${verb}_run`, onRun(pick(await runsOf(ground))?.["runId"])),
     ]),

@@ -36,7 +36,15 @@ const beginning = Date.UTC(2026, 0, 1, 12);
 const defaultMostEvents = 50_000;
 const mostLatencyMs = 40;
 /** SQL functions that change nothing. */
-const reading = new Set(["read_clock", "list_due", "get_run", "list_runs", "get_history", "read_callback"]);
+const reading = new Set([
+  "read_clock",
+  "list_due",
+  "get_run",
+  "list_runs",
+  "get_history",
+  "read_replay",
+  "read_callback",
+]);
 const clocks = new WeakMap<TestDatabase, Promise<Clock>>();
 const lastWorlds = new WeakMap<TestDatabase, World>();
 let worlds = 0;

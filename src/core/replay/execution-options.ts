@@ -1,4 +1,5 @@
 /** What an execution is given, and what becomes of its handler. */
+import type { Demand } from "./demand.ts";
 import type { Segments } from "./segments.ts";
 import type { FailedUndo } from "./undos.ts";
 
@@ -17,4 +18,6 @@ export interface ExecutionOptions {
   readonly runId?: string;
   /** What the history is made of. Undefined: it is of one piece. */
   readonly segments?: Segments | undefined;
+  /** Is told of each demand where the handler asks for it: the stack of the call still leads to the handler's line. */
+  readonly onDemand?: ((demand: Demand) => void) | undefined;
 }

@@ -50,13 +50,15 @@ export class Execution {
   /** Where each was asked for. */
   readonly #losers = new Map<string, number>();
   readonly #segments: Segments | undefined;
+  readonly #onDemand: ExecutionOptions["onDemand"];
   readonly #occurrences = new Map<string, number>();
   #ordinal = 0;
   #isOpen = false;
   #wake: () => void = () => {};
 
-  constructor({ atRest, createdAt, runId, segments }: ExecutionOptions) {
+  constructor({ atRest, createdAt, runId, segments, onDemand }: ExecutionOptions) {
     this.#atRest = atRest;
+    this.#onDemand = onDemand;
     this.#segments = segments;
     this.undos = new Undos((position) => segments !== undefined && segments.at(position - 1).run !== runId);
     this.now = createdAt;
@@ -226,6 +228,7 @@ export class Execution {
       const demand = { ...place, ...given };
       this.#pending.set(placeName(place), demand);
       this.undos.note(demand);
+      this.#onDemand?.(demand);
     });
     promise.catch(() => {}); // a loser may fail with nobody left to look
     this.#wake();

@@ -6,6 +6,7 @@ import type { Log } from "../../core/contract/step.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { Execution } from "../../core/replay/execution.ts";
+import type { ExecutionOptions } from "../../core/replay/execution-options.ts";
 import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
 import type { ClaimedRun, WireRun } from "../../postgres/wire.ts";
@@ -15,6 +16,11 @@ import { defaults, type EngineOptions } from "../options.ts";
 import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
 
+/** What a handler needs of an engine until it asks for something to be carried out. */
+export interface LoadOptions extends Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent"> {
+  readonly onDemand?: ExecutionOptions["onDemand"];
+}
+
 /**
  * Begins a handler at its first rest.
  *
@@ -22,8 +28,8 @@ import { LoadedRun } from "./loaded-run.ts";
  *   schedule whose code makes no input that can be stored; `schedule_missing`, if this code does not declare that schedule
  */
 export async function loadRun(
-  options: EngineOptions,
-  registry: Registry,
+  options: LoadOptions,
+  registry: Pick<Registry, "findSchedule">,
   workflow: Workflow,
   claimed: Pick<ClaimedRun, "epoch" | "handedPosition" | "patches"> & { readonly runId: string; readonly run: WireRun },
 ): Promise<LoadedRun> {
@@ -38,7 +44,13 @@ export async function loadRun(
       : await parse(contract.input, given, { code: "invalid_input", what: "the run's input" });
   const { createdAt } = run;
   const segments = new Segments(run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch }]);
-  const execution = new Execution({ atRest: options.atRest ?? macrotask, createdAt, runId, segments });
+  const execution = new Execution({
+    atRest: options.atRest ?? macrotask,
+    createdAt,
+    runId,
+    segments,
+    onDemand: options.onDemand,
+  });
   const { handedPosition } = claimed;
   const loaded = new LoadedRun({
     runId,
@@ -93,7 +105,7 @@ export async function loadRun(
  */
 async function inputMadeByCode(
   { isInputParsed, scheduled }: WireRun,
-  registry: Registry,
+  registry: Pick<Registry, "findSchedule">,
   contract: Contract,
 ): Promise<string | undefined> {
   if (isInputParsed || scheduled?.computesInput !== true) return undefined;
@@ -128,7 +140,7 @@ function parsedStatus({ status }: Contract, value: unknown): unknown {
 }
 
 function sealCallback(
-  options: EngineOptions,
+  options: LoadOptions,
   callback: Parameters<NonNullable<EngineOptions["sealCallback"]>>[0],
 ): { url: string; token: string } {
   if (options.sealCallback === undefined) {
@@ -143,7 +155,7 @@ function sealCallback(
   return options.sealCallback(callback);
 }
 
-function logOf({ onEvent }: EngineOptions, loaded: LoadedRun): Log {
+function logOf({ onEvent }: LoadOptions, loaded: LoadedRun): Log {
   const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
     if (!loaded.isBodyAtWork && loaded.isReplaying) return;
     const { runId, workflow } = loaded;

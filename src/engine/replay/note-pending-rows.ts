@@ -4,7 +4,7 @@ import type { ClaimedRun, WirePending } from "../../postgres/wire.ts";
 import type { LoadedRun } from "./loaded-run.ts";
 
 /** Notes which rows stand; one that the code does not ask for is a divergence. */
-export function notePendingRows(loaded: LoadedRun, { pending }: ClaimedRun): void {
+export function notePendingRows(loaded: LoadedRun, { pending }: Pick<ClaimedRun, "pending">): void {
   const { execution } = loaded;
   if (execution.divergence !== undefined) return;
   if (pending == null && !execution.hasLosers) return;

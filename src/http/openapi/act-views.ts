@@ -9,6 +9,7 @@ import type { ScheduleCreated, SchedulePage, ScheduleView } from "../../client/s
 import type { WorkflowPage } from "../../client/workflow-pause.ts";
 import type { ScheduleDefinition } from "../../core/contract/schedule.ts";
 import type { Place } from "../../postgres/wire.ts";
+import type { ReplayPage, WireTake } from "../../postgres/wire-replay.ts";
 import type { CutRecord } from "../../postgres/wire-verbs.ts";
 import type { WireDeed } from "../../postgres/wire-webhooks.ts";
 import { place, recordKind } from "./run-views.ts";
@@ -20,6 +21,7 @@ import {
   integer,
   type JsonSchema,
   list,
+  nullable,
   object,
   oneOf,
   optional,
@@ -62,6 +64,21 @@ export const actViews = {
   }),
   Restarted: { anyOf: [ref("Repaired"), described("With `dryRun`.", ref("RestartPlan"))] },
   Forked: object<ForkReceipt>({ runId: described("Id of the new run.", uuid), outcome: oneOf("forked") }),
+  ReplayPage: object<ReplayPage>({
+    outcome: oneOf("read"),
+    now: integer,
+    runId: uuid,
+    epoch: integer,
+    turn: integer,
+    position: described("The position of the last record there is.", integer),
+    handedPosition: integer,
+    records: described(
+      "Each is [kind, path, occurrence, isFailure, value, recordedAt, attempts].",
+      list({ type: "array", items: anything }),
+    ),
+    takes: list(object<WireTake>({ position: integer, number: integer, name: text, receivedAt: integer })),
+    rest: described("What only the first page has.", nullable({ type: "object" })),
+  }),
   Callback: object<CallbackView>({
     workflow: text,
     version: integer,

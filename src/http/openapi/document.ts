@@ -2,6 +2,7 @@
 
 import { callbackDescriptions } from "../callbacks.ts";
 import type { Description, Descriptions } from "../description.ts";
+import { exportDescriptions } from "../exports.ts";
 import { operationDescriptions } from "../operations.ts";
 import { repairDescriptions } from "../repairs.ts";
 import type { Route } from "../route.ts";
@@ -81,6 +82,7 @@ export function descriptions(): Descriptions {
     ...runDescriptions(),
     ...signalDescriptions(),
     ...operationDescriptions(),
+    ...exportDescriptions(),
     ...scheduleDescriptions(),
     ...repairDescriptions(),
     ...runCallbackDescriptions(),

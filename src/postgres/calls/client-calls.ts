@@ -2,6 +2,7 @@
 import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
+import type * as replays from "../wire-replay.ts";
 import type * as schedules from "../wire-schedules.ts";
 import type * as verbs from "../wire-verbs.ts";
 import * as webhooks from "../wire-webhooks.ts";
@@ -142,6 +143,14 @@ export function clientCalls(sender: CallSender) {
       call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
     ): Promise<verbs.WireHistory | verbs.Unknown> {
       return sender.call("get_history", call);
+    },
+
+    readReplay(call: verbs.RunKey & replays.ReplayCall): Promise<replays.ReplayAnswer> {
+      return sender.call("read_replay", call);
+    },
+
+    exportRun(call: replays.ExportCall): Promise<replays.ExportAnswer> {
+      return sender.call("export_run", { ...call, endpoint: sender.endpoint });
     },
   };
 }

@@ -1,10 +1,10 @@
--- Keeps what a person did to a run, and answers the verdict. A run that has 1,000 operations takes no further pause, no second
--- cancel, and nothing that does not apply: otherwise one client could fill the disk. But it can always be
+-- Keeps what a person did to a run, and answers the verdict. A run that has 1,000 operations takes no further pause or export, no
+-- second cancel, and nothing that does not apply: otherwise one client could fill the disk. But it can always be
 -- resumed, cancelled and terminated.
 create or replace function layover.keep_operation(run uuid, verb text, p jsonb, verdict json) returns json
 language plpgsql volatile as $$
 begin
-  if (verb = 'pause' or verdict->>'outcome' = 'not_applicable' or verb = 'cancel' and exists (
+  if (verb in ('pause', 'export') or verdict->>'outcome' = 'not_applicable' or verb = 'cancel' and exists (
       select from layover.operation x where x.run_id = run and x.verb = 'cancel'))
     and (select count(*) from layover.operation x where x.run_id = run) >= 1000
   then

@@ -1,0 +1,67 @@
+/** What the SQL functions take and answer by which a run is replayed elsewhere. As in wire.ts. */
+import type { Patch } from "../core/replay/patches.ts";
+import type { Place, WirePending, WireRecord, WireRun } from "./wire.ts";
+import type { RunKey, Unknown } from "./wire-verbs.ts";
+
+/** What the first page has beside its records. */
+export interface ReplayRest {
+  /** The status that people see. */
+  readonly status: string;
+  /** Why the code did not fit when a deployment last tried. */
+  readonly blocked: string | null;
+  /** How the run ended, as the codec's text. */
+  readonly result: string | null;
+  readonly error: string | null;
+  readonly run: WireRun;
+  /** The changes of its code that the run has met. */
+  readonly patches: readonly Patch[] | null;
+  readonly pending: readonly (WirePending & { readonly signal: string | null; readonly childRunId: string | null })[];
+  /** The attempts that failed. `error`: the codec's text. */
+  readonly attempts: readonly (Place & {
+    readonly number: number;
+    readonly beganAt: number;
+    readonly endedAt: number;
+    readonly error: string;
+  })[];
+  /** How many signals of each name the run has not taken. */
+  readonly mail: Readonly<Record<string, number>>;
+}
+
+/** A signal that the run took. Its payload is in the record. */
+export interface WireTake {
+  readonly position: number;
+  readonly number: number;
+  readonly name: string;
+  readonly receivedAt: number;
+}
+
+export interface ReplayCall {
+  /** The last position that the caller has. Left out: none. */
+  readonly after?: number;
+  /** The most bytes of records in the answer, roughly. Default: 2,000,000. */
+  readonly budgetBytes?: number;
+}
+
+export interface ReplayPage {
+  readonly outcome: "read";
+  readonly now: number;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly turn: number;
+  /** The position of the last record there is. */
+  readonly position: number;
+  /** The position up to which a handler was run on. -1: not at all. */
+  readonly handedPosition: number;
+  readonly records: readonly WireRecord[];
+  readonly takes: readonly WireTake[];
+  /** Null: this is not the first page. */
+  readonly rest: ReplayRest | null;
+}
+
+export type ReplayAnswer = ReplayPage | Unknown;
+
+export type ExportCall = RunKey &
+  ReplayCall & { readonly callId: string; readonly reason?: string; readonly by?: string };
+
+/** `not_applicable`: a further page was asked for without the first one. */
+export type ExportAnswer = ReplayAnswer | { readonly outcome: "not_applicable" };
