@@ -6,7 +6,7 @@
 const nearest: readonly (readonly [RegExp, string])[] = [
   [
     /^(create_key|revoke_key|list_keys|check_key)$/,
-    "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls",
+    "postgres/revoking postgres/keys races/keys races/late-calls http/revocation races/bare-calls http/dashboard/session",
   ],
   [
     /^(calendar_of|find_clock|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_(firing|instant|wall_time)|read_cron)/,
@@ -36,7 +36,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^end_run$/, "races/terminations races/cancelled-starts races/twice"],
   [
     /^(pause_run|resume_run|terminate_run|find_verdict|keep_operation|operate_runs|pause_workflow|resume_workflow|await_starts|operate_run|operate_each|check_filter|sum_up_answers)$/,
-    "races/many client/many races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
+    "races/many client/many client/many-ended races/workflow-pauses client/workflow-pause races/pauses races/terminations races/cancels races/refusals http/copied-database client/operations http/revocation engine/pauses",
   ],
   [/^note_process$/, "postgres/processes races/late-calls"],
   [/^engine$/, "engine/blocking engine/tick-alarms engine/alarms engine/leases engine/late-turns engine/warm-runs"],
@@ -51,8 +51,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
     "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
   ],
-  [/^delete_run$/, "races/deletions http/copied-database client/deletions http/revocation platform/personal-data"],
-  [/^forget_deliveries$/, "platform/personal-data"],
+  [
+    /^delete_run$/,
+    "races/deletions http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
+  ],
+  [/^forget_deliveries$/, "races/deletions-mail platform/personal-data"],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
