@@ -1,14 +1,19 @@
 /**
- * Runs of a workflow whose right answer is known, on real processes and a real Postgres, while all of it is killed,
- * frozen, crashed and cut off, as a seed has planned it. Then quiet returns, and everything must end right.
+ * Runs of a workflow whose right answer is known, and schedules that start others, on real processes and a real Postgres,
+ * while all of it is killed, frozen, crashed and cut off, as a seed has planned it. Then quiet returns, and everything must
+ * end right.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { Chance } from "../engine/chance.ts";
 import { readEffects } from "./effects.ts";
 import { Havoc, type HavocOptions } from "./havoc.ts";
+import { Keeper } from "./keeper.ts";
 import { Outages } from "./outages.ts";
 import { type Errand, Outside } from "./outside.ts";
+import { readChanges, readNow, readStartedRuns } from "./schedule-log.ts";
+import { type ScheduleEvidence, scheduleFaults } from "./schedule-verdict.ts";
 import { Site, type SiteOptions } from "./site.ts";
+import { timetable } from "./timetable.ts";
 import { type Evidence, faultsOf, isWornOut, type SentSignal } from "./verdict.ts";
 import { type SeenRun, type Violation, Watcher } from "./watcher.ts";
 
@@ -54,6 +59,7 @@ class Campaign {
   readonly #site: Site;
   readonly #watcher: Watcher;
   readonly #outside: Outside;
+  readonly #keeper: Keeper;
   readonly #havoc: Havoc | Outages;
   readonly #errands: Errand[] = [];
   readonly #violations: Violation[] = [];
@@ -74,6 +80,7 @@ class Campaign {
     const chance = new Chance(options.seed, 1);
     const anyUrl = () => chance.pick(site.berths).url;
     this.#outside = new Outside({ apiKey: site.apiKey, anyUrl, random: chance.next });
+    this.#keeper = new Keeper({ ask: (what) => this.#outside.ask(what), random: new Chance(options.seed, 2).next });
   }
 
   async wage(): Promise<CampaignAnswer> {
@@ -81,7 +88,7 @@ class Campaign {
     const watching = [this.#watcher.watch(), this.#progress()];
     // Where only the database fails, the processes wake each other: they have doors.
     if (this.#havoc instanceof Havoc) watching.push(this.#every(cronMs, () => this.#outside.wake()));
-    const living = Promise.all(Array.from({ length: people }, () => this.#live()));
+    const living = Promise.all([this.#keep(), ...Array.from({ length: people }, () => this.#live())]);
     await this.#havoc.wreak();
     this.#isChaos = false;
     report("quiet");
@@ -115,6 +122,15 @@ class Campaign {
     }
   }
 
+  /** Somebody who looks after the schedules. */
+  async #keep(): Promise<void> {
+    try {
+      await this.#keeper.keep(() => !this.#isChaos);
+    } catch (error) {
+      this.#violations.push({ runId: "none", what: `looking after the schedules: ${String(error)}` });
+    }
+  }
+
   async #every(ms: number, work: () => Promise<void>): Promise<void> {
     while (!this.#isOver) {
       await delay(ms);
@@ -144,6 +160,8 @@ class Campaign {
     for (const [runId, all] of evidence) {
       if (!wornOut.includes(runId)) violations.push(...faultsOf(all).map((what) => ({ runId, what })));
     }
+    const schedules = await this.#gatherSchedules();
+    violations.push(...scheduleFaults(schedules).map((what) => ({ runId: "none", what })));
     const bodies = [...evidence.values()].flatMap(({ effects }) => effects);
     const attempts = new Set(bodies.map(({ idempotencyKey, attempt }) => `${idempotencyKey} ${attempt}`));
     const counts = {
@@ -151,6 +169,7 @@ class Campaign {
       ...{ bodies: bodies.length, bodiesRunAgain: bodies.length - attempts.size, looks: this.#watcher.looks },
       ...{ ...this.#havoc.struck, deploys: this.#havoc.deploys, cuts: this.#havoc.cutCount, ...this.#havoc.cuts },
       ...{ deadlocks: this.#watcher.deadlocks, handovers: this.#site.pooler.handovers },
+      ...{ firings: schedules.runs.length, triggers: schedules.triggers.length, changes: schedules.changes.length },
       ...Object.fromEntries(this.#outside.passed),
       ...this.#recoveries(),
     };
@@ -170,6 +189,14 @@ class Campaign {
       "ms of the longest run before": undisturbedMs,
       ...Object.fromEntries([...longest("moved", recoveries), ...longest("were over", drains)]),
     };
+  }
+
+  async #gatherSchedules(): Promise<ScheduleEvidence> {
+    const { pool } = this.#site;
+    const changes = await readChanges(pool);
+    const runs = await readStartedRuns(pool);
+    const { triggers } = this.#keeper;
+    return { changes, runs, triggers, declared: timetable.map(({ name }) => name), now: await readNow(pool) };
   }
 
   async #gather(): Promise<ReadonlyMap<string, Evidence>> {

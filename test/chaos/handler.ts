@@ -8,13 +8,17 @@ import { Pool } from "pg";
 import { effectsIn } from "./effects.ts";
 import { errandWorkflow } from "./errand.ts";
 import { sender } from "./sender.ts";
+import { chimeWorkflow, timetable } from "./timetable.ts";
 
 const { DATABASE_URL, EFFECTS_URL, POOLED, LAYOVER_SECRET, PORT, LEASE_MS, DOOR } = process.env;
 const effects = new Pool({ connectionString: EFFECTS_URL, max: 5 });
 effects.on("error", () => {});
 const pool = new Pool({ connectionString: DATABASE_URL });
+const happen = effectsIn(effects);
+const onBegin = (runId: string, path: string) => console.log(`begins ${runId} ${path}`);
 const server = await serve({
-  workflows: [errandWorkflow(effectsIn(effects), (runId, path) => console.log(`begins ${runId} ${path}`))],
+  workflows: [errandWorkflow(happen, onBegin), chimeWorkflow(happen, onBegin)],
+  schedules: timetable,
   webhooks: [sender],
   // Each process comes by an address of its own, but it is the same database.
   database: pg(pool, { endpoint: "chaos", prepare: POOLED !== "yes" }),

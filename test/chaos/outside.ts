@@ -99,6 +99,11 @@ export class Outside {
     ]);
   }
 
+  /** Asks until there is an answer. @throws LayoverError, if the answer is a refusal */
+  async ask<Answer>(what: (client: HttpClient) => Promise<Answer>): Promise<Answer> {
+    return await this.#insist(() => what(this.#client));
+  }
+
   /** Wakes a process, as a cron outside does, since the processes do not know of each other. */
   async wake(): Promise<void> {
     try {

@@ -17,6 +17,7 @@ import { makeEffectsTable } from "./effects.ts";
 import { Berth } from "./fleet.ts";
 import { Pooler } from "./pooler.ts";
 import { quietPort } from "./ports.ts";
+import { logSchedules } from "./schedule-log.ts";
 
 export interface SiteOptions {
   readonly version: PostgresVersion;
@@ -65,6 +66,7 @@ export class Site {
       const pool = new Pool({ connectionString: url, max: 4 });
       pool.on("error", () => {});
       await makeEffectsTable(pool);
+      await logSchedules(pool);
       if (smallDisk !== undefined) await moveTables(pool, smallDisk);
       const pooler = await Pooler.open({ to: url });
       const toPostgres = await Cutter.open({ to: url });

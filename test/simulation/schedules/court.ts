@@ -39,8 +39,8 @@ interface Call {
   readonly ignoresOverlap?: boolean;
 }
 
-/** How late a firing may be when nothing goes wrong: a look at the motion minute, by an alarm that rings late. */
-const latestMs = 2 * twoMinutes + 60_000;
+/** How late a firing may be when nothing goes wrong, in milliseconds: a look at the motion minute, by an alarm that rings late. */
+export const latestMs = 2 * twoMinutes + 60_000;
 
 export class Court {
   readonly wrongs: string[] = [];
@@ -186,7 +186,7 @@ function* expectations(name: string, call: Call, before: Snapshot, { now }: Snap
 }
 
 /** How a row differs from what was expected of it. */
-function* differences({ row, due }: Expected, is: Row, was: Row | undefined, now: number): Generator<string> {
+export function* differences({ row, due }: Expected, is: Row, was: Row | undefined, now: number): Generator<string> {
   if (!isSame(row.definition, is.definition)) yield "its definition is another one";
   for (const key of ["owner", "next", "fires", "last", "fired", "skipped", "inRow", "cause", "isPaused"] as const)
     if (row[key] !== is[key]) yield `${key} is ${shown(is[key])} instead of ${shown(row[key])}`;
@@ -206,14 +206,17 @@ function time(ms: number | null): string {
   return ms === null ? "never" : new Date(ms).toISOString();
 }
 
-const snapshot = `
-  select json_build_object('now', layover.to_ms(layover.now()),
-      'schedules', coalesce((
-        select json_agg(json_build_object('name', v.name, 'owner', v.owner, 'definition', v.definition, 'workflow', v.workflow,
+/** SQL of a row: `v` is the schedule, `t` the state of the run that it has started last. */
+export const rowText = `json_build_object('name', v.name, 'owner', v.owner, 'definition', v.definition, 'workflow', v.workflow,
             'next', layover.to_ms(v.next_at), 'fires', layover.to_ms(v.fires_at), 'due', layover.to_ms(v.due_at),
             'last', layover.to_ms(v.last_at), 'fired', v.fired, 'skipped', v.skipped, 'inRow', v.skipped_in_row,
             'cause', v.last_skip->>'cause', 'isPaused', v.paused_at is not null, 'lastRun', v.last_run_id,
-            'isAtWork', coalesce(t.ended_at is null and t.run_id is not null, false)) order by v.name)
+            'isAtWork', coalesce(t.ended_at is null and t.run_id is not null, false))`;
+
+const snapshot = `
+  select json_build_object('now', layover.to_ms(layover.now()),
+      'schedules', coalesce((
+        select json_agg(${rowText} order by v.name)
           from layover.schedule v left join layover.run_state t on t.run_id = v.last_run_id where v.namespace = $1), '[]'),
       'runs', coalesce((select json_agg(r.user_id) from layover.run r
         where r.namespace = $1 and r.created_at = layover.now()), '[]'),
