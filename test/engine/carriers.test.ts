@@ -81,11 +81,12 @@ async function settle(host: Host): Promise<void> {
 
 const nothing = async () => {};
 
-async function begin() {
+/** `id`: of both builds. */
+async function begin({ id }: { readonly id?: string } = {}) {
   const clock = await database.turnClock();
   const clouds = new TwoClouds(clock);
-  const here = clouds.host("here", [ours.handler(nothing), shared.handler(nothing)]);
-  const there = clouds.host("there", [theirs.handler(nothing), shared.handler(nothing)]);
+  const here = clouds.host("here", [ours.handler(nothing), shared.handler(nothing)], id === undefined ? {} : { id });
+  const there = clouds.host("there", [theirs.handler(nothing), shared.handler(nothing)], id === undefined ? {} : { id });
   await here.engine.tick();
   await there.engine.tick();
   return { clouds, clock, here, there };
@@ -102,6 +103,18 @@ test("a run that only another deployment carries is handed to it at once, and is
   await settle(there);
   expect(await here.client.get(runId)).toMatchObject({ status: "completed" });
   expect([here.errors, there.errors]).toEqual([[], []]);
+});
+
+test("two hosts that give their builds one id, as that of a commit, are told apart", async () => {
+  const { clouds, clock, here, there } = await begin({ id: "1f2e3d" });
+  const { runId } = await here.client.start(theirs);
+  await settle(here);
+  expect(there.turns).toEqual([{ runId, turn: 1 }]);
+  const later = await here.client.start(theirs, undefined, { delay: "1 hour" });
+  await clock.set((await clouds.dueAt(later.runId)) ?? 0);
+  here.turns = [];
+  await here.engine.tick();
+  expect([...there.armed]).toContain(await clouds.dueAt(later.runId));
 });
 
 test("a dispatch that is lost is made up for when the alarm rings where it was armed", async () => {

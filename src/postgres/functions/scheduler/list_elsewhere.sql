@@ -23,7 +23,7 @@ begin
                and not layover.is_carried_here(p, o.workflow, o.version)
              order by o.due_at limit 1
           ) as v on true
-         where d.wake_address is not null and d.id is distinct from p->>'deployment' and not p->'versions' @> d.versions
+         where d.wake_address is not null and not p->'versions' @> d.versions
            and coalesce(t.due_at, v.due_at) is not null
          group by d.wake_address
       ) as o);

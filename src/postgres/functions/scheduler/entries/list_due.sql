@@ -128,7 +128,8 @@ begin
     'schedules', case when not p ? 'after' then layover.list_due_schedules(p, v_now) end,
     'elsewhere', case when not p ? 'after' and exists (
       select from layover.deployment d
-       where d.namespace = p->>'namespace' and d.wake_address is not null and d.id is distinct from p->>'deployment')
+       where d.namespace = p->>'namespace' and d.wake_address is not null
+         and (d.name, d.id) is distinct from (p->>'deploymentName', p->>'deployment'))
       then layover.list_elsewhere(p, v_now) end,
     'kept', (
       select json_build_object('expiresAt', layover.to_ms(min(u.expires_at) filter (where u.expires_at > v_now)))
