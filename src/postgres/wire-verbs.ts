@@ -486,6 +486,17 @@ export interface LiveDeployment {
   readonly seenAt?: number;
   /** The versions of each workflow that it carries. Functions of an earlier release leave it out. */
   readonly versions?: Readonly<Record<string, readonly number[]>>;
+  /** Where other deployments ring. Null: nowhere. Functions of an earlier release leave it out. */
+  readonly wakeAddress?: string | null;
+}
+
+/** Runs of one workflow and version that are not over. */
+export interface WaitingVersion {
+  readonly workflow: string;
+  readonly version: number;
+  readonly runs: number;
+  /** Names of the live deployments that carry it. */
+  readonly carriers: readonly string[];
 }
 
 export interface Diagnosis {
@@ -510,6 +521,8 @@ export interface Diagnosis {
   }[];
   /** Runs that ended within the last week, and of which an undo failed for good. Undefined: the schema is older. */
   readonly halfUndone?: readonly HalfUndone[];
+  /** The versions of the newest runs that are not over. Undefined: the schema is older. */
+  readonly waiting?: readonly WaitingVersion[];
   /** Runs that were started with another contract than those that are deployed. Undefined: the schema is older. */
   readonly otherContracts?: readonly OtherContract[];
   /** Schedules that do not fire, or not as some code says. Undefined: the schema is older. */

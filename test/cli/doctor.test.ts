@@ -266,6 +266,29 @@ describe("layover doctor", () => {
       expect(deployments).toMatch(/^well: node, build b1, seen 1 h( \d s)? ago, carries nap@1, order@1, order@2\.$/);
     });
 
+    test("says what waits for whom, where several hosts are alive", async () => {
+      await database.query(
+        `insert into layover.deployment (namespace, name, id, versions, wake_address, deployed_at, seen_at) values
+           ('default', 'cloudflare', 'w1', '{"order": [1], "nap": [2]}', 'https://cloud.example', layover.now(), layover.now()),
+           ('default', 'node', 'b1', '{"order": [1], "nap": [1]}', null, layover.now(), layover.now())`,
+      );
+      await start("order", 1);
+      await start("order", 1);
+      await start("order", 9);
+      await start("nap", 1);
+      await start("nap", 2);
+      const { deployments, versions } = await report({ DATABASE_URL: database.url });
+      expect(deployments).toMatch(
+        /cloudflare, build w1, seen .*, carries nap@2, order@1, rung at https:\/\/cloud\.example\./,
+      );
+      expect(versions?.split("\n")).toEqual([
+        "well: 2 runs of order@1 are not over, and cloudflare, node may carry them on.",
+        "warning: 1 run of nap@1 is not over. Only node may carry it on, and the other hosts do not know where to ring there. → Give node its public URL (PUBLIC_URL). Otherwise what another host makes ready waits for the next tick there, up to six hours.",
+        "well: 1 run of nap@2 is not over, and cloudflare may carry it on.",
+        "warning: 1 run of order@9 is not over, and no deployment that is alive carries order@9. → They wait for it. Deploy the code of order@9: a version stays registered until its last run is over.",
+      ]);
+    });
+
     test("names the blocked, those that are never claimed and those whose invocations die, a line a reason", async () => {
       const blocked = await start("order", 1);
       await set(blocked, "blocked = 'the history has \"charge\"', due_at = null");

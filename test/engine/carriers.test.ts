@@ -86,7 +86,11 @@ async function begin({ id }: { readonly id?: string } = {}) {
   const clock = await database.turnClock();
   const clouds = new TwoClouds(clock);
   const here = clouds.host("here", [ours.handler(nothing), shared.handler(nothing)], id === undefined ? {} : { id });
-  const there = clouds.host("there", [theirs.handler(nothing), shared.handler(nothing)], id === undefined ? {} : { id });
+  const there = clouds.host(
+    "there",
+    [theirs.handler(nothing), shared.handler(nothing)],
+    id === undefined ? {} : { id },
+  );
   await here.engine.tick();
   await there.engine.tick();
   return { clouds, clock, here, there };

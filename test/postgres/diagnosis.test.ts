@@ -317,8 +317,8 @@ describeEachPostgres(
       await note("build 2", { order: [1, 2] });
       const [two, one] = [noon + minute, noon];
       expect((await diagnose()).deployments).toEqual([
-        { name: "node", id: "build 2", versions: { order: [1, 2] }, deployedAt: two, seenAt: two },
-        { name: "node", id: "build 1", versions: { order: [1] }, deployedAt: one, seenAt: one },
+        { name: "node", id: "build 2", versions: { order: [1, 2] }, deployedAt: two, seenAt: two, wakeAddress: null },
+        { name: "node", id: "build 1", versions: { order: [1] }, deployedAt: one, seenAt: one, wakeAddress: null },
       ]);
       expect((await diagnose("shop")).deployments).toEqual([]);
     });

@@ -13,15 +13,8 @@ import { type Database, databaseUrl, shownAddress, withDatabase } from "../datab
 import { environment, hasDevServer, namespace, setting } from "../settings.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Check } from "./check.ts";
-import {
-  checkClock,
-  checkContracts,
-  checkDeployments,
-  checkEnvironment,
-  checkPauses,
-  checkRuns,
-  checkUndos,
-} from "./check-runs.ts";
+import { checkDeployments, checkVersions } from "./check-deployments.ts";
+import { checkClock, checkContracts, checkEnvironment, checkPauses, checkRuns, checkUndos } from "./check-runs.ts";
 import { checkSchedules } from "./check-schedules.ts";
 
 const oldest = 15;
@@ -79,6 +72,7 @@ async function* look({ query, calls }: Database, revokedKeys: Set<string>): Asyn
   const here = { namespace: namespace(), environment: environment(), endpoint: calls.endpoint };
   yield checkEnvironment(diagnosis, here);
   yield* checkDeployments(diagnosis);
+  yield* checkVersions(diagnosis);
   yield* checkRuns(diagnosis);
   yield* checkPauses(diagnosis);
   yield* checkUndos(diagnosis);

@@ -91,22 +91,6 @@ function isLocal(endpoint: string): boolean {
   return /^(localhost|127\.|::1|embedded)/.test(endpoint);
 }
 
-export function checkDeployments({ deployments, now }: Diagnosis): readonly Check[] {
-  const about = "deployments";
-  if (deployments.length === 0) {
-    return [
-      { about, level: "well", says: "None is alive. The first tick of one writes it down.", facts: { deployments } },
-    ];
-  }
-  return deployments.map((deployment): Check => {
-    const { name, id, versions = {}, seenAt = now } = deployment;
-    const carried = Object.entries(versions).flatMap(([workflow, some]) => some.map((each) => `${workflow}@${each}`));
-    const seen = fromNow(new Date(seenAt), new Date(now));
-    const says = `${name}, build ${id}, seen ${seen}, carries ${carried.join(", ") || "no workflow"}.`;
-    return { about, level: "well", says, facts: { ...deployment } };
-  });
-}
-
 export function checkRuns(diagnosis: Diagnosis): readonly Check[] {
   const { troubles, isCut } = diagnosis;
   if (troubles.length === 0) {

@@ -80,7 +80,7 @@ begin
       'hasRuns', exists (select from layover.run r where r.namespace = v_namespace),
       'deployments', (
         select coalesce(json_agg(json_build_object('name', d.name, 'id', d.id, 'versions', d.versions,
-            'deployedAt', layover.to_ms(d.deployed_at), 'seenAt', layover.to_ms(d.seen_at))
+            'deployedAt', layover.to_ms(d.deployed_at), 'seenAt', layover.to_ms(d.seen_at), 'wakeAddress', d.wake_address)
             order by d.name, d.deployed_at desc), '[]')
           from live d),
       'isCut', (select count(*) = 10000 from due),
@@ -116,6 +116,20 @@ begin
              group by r.workflow, r.version
           ) as u),
       'schedules', layover.list_troubled_schedules(v_namespace),
+      'waiting', ( -- of the 1,000 newest runs that are not over
+        select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'carriers', (
+              select coalesce(json_agg(distinct l.name), '[]') from live l where l.versions->o.workflow @> to_jsonb(o.version)))
+            order by o.runs desc, o.workflow, o.version), '[]')
+          from (
+            select r.workflow, r.version, count(*) as runs
+              from (
+                select t.run_id from layover.run_state t
+                 where t.namespace = v_namespace and t.ended_at is null order by t.run_id desc limit 1000
+              ) as t
+              cross join lateral (select r.* from layover.run r where r.id = t.run_id offset 0) as r
+             group by r.workflow, r.version
+             order by count(*) desc limit 100
+          ) as o),
       'otherContracts', ( -- of the 1,000 newest runs that are not over
         select coalesce(json_agg(json_build_object('workflow', o.workflow, 'version', o.version, 'runs', o.runs, 'example', o.example)
             order by o.runs desc, o.workflow, o.version), '[]')
