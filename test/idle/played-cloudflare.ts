@@ -24,7 +24,7 @@ interface Env {
   readonly QUEUE: QueueProducer;
 }
 
-export interface PlayedOptions extends Pick<CloudflareOptions<Env>, "workflows" | "onLog" | "onError"> {
+export interface PlayedOptions extends Pick<CloudflareOptions<Env>, "workflows" | "schedules" | "onLog" | "onError"> {
   readonly query: Query;
   /** Clock of the same database, which is set to the clock that is played. */
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export class PlayedCloudflare {
   #atWork = 0;
 
   constructor(options: PlayedOptions) {
-    const { workflows, onLog, onError, query, clock } = options;
+    const { workflows, schedules, onLog, onError, query, clock } = options;
     this.#time = new PlayedTime({ query, clock, onStatement: (name) => this.#tally.statements.push(name) });
     this.#env = {
       ALARM: { getByName: () => ({ fetch: (url, init) => this.#ask(new Request(url, init)) }) },
@@ -66,6 +66,7 @@ export class PlayedCloudflare {
     const worker = servedWorker<Env>(
       {
         workflows,
+        schedules,
         onLog,
         onError,
         database: (env) => env.DATABASE,

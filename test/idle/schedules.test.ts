@@ -1,0 +1,32 @@
+/** A schedule on a Worker whose host plays its own time: what counts is the clock of the host, not this machine's. */
+import { schedule, workflow } from "layover";
+import { expect, test } from "vitest";
+import { testDatabase } from "../postgres/database.ts";
+import { PlayedCloudflare } from "./played-cloudflare.ts";
+
+const database = testDatabase();
+const hourMs = 3_600_000;
+
+const hello = workflow({ name: "hello", version: 1 });
+const hourly = schedule({ name: "hourly", every: "1 hour", startAt: new Date(0), start: hello });
+
+test("a schedule fires each hour of the time that its host and the database show", async () => {
+  const clock = await database.turnClock();
+  const errors: unknown[] = [];
+  const played = new PlayedCloudflare({
+    workflows: [hello.handler(async ({ step }) => step.run("say", () => "hello"))],
+    schedules: [hourly],
+    query: database.query,
+    clock,
+    onError: (error) => errors.push(error),
+  });
+  const beganAt = Math.floor(played.now() / hourMs) * hourMs;
+  await clock.set(played.now());
+  await played.passUntil(beganAt + 4.5 * hourMs);
+  const { rows } = await database.pool.query(
+    "select r.user_id as id, s.status from layover.run r join layover.run_state s on s.run_id = r.id order by r.user_id",
+  );
+  const firings = [1, 2, 3, 4].map((hours) => new Date(beganAt + hours * hourMs).toISOString().replace(".000", ""));
+  expect(rows).toEqual(firings.map((at) => ({ id: `hourly@${at}`, status: "completed" })));
+  expect([...errors, ...played.errors]).toEqual([]);
+});
