@@ -61,6 +61,20 @@ describeSomePostgres(
       expect(await runsOf()).toHaveLength(1);
     });
 
+    test("answer all runs that they have caught up with when that call is sent again, but for those that are claimed", async () => {
+      await create("a", { overlap: "allow", catchUp: "all" });
+      await create("b", { overlap: "allow" });
+      await stage.clock.set(next + 2 * hour);
+      const armed = { armed: [next + 2 * hour + minute, next + 3 * hour] };
+      const { runs } = await fire(["a", "b"], stage.onlooker, armed);
+      expect(runs.map(({ at }: { readonly at: number }) => at)).toEqual(
+        [0, 1, 2, 2].map((hours) => next + hours * hour),
+      );
+      expect((await fire(["a", "b"], stage.onlooker, armed)).runs).toEqual(runs);
+      await new Run(stage, runs[1]?.runId ?? "").claim(stage.onlooker, { token: "t" });
+      expect((await fire(["a"], stage.onlooker, armed)).runs).toEqual([runs[0], runs[2]]);
+    });
+
     test("are fired by nothing that comes too late", async () => {
       await due("a");
       await expect(fire(["a"], stage.onlooker, { notAfter: next - 1 })).rejects.toMatchObject({ code: "LO002" });

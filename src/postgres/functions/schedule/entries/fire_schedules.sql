@@ -5,7 +5,7 @@
 -- `left`: some were locked, or the call has started a thousand runs already. They stay due, and the scheduler looks again soon.
 --
 -- If the answer of such a call is lost, the schedules have moved on when it is sent again. It then answers the runs that they have started and
--- that nobody has claimed.
+-- that nobody has claimed (list_fired).
 create or replace function layover.fire_schedules(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -30,11 +30,7 @@ begin
       continue;
     end if;
     if v.due_at is null or v.due_at > v_now then
-      v_runs := v_runs || coalesce((
-        select jsonb_build_object('runId', t.run_id, 'turn', t.turn, 'schedule', v.name, 'at', layover.to_ms(v.last_at))
-          from layover.run_state t
-         where t.run_id = v.last_run_id and t.turn = 1 and t.status = 'parked' and t.ready_at <= v_now and t.paused_at is null
-           and v.last_fired_at > v_now - interval '5 minutes'), '[]');
+      v_runs := v_runs || layover.list_fired(v);
     elsif not layover.is_carried_here(p, v.workflow, v.version) then
       continue; -- it was changed since it was listed
     elsif exists (select from layover.workflow_pause q
