@@ -23,6 +23,7 @@ export function troublesOf(schedule: ScheduleView): readonly string[] {
     ownerIsLive,
     owner,
     rivalOwner,
+    stoppedBecause,
     skippedInRow,
     lastSkip,
   } = schedule;
@@ -30,6 +31,7 @@ export function troublesOf(schedule: ScheduleView): readonly string[] {
   const why = paused?.reason === undefined ? "" : `: ${paused.reason}`;
   return [
     ...(paused === undefined ? [] : [`paused${by}${why}`]),
+    ...(stoppedBecause === undefined ? [] : [`fires no more: ${stoppedBecause}`]),
     ...(workflowIsPaused ? [`the workflow ${workflow} is paused`] : []),
     ...(isCarried ? [] : [`no live deployment carries version ${version} of ${workflow}`]),
     ...(ownerIsLive ? [] : [`its owner ${owner} is gone`]),

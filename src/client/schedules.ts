@@ -73,6 +73,8 @@ export interface ScheduleView {
   readonly ownerIsLive: boolean;
   /** Another deployment, whose code declares something else under this name (`adopt`). */
   readonly rivalOwner?: string;
+  /** Why it fires no more, though its pattern has no end: the database has lost its timezone. */
+  readonly stoppedBecause?: string;
   readonly createdAt: Date;
   readonly changedAt: Date;
 }
@@ -245,6 +247,7 @@ export function scheduleView(wire: WireSchedule): ScheduleView {
     isCarried: wire.isCarried,
     ownerIsLive: wire.ownerIsLive,
     ...(wire.rivalOwner !== null && { rivalOwner: wire.rivalOwner }),
+    ...(wire.stoppedBecause != null && { stoppedBecause: wire.stoppedBecause }),
     createdAt: new Date(wire.createdAt),
     changedAt: new Date(wire.changedAt),
   };

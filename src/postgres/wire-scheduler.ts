@@ -111,6 +111,8 @@ export interface FireAnswer {
   readonly runs: readonly FiredRun[];
   /** `inRow`: how many firings of the schedule were skipped since it last started a run. */
   readonly skips: readonly { readonly schedule: string; readonly inRow: number; readonly skip: Skip }[];
+  /** Those that fire no more, since their timezone is gone. Functions of an earlier release leave it out. */
+  readonly stopped?: readonly { readonly schedule: string; readonly reason: string }[];
   /** How many stay due, because somebody had locked them. */
   readonly left: number;
 }

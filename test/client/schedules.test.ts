@@ -151,5 +151,6 @@ describe.each(faces)("schedules, $face", ({ open }) => {
       isCarried: true,
     });
     expect(adopted.rivalOwner).toBeUndefined();
+    expect(adopted.stoppedBecause).toBeUndefined();
   });
 });

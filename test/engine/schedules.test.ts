@@ -364,6 +364,33 @@ describe("a schedule that does not fire at whole minutes", () => {
   });
 });
 
+describe("a schedule whose timezone the database has lost", () => {
+  const inZone = async (world: World, timezone: string) => {
+    const zone = JSON.stringify({ timezone });
+    await database.pool.query("update layover.schedule set definition = definition || $2 where namespace = $1", [
+      world.namespace,
+      zone,
+    ]);
+  };
+
+  test("is told and shown, and fires again once its deployment starts on a database that has it", async () => {
+    const schedules = [hourly({ timezone: "Europe/Berlin" })];
+    const world = await worldWith(schedules);
+    await inZone(world, "Europe/Atlantis");
+    await world.pass("125 minutes");
+    expect(await idsOf(world)).toEqual(["hourly@2026-01-01T13:00:00Z"]);
+    expect(world.events.filter(({ kind }) => kind === "schedule_stopped")).toMatchObject([
+      { schedule: "hourly", reason: expect.stringContaining('no timezone "Europe/Atlantis"') },
+    ]);
+    const { rows } = await database.pool.query("select layover.list_troubled_schedules($1) as all", [world.namespace]);
+    expect(rows[0]?.all).toMatchObject([{ name: "hourly", stoppedBecause: expect.stringContaining("Atlantis") }]);
+    await inZone(world, "Europe/Berlin");
+    await world.deploy(build("a", schedules));
+    await world.pass("56 minutes");
+    expect(await idsOf(world)).toEqual(["hourly@2026-01-01T13:00:00Z", "hourly@2026-01-01T15:00:00Z"]);
+  });
+});
+
 describe("jitter", () => {
   test("puts a firing off by whole minutes, always the same ones", async () => {
     const world = await worldWith([hourly({ jitter: "30 minutes" })]);

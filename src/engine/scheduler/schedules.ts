@@ -68,13 +68,17 @@ export async function fire(
   }
   const names = schedules.map(({ name }) => name);
   const lookAt = schedules.flatMap(({ lookAt }) => lookAt ?? []);
-  const { runs, skips, left } = await limit.wait(() =>
-    calls.fireSchedules({ environment, versions: registry.versions, names }, lookAt),
-  );
+  const {
+    runs,
+    skips,
+    stopped = [],
+    left,
+  } = await limit.wait(() => calls.fireSchedules({ environment, versions: registry.versions, names }, lookAt));
   for (const { schedule, inRow, skip } of skips) {
     const { cause, at, runId, reason } = skip;
     tell({ kind: "schedule_skipped", schedule, cause, scheduledAt: new Date(at), runId, reason, inRow });
   }
+  for (const one of stopped) tell({ kind: "schedule_stopped", ...one });
   if (left > 0 || names.length === mostSchedules) await limit.wait(() => calls.alarms.arm([motionMinute(now)]));
   return runs.flatMap(({ runId, turn }) => (turn === null ? [] : [{ ref: { runId, turn }, delayMs: 0 }]));
 }

@@ -172,6 +172,7 @@ export const actViews = {
     isCarried: flag,
     ownerIsLive: flag,
     rivalOwner: optional(text),
+    stoppedBecause: optional(text),
     createdAt: instant,
     changedAt: instant,
   }),

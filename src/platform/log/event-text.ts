@@ -12,6 +12,7 @@ export function levelOf(event: LayoverEvent): "error" | "warn" | "info" | undefi
     case "error":
     case "delivery_refused":
     case "schedule_refused":
+    case "schedule_stopped":
     case "schedules_held":
       return "error";
     case "schedule_skipped":
@@ -63,6 +64,8 @@ export function messageOf(event: LayoverEvent): string {
       return `the schedule ${event.schedule} started no run, ${event.inRow} times in a row: ${whyOfSkip(event)}`;
     case "schedule_refused":
       return `the schedule ${event.schedule} was not registered: ${event.reason}`;
+    case "schedule_stopped":
+      return `the schedule ${event.schedule} fires no more: ${event.reason}`;
     case "schedules_held":
     case "sweep_found":
     case "binding_missing":

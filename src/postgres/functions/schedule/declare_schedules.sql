@@ -24,7 +24,7 @@ begin
       delete from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name and o.owner = v_owner;
     elsif p->'schedules'->v_name = 'null' then
       continue; -- its code found that it cannot be registered
-    elsif v.owner = v_owner and v.definition = p->'schedules'->v_name then
+    elsif v.owner = v_owner and v.definition = p->'schedules'->v_name and layover.why_stopped(v) is null then
       continue;
     elsif found and v.owner is distinct from v_owner then
       if v.definition = p->'schedules'->v_name then

@@ -26,7 +26,7 @@ begin
   v.version := (given->>'version')::integer;
   v.rival := null;
   v.changed_at := v_now;
-  if v.definition is null or layover.calendar_of(v.definition) <> layover.calendar_of(given) then
+  if v.definition is null or layover.why_stopped(v) is not null or layover.calendar_of(v.definition) <> layover.calendar_of(given) then
     v.definition := given;
     v := layover.set_calendar(v, greatest(v.last_at, least(v_now, v.next_at - interval '1 millisecond')), p->'armed');
   else

@@ -2,7 +2,8 @@
 --
 -- Of several instants that have passed, `catchUp` "latest" fires the last one; "none" does so only within five minutes of it; "all" fires
 -- each, up to 100. What is left out counts as one skip (`missed`). An instant that is only put off by its jitter is not missed.
--- Answers {"runs", "skips"}.
+-- Answers {"runs", "skips", "stopped"}. `stopped`: why it
+-- has no next instant, though its cron pattern must have one (why_stopped).
 create or replace function layover.fire_schedule(p jsonb, v layover.schedule) returns jsonb
 language plpgsql volatile as $$
 declare
@@ -48,5 +49,5 @@ begin
      set next_at = v.next_at, fires_at = v.fires_at, due_at = v.due_at, last_at = v.last_at, last_fired_at = v.last_fired_at,
        last_run_id = v.last_run_id, fired = v.fired, skipped = v.skipped, skipped_in_row = v.skipped_in_row, last_skip = v.last_skip
    where o.namespace = v.namespace and o.name = v.name;
-  return jsonb_build_object('runs', v_runs, 'skips', v_skips);
+  return jsonb_build_object('runs', v_runs, 'skips', v_skips, 'stopped', layover.why_stopped(v));
 end $$;

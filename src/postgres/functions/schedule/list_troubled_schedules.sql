@@ -12,8 +12,8 @@ begin
             select o.* from layover.schedule o where o.namespace = list_troubled_schedules.namespace order by o.name limit 10000
           ) as o
           join layover.schedule v on v.namespace = o.namespace and v.name = o.name
-         where v.paused_at is null and v.next_at is not null and (
-             v.skipped_in_row >= 3 or v.rival is not null or v.due_at < layover.now() - interval '5 minutes'
+         where v.paused_at is null and (v.next_at is not null or v.definition ? 'cron') and (
+             v.next_at is null or v.skipped_in_row >= 3 or v.rival is not null or v.due_at < layover.now() - interval '5 minutes'
              or v.owner is not null and v.owner <> all (array(select l.name from live l))
              or not exists (select from live l where l.versions->v.workflow @> to_jsonb(v.version)))
          order by v.name limit 50

@@ -12,6 +12,7 @@ declare
   v_now   constant timestamptz := layover.now();
   v_runs  jsonb := '[]';
   v_skips jsonb := '[]';
+  v_stopped jsonb := '[]';
   v_left  integer := 0;
   v_fired jsonb;
   v_name  text;
@@ -43,8 +44,11 @@ begin
       v_fired := layover.fire_schedule(p, v);
       v_runs := v_runs || (v_fired->'runs');
       v_skips := v_skips || (v_fired->'skips');
+      if v_fired->>'stopped' is not null then
+        v_stopped := v_stopped || jsonb_build_object('schedule', v.name, 'reason', v_fired->'stopped');
+      end if;
     end if;
   end loop;
   perform layover.check_armed(p);
-  return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'left', v_left);
+  return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'stopped', v_stopped, 'left', v_left);
 end $$;
