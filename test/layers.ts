@@ -21,7 +21,7 @@ const floors = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
   ["src/http/", "src/index.ts"],
-  ["src/platform/invocation/", "src/platform/log/"],
+  ["src/platform/invocation/", "src/platform/log/", "src/platform/telemetry/"],
   [
     "src/platform/cloudflare/alarm/",
     "src/platform/cloudflare/queue/",
@@ -46,6 +46,8 @@ const wings = ["alarm", "cloudflare", "fetch", "lambda", "node"].map((host) => `
 const strangers: readonly (readonly [string, string])[] = [
   ["src/engine/", "src/client/"],
   ["src/client/over-http/", "src/client/over-postgres/"],
+  // Who does not use telemetry must not load it.
+  ...wings.map((wing) => [wing, "src/platform/telemetry/"] as const),
   ...wings.flatMap((one, index) => wings.slice(index + 1).map((other) => [one, other] as const)),
 ];
 
@@ -59,6 +61,7 @@ const hostFree = new Set([
   "src/platform/fetch/",
   "src/platform/invocation/",
   "src/platform/log/",
+  "src/platform/telemetry/",
 ]);
 
 /** A deployment sees of layover what a user sees: the public entries. */

@@ -24,7 +24,10 @@ export interface StartOptions {
   readonly startAt?: Date | number | undefined;
   /** Up to 50 names with a value each, to find the run by. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
-  /** W3C trace context. One that is malformed is left out, as the specification asks. */
+  /**
+   * W3C trace context. One that is malformed is left out, as the specification asks. Default: where runs are served with
+   * `telemetry`, the active span of whoever calls; by the HttpClient, none.
+   */
   readonly traceparent?: string | undefined;
   /** Our id of the run (uuid v7), made by you: whoever starts again with it gets the same answer. */
   readonly runId?: string | undefined;

@@ -130,7 +130,11 @@ class ClaimedTurns {
       if (claimed.claims > 0 && !(await invocation.leases.begin(lease, claimed.beginnings + 1))) return;
       if (branch === undefined) await carryOutRun(invocation, { turn, claimed: claimed as ClaimedRun, held, lease });
       else await carryOutBranch(invocation, branch, { turn, claimed: claimed as ClaimedBranch, held, lease });
+    } catch (error) {
+      lease.trace?.end("error", error);
+      throw error;
     } finally {
+      lease.trace?.end(lease.isLossTold || lease.isGivenBack ? "superseded" : "left");
       invocation.leases.release(lease);
       this.#context.leases.delete(lease);
     }

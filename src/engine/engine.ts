@@ -127,7 +127,10 @@ export class Engine {
       if (!abortSignal.aborted) await pause(host, afterOutageMs);
     }
     try {
-      return await tick(this.#context, new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal }), options);
+      const limit = new TimeLimit({ host, ms: tickMs, what: "a tick", abortSignal });
+      const answer = await tick(this.#context, limit, options);
+      this.#context.options.telemetry?.onTick(answer);
+      return answer;
     } catch (error) {
       if (calls.clock.isKnown && !abortSignal.aborted) await calls.alarms.arm([calls.clock.now() + nextTickMs]);
       throw error;

@@ -9,6 +9,12 @@ import { QueryError } from "../core/ports.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
+/** Names a span of a trace, in lower-case hexadecimal digits: 32 and 16 of them. */
+export interface TraceRef {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
 /** What a handler has logged. */
 export interface LogEntry {
   readonly level: LogLevel;
@@ -16,6 +22,11 @@ export interface LogEntry {
   readonly fields: Readonly<Record<string, unknown>> | undefined;
   readonly runId: string;
   readonly workflow: string;
+  /** The step whose body has logged it, and the number of its attempt. Undefined: the handler, or one of several bodies. */
+  readonly step?: string | undefined;
+  readonly attempt?: number | undefined;
+  /** The span of the turn, or of the attempt. Undefined: nothing is traced here. */
+  readonly trace?: TraceRef | undefined;
 }
 
 /** A mistake of a handler. The run goes on in spite of it. */
@@ -37,6 +48,8 @@ interface OfRun {
   readonly version: number;
   /** The database's time. */
   readonly at: Date;
+  /** The span of the turn. Undefined: nothing is traced here. */
+  readonly trace?: TraceRef | undefined;
 }
 
 interface OfAttempt extends OfRun {

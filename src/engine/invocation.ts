@@ -14,6 +14,7 @@ import type { ClaimedBranch, ClaimedRun, ClaimTurn } from "../postgres/wire.ts";
 import { Claims } from "./claim/claims.ts";
 import { type Lease, Leases } from "./claim/leases.ts";
 import type { EngineContext } from "./engine-context.ts";
+import type { TraceRef } from "./events.ts";
 import { finishEvents, lossEvent } from "./finish/finish-events.ts";
 import { Finishes } from "./finish/finishes.ts";
 import { FollowUps } from "./finish/follow-ups.ts";
@@ -24,6 +25,7 @@ import type { LoadedRun } from "./replay/loaded-run.ts";
 import { replayHistory } from "./replay/replay-history.ts";
 import { type AttemptResult, attemptStep, type Committed } from "./turn/attempt.ts";
 import { failed, timedOut } from "./turn/ending.ts";
+import { begunTurn, traced, turnOutcome } from "./turn-trace.ts";
 
 export type Claimed = ClaimedRun | ClaimedBranch;
 
@@ -83,6 +85,7 @@ export class Invocation {
     if (run == null || workflow === undefined)
       throw new Error("the database answered a claim that this deployment cannot carry out");
     lease.noteContract(workflow.contract);
+    this.beginTrace(lease, turn, claimed, { workflow, origin: run });
     const { signature } = run;
     if (
       claimed.turn === 1 &&
@@ -90,7 +93,7 @@ export class Invocation {
       signature != null &&
       signature !== signatureOf(workflow.contract)
     )
-      this.context.tell({ kind: "contract_differs", ...this.#about(turn.runId, workflow.contract) });
+      this.context.tell({ kind: "contract_differs", ...this.#about(turn.runId, workflow.contract, lease) });
     try {
       return await loadRun(this.context.options, this.context.registry, workflow, {
         runId: turn.runId,
@@ -109,6 +112,17 @@ export class Invocation {
       await this.finish(lease, { runId: turn.runId, token: turn.token, position: claimed.position, ...ending }, []);
       return undefined;
     }
+  }
+
+  /** Begins to watch a turn, unless it is watched already. */
+  beginTrace(
+    lease: Lease,
+    turn: ClaimTurn,
+    claimed: Claimed,
+    { workflow, origin }: Pick<LoadedRun, "workflow" | "origin">,
+  ): void {
+    const { options } = this.context;
+    lease.trace ??= options.telemetry?.beginTurn(begunTurn(options, turn, claimed, workflow.contract, origin));
   }
 
   /** Replays what was claimed. Answers false if the lease was lost meanwhile. */
@@ -140,29 +154,32 @@ export class Invocation {
       execution.isClosing ? new CancelledError(execution.closing?.reason) : timedOut(workflow.contract.name);
     const place = placeName(demand);
     const name = attemptName(demand, number);
-    return attemptStep({
-      demand,
-      body: wanted,
-      number,
-      isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
-      isExhausted: beginnings >= defaults.maxBeginnings,
-      longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
-      bodies: this.context.bodies,
-      place: `${runId}/${epoch}/${place}`,
-      runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,
-      seed: (text) => loaded.keySeed(text),
-      lease,
-      host: this.#host,
-      now: () => calls.clock.now(),
-      random,
-      writeBeginning: () => this.leases.writeBeginning(lease, name),
-      transact:
-        wanted.isTransaction !== true || calls.transact === undefined
-          ? undefined
-          : (work, beganAt) =>
-              this.#transact(lease, wanted.timeoutMs, async (client) => finishOf(await work(client), beganAt)),
-      onEnd: loaded.beginBody(place),
-    });
+    const about = { step: place, attempt: number };
+    const attempt = (trace: TraceRef | undefined) =>
+      attemptStep({
+        demand,
+        body: wanted,
+        number,
+        isInterrupted: wanted.isAtMostOnce === true && (begun === name || number > wanted.retry.maxAttempts),
+        isExhausted: beginnings >= defaults.maxBeginnings,
+        longestMs: longestStepMs ?? Number.POSITIVE_INFINITY,
+        bodies: this.context.bodies,
+        place: `${runId}/${epoch}/${place}`,
+        runEnd: isTimed ? { at: timeoutAt, reason: endOfRun } : undefined,
+        seed: (text) => loaded.keySeed(text),
+        lease,
+        host: this.#host,
+        now: () => calls.clock.now(),
+        random,
+        writeBeginning: () => this.leases.writeBeginning(lease, name),
+        transact:
+          wanted.isTransaction !== true || calls.transact === undefined
+            ? undefined
+            : (work, beganAt) =>
+                this.#transact(lease, wanted.timeoutMs, async (client) => finishOf(await work(client), beganAt)),
+        onEnd: loaded.beginBody({ ...about, trace: trace ?? lease.trace?.trace }),
+      });
+    return traced(lease.trace, about, attempt);
   }
 
   /**
@@ -182,11 +199,18 @@ export class Invocation {
       return { finish, answer: await calls.finishOnce(finish, send) };
     });
     this.#tellOf(lease, finish, answer);
+    lease.trace?.end(turnOutcome(finish, answer));
     return answer;
   }
 
   /** Hands in a finish, unless its lease was given back: then another process may have the turn. */
-  finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
+  async finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
+    const answer = await this.#finish(lease, finish, wakeInstants);
+    lease.trace?.end(turnOutcome(finish, answer));
+    return answer;
+  }
+
+  #finish(lease: Lease, finish: Finish, wakeInstants: readonly number[]): ReturnType<Finishes["send"]> {
     if (lease.isGivenBack) return Promise.resolve({ outcome: "superseded" });
     lease.noteFinishSent();
     const send = () => this.#finishes.send(finish, wakeInstants, (taken, answer) => this.#tellOf(lease, taken, answer));
@@ -206,7 +230,7 @@ export class Invocation {
     if (answer.outcome === "superseded" && !lease.isGivenBack) this.tellLoss(lease);
     const { contract } = lease;
     if (answer.outcome !== "finished" || contract === undefined) return;
-    const about = this.#about(taken.runId, contract);
+    const about = this.#about(taken.runId, contract, lease);
     const isForOthers = answer.isReady === true; // for another deployment, not blocked
     for (const event of finishEvents(taken, about, answer.isBlocked))
       if (event.kind !== "run_blocked" || !isForOthers) this.context.tell(event);
@@ -219,8 +243,9 @@ export class Invocation {
     this.context.tell(lossEvent(lease, this.#at()));
   }
 
-  #about(runId: string, { name: workflow, version }: Pick<Contract, "name" | "version">) {
-    return { runId, workflow, version, at: this.#at() };
+  #about(runId: string, { name: workflow, version }: Pick<Contract, "name" | "version">, { trace: turn }: Lease) {
+    const trace = turn?.trace;
+    return { runId, workflow, version, at: this.#at(), ...(trace !== undefined && { trace }) };
   }
 
   #at(): Date {

@@ -7,6 +7,7 @@ import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { LayoverEvent, LogEntry, Mistake } from "./events.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 export interface Deployment {
   /** Name of the host or stack. Deployments of one name replace each other. */
@@ -54,6 +55,8 @@ export interface EngineOptions {
   readonly onEvent?: ((event: LayoverEvent) => void) | undefined;
   /** Is told of the events that are errors, such as a lost call or a broken connection. No run is lost by them. */
   readonly onError?: ((error: unknown, doing: string) => void) | undefined;
+  /** Watches turns and attempts, for traces and metrics: `telemetry()` of `layover/telemetry`. Default: nothing does. */
+  readonly telemetry?: Telemetry | undefined;
   /** How many steps one invocation carries out of each run, and how long it goes on beginning new ones. */
   readonly invocation?: { readonly maxSteps?: number; readonly budgetMs?: number } | undefined;
   /**

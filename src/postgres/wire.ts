@@ -139,6 +139,8 @@ interface Claimed {
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
+  /** From when the claim could have succeeded, if it waited for an instant. Functions of an earlier release leave it out. */
+  readonly readyAt?: number | null;
   /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;
   /** How many claims in a row were made alone and not finished, this one included. Mostly 0: none was made alone. */
@@ -246,6 +248,7 @@ export interface NewChild extends Place {
   readonly input: string;
   readonly id?: string;
   readonly tags?: Readonly<Record<string, string>>;
+  readonly traceparent?: string;
   /** The timeout of the new run. */
   readonly timeoutMs?: number;
   /** When its parent stops waiting for it. Left out: never. */

@@ -33,6 +33,7 @@ export interface ProcessOptions
       | "claimBytes"
       | "schedules"
       | "timeOfDay"
+      | "telemetry"
     > {
   readonly workflows: readonly Workflow[];
   /** The deployment has no public URL: callbacks cannot be made. */
@@ -70,6 +71,7 @@ export class Process extends Mortal {
       wake: async () => void (await this.engine.tick()),
       openCallback: open,
       host,
+      traceparent: options.telemetry?.traceparent,
     });
   }
 

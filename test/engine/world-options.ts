@@ -27,6 +27,7 @@ export interface WorldOptions
       | "leaseMs"
       | "keepMs"
       | "keepFailedMs"
+      | "telemetry"
     >
   > {
   readonly workflows: readonly Workflow[];

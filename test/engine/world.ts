@@ -430,6 +430,7 @@ export class World {
   #newProcess(index: number): Process {
     const { workflows, schedules, deployment } = this.#options.beside?.[index - 1] ?? this.#options;
     const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
+    const { telemetry } = this.#options;
     const { query } = this.#database;
     return new Process({
       workflows,
@@ -443,6 +444,7 @@ export class World {
       leaseMs,
       keepMs,
       keepFailedMs,
+      telemetry,
       namespace: this.namespace,
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
         endpoint: this.#options.endpoint ?? query.endpoint,
@@ -453,7 +455,10 @@ export class World {
       random: this.chance.next,
       newToken: this.chance.uuid,
       onLog: (entry) => this.logs.push(entry),
-      onEvent: (event) => this.events.push(event),
+      onEvent: (event) => {
+        telemetry?.onEvent(event);
+        this.events.push(event);
+      },
       onError: (error, doing) => this.errors.push({ error, doing }),
     });
   }

@@ -14,6 +14,8 @@ export interface ClientContextOptions {
   readonly dispatch: Dispatch;
   readonly limits?: Partial<Limits> | undefined;
   readonly host?: WallClock | undefined;
+  /** The W3C trace context of whoever starts a run by this client. Undefined: nobody traces. */
+  readonly traceparent?: (() => string | undefined) | undefined;
   /** Told of what was lost without harm: a dispatch that failed. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -22,13 +24,15 @@ export class ClientContext {
   readonly calls: Calls;
   readonly limits: Limits;
   readonly host: WallClock;
+  readonly traceparent: () => string | undefined;
   readonly #dispatch: Dispatch;
   readonly #onError: (error: unknown) => void;
 
-  constructor({ calls, dispatch, limits, host = hostClock, onError = () => {} }: ClientContextOptions) {
+  constructor({ calls, dispatch, limits, host = hostClock, traceparent, onError = () => {} }: ClientContextOptions) {
     this.calls = calls;
     this.limits = { ...defaultLimits, ...limits };
     this.host = host;
+    this.traceparent = traceparent ?? (() => undefined);
     this.#dispatch = limited(dispatch, host);
     this.#onError = onError;
   }

@@ -79,10 +79,16 @@ export class Starts {
 
   #callOf(contract: Contract, input: unknown, options: StartOptions): Promise<StartCall> {
     const { limits } = this.#context;
-    return startCall(contract, input, options, {
-      maxBytes: limits.valueBytes,
-      now: () => this.#context.nowForNewRun(),
-    });
+    const traceparent = options.traceparent ?? this.#context.traceparent();
+    return startCall(
+      contract,
+      input,
+      { ...options, traceparent },
+      {
+        maxBytes: limits.valueBytes,
+        now: () => this.#context.nowForNewRun(),
+      },
+    );
   }
 
   /** Remembers the run for `wake`. A tick finds it only when its alarm rings, and that is later than `commitWithin`. */

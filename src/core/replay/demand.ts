@@ -97,8 +97,9 @@ export interface Demand {
   readonly occurrence: number;
   /** Order of demand within the run. */
   readonly ordinal: number;
-  /** The last position handed out when it was demanded. */
+  /** The last position handed out when it was demanded, and the time of that record (of none: of the run's beginning). */
   readonly demandedAfter: number;
+  readonly demandedAt: number;
   readonly map: MapScope | undefined;
   /** Whether it was asked for in `step.cleanup`. Then it outlives the run's cancel. */
   readonly isShielded: boolean;

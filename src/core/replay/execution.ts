@@ -224,7 +224,8 @@ export class Execution {
 
   #add(place: Pick<Demand, "path" | "occurrence" | "map" | "isShielded">, wanted: Wanted): Promise<unknown> {
     const promise = new Promise<unknown>((resolve, reject) => {
-      const given = { wanted, ordinal: this.#ordinal++, demandedAfter: this.position, resolve, reject };
+      const { position: demandedAfter, now: demandedAt } = this;
+      const given = { wanted, ordinal: this.#ordinal++, demandedAfter, demandedAt, resolve, reject };
       const demand = { ...place, ...given };
       this.#pending.set(placeName(place), demand);
       this.undos.note(demand);

@@ -6,6 +6,7 @@ import type { Contract } from "../../core/contract/contract.ts";
 import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { RenewTurn } from "../../postgres/wire.ts";
+import type { TurnTrace } from "../telemetry.ts";
 import type { Gate } from "./gate.ts";
 
 interface RunAtWork {
@@ -16,6 +17,8 @@ interface RunAtWork {
 
 /** One lease. Cheap to hold: most bodies end long before it does. */
 export class Lease {
+  /** Watches the turn. Undefined: nothing does. */
+  trace: TurnTrace | undefined;
   #turn: RenewTurn;
   #run: RunAtWork | undefined;
   #contract: Pick<Contract, "name" | "version"> | undefined;
@@ -90,6 +93,7 @@ export class Lease {
    */
   goOn(turn: RenewTurn): void {
     this.#turn = turn;
+    this.trace = undefined; // that of the turn before has ended
     this.#isFinishSent = false;
     this.#isLost = this.#isGivenBack;
     this.#cancel = undefined;

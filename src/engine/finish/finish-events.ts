@@ -5,7 +5,7 @@ import { fromStored } from "../../core/codec/stored-value.ts";
 import { placeName } from "../../core/replay/demand.ts";
 import type { FinishBranch, FinishRun, Place } from "../../postgres/wire.ts";
 import type { Lease } from "../claim/leases.ts";
-import type { LayoverEvent } from "../events.ts";
+import type { LayoverEvent, TraceRef } from "../events.ts";
 import type { Finish } from "./lesser-finishes.ts";
 
 /** The run that an event is about, and its time. */
@@ -14,6 +14,7 @@ export interface About {
   readonly workflow: string;
   readonly version: number;
   readonly at: Date;
+  readonly trace?: TraceRef | undefined;
 }
 
 /** `isBlocked`: whether the database has blocked the run after this setback. */

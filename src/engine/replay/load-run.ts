@@ -58,6 +58,7 @@ export async function loadRun(
     workflow,
     execution,
     segments,
+    origin: { createdAt, traceparent: run.traceparent },
     handedPosition,
     bytes: storedText.length,
     madeInput,
@@ -158,8 +159,12 @@ function sealCallback(
 function logOf({ onEvent }: LoadOptions, loaded: LoadedRun): Log {
   const write = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
     if (!loaded.isBodyAtWork && loaded.isReplaying) return;
-    const { runId, workflow } = loaded;
-    onEvent?.({ kind: "handler_logged", level, message, fields, runId, workflow: workflow.contract.name });
+    const {
+      runId,
+      workflow: { contract },
+      speaker,
+    } = loaded;
+    onEvent?.({ kind: "handler_logged", level, message, fields, runId, workflow: contract.name, ...speaker });
   };
   return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
 }

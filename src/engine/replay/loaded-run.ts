@@ -12,8 +12,16 @@ import type { HistoryRecord } from "../../core/replay/history.ts";
 import { type Patch, Patches } from "../../core/replay/patches.ts";
 import type { Segment, Segments } from "../../core/replay/segments.ts";
 import type { ClaimedRun, Saying, WireRecord } from "../../postgres/wire.ts";
-import type { Mistake } from "../events.ts";
+import type { Mistake, TraceRef } from "../events.ts";
 import type { EngineOptions } from "../options.ts";
+import type { Origin } from "../telemetry.ts";
+
+/** A body that runs on the handler's closures. */
+export interface BodyAtWork {
+  readonly step: string;
+  readonly attempt: number;
+  readonly trace: TraceRef | undefined;
+}
 
 export class LoadedRun {
   readonly runId: string;
@@ -21,11 +29,14 @@ export class LoadedRun {
   readonly workflow: Workflow;
   readonly execution: Execution;
   readonly segments: Segments;
+  readonly origin: Origin;
+  /** The span of the turn under way. */
+  trace: TraceRef | undefined;
   readonly #rows = new Map<string, number | undefined>();
   readonly #failedAttempts = new Map<string, number>();
   #rowsThrough = -1;
   #bytes: number;
-  #bodies = 0;
+  readonly #bodies = new Set<BodyAtWork>();
   #handedPosition: number;
   #sayings: readonly Saying[] = [];
   readonly #patches = new Patches();
@@ -41,6 +52,7 @@ export class LoadedRun {
     readonly workflow: Workflow;
     readonly execution: Execution;
     readonly segments: Segments;
+    readonly origin?: Origin;
     readonly handedPosition: number;
     readonly bytes: number;
     readonly madeInput?: string | undefined;
@@ -50,6 +62,7 @@ export class LoadedRun {
     this.workflow = given.workflow;
     this.execution = given.execution;
     this.segments = given.segments;
+    this.origin = given.origin ?? { createdAt: given.execution.now, traceparent: null };
     this.#handedPosition = given.handedPosition;
     this.#bytes = given.bytes;
     this.#madeInput = given.madeInput;
@@ -67,7 +80,7 @@ export class LoadedRun {
 
   /** Whether a body runs on this handler's closures at present. The handler rests meanwhile. */
   get isBodyAtWork(): boolean {
-    return this.#bodies > 0;
+    return this.#bodies.size > 0;
   }
 
   /** Whether the handler was here before: what it logs now was logged then. */
@@ -192,12 +205,18 @@ export class LoadedRun {
   }
 
   /** Notes that a body runs, until the answered function is called. */
-  beginBody(place: string): () => void {
-    this.#bodies += 1;
+  beginBody(body: BodyAtWork): () => void {
+    this.#bodies.add(body);
     return () => {
-      this.#bodies -= 1;
-      this.execution.bodies.end(place);
+      this.#bodies.delete(body);
+      this.execution.bodies.end(body.step);
     };
+  }
+
+  /** Who logs: the body at work, if it is the only one; else the handler, or one of several bodies. */
+  get speaker(): Partial<BodyAtWork> {
+    const [body] = this.#bodies;
+    return body !== undefined && this.#bodies.size === 1 ? body : { trace: this.trace };
   }
 
   /**

@@ -20,6 +20,7 @@ export async function carryOutBranch(
   historyBudget.enter(turn, loaded);
   const { execution } = loaded;
   lease.noteRun(loaded);
+  invocation.beginTrace(lease, turn, claimed, loaded);
   const demand = execution.find(branch.path, branch.occurrence);
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {

@@ -27,21 +27,23 @@ export async function carryOutRun(
   const loaded = claimed.have === null ? await invocation.loadRun(turn, claimed, lease) : held;
   if (loaded === undefined) return;
   lease.noteRun(loaded);
+  invocation.beginTrace(lease, turn, claimed, loaded);
   let next: Turn | undefined = { claim: turn, claimed, loaded };
   for (let steps = 1; next !== undefined; steps += 1) {
-    if (!(await catchUp(invocation, next))) return invocation.tellLoss(lease);
+    if (!(await catchUp(invocation, lease, next))) return invocation.tellLoss(lease);
     historyBudget.enter(turn, next.loaded); // not before: until it is replayed, it counts as its claim told
     next = await carryOutOne(invocation, lease, next, steps);
   }
 }
 
 /** Brings the handler to where its history ends. Answers false if the lease was lost meanwhile. */
-async function catchUp(invocation: Invocation, { claim, claimed, loaded }: Turn): Promise<boolean> {
+async function catchUp(invocation: Invocation, lease: Lease, { claim, claimed, loaded }: Turn): Promise<boolean> {
   if (isToReplay(claimed) && !(await invocation.replay(loaded, claim, claimed))) return false;
   if (claimed.pending != null && loaded.execution.isAwaitingForeign)
     await loaded.execution.awaitForeign(invocation.patience());
   notePendingRows(loaded, claimed);
   loaded.beginTurn(claimed);
+  loaded.trace = lease.trace?.trace;
   return true;
 }
 
@@ -79,7 +81,9 @@ async function carryOutOne(
   if (again !== undefined && answer.claim?.outcome === "claimed") {
     lease.goOn({ runId, token: again.token });
     await invocation.followUps.send(branchRefs(runId, answer.branches ?? []));
-    return isAsStored ? { claim: again, claimed: answer.claim, loaded } : await loadAnew(invocation, lease, again);
+    if (!isAsStored) return await loadAnew(invocation, lease, again);
+    invocation.beginTrace(lease, again, answer.claim, loaded);
+    return { claim: again, claimed: answer.claim, loaded };
   }
   // A finish that was too late for its record of the ending has kept the others. Memory has that record all the same.
   // The next epoch needs another handler.
@@ -100,6 +104,7 @@ function planOf(invocation: Invocation, lease: Lease, { claim, claimed, loaded }
     patience: invocation.patience,
     now: () => calls.clock.now(),
     pace: calls.alarms.pace,
+    trace: lease.trace,
     attempt: (demand, number, planOf) =>
       invocation.attempt(loaded, demand, number, claimed, lease, (value, beganAt) => {
         const { wakeInstants: _, ...plan } = planOf(value, beganAt);

@@ -21,9 +21,14 @@ export interface NewChildren {
 /**
  * Makes the calls of the runs that are asked for and were not started yet: as many as one finish takes, and no more of a
  * map than it has slots. The others need no row: each end of a run makes its parent ready, and the turn that takes the
- * end starts the next one. `now`: the database's time.
+ * end starts the next one. `now`: the database's time. `traceparent`: the trace context of the turn, if it is traced here;
+ * else they get that of the run.
  */
-export async function newChildren(loaded: LoadedRun, now: number): Promise<NewChildren> {
+export async function newChildren(
+  loaded: LoadedRun,
+  now: number,
+  traceparent: string | null = loaded.origin.traceparent,
+): Promise<NewChildren> {
   const children: NewChild[] = [];
   const slots = new Slots(loaded);
   let bytes = 0;
@@ -41,7 +46,7 @@ export async function newChildren(loaded: LoadedRun, now: number): Promise<NewCh
     if (children.length === mostChildren || (children.length > 0 && bytes > mostBytes))
       return { children, isMore: true, failed: undefined };
     slots.take(demand);
-    children.push(toNewChild(demand, { wanted, input, until: untilOf(demand, wanted, loaded, now) }));
+    children.push(toNewChild(demand, { wanted, input, until: untilOf(demand, wanted, loaded, now), traceparent }));
   }
   return { children, isMore: false, failed: undefined };
 }
@@ -75,9 +80,13 @@ interface Given {
   readonly wanted: NewRun;
   readonly input: string;
   readonly until: number | undefined;
+  readonly traceparent: string | null;
 }
 
-function toNewChild({ path, occurrence, demandedAfter, ordinal }: Demand, { wanted, input, until }: Given): NewChild {
+function toNewChild(
+  { path, occurrence, demandedAfter, ordinal }: Demand,
+  { wanted, input, until, traceparent }: Given,
+): NewChild {
   const { runId, contract, id, tags } = wanted;
   const { name: workflow, version, timeoutMs } = contract;
   return {
@@ -92,6 +101,7 @@ function toNewChild({ path, occurrence, demandedAfter, ordinal }: Demand, { want
     input,
     ...(id !== undefined && { id }),
     ...(tags !== undefined && { tags }),
+    ...(traceparent !== null && { traceparent }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(until !== undefined && { until }),
     ...(wanted.kind === "start" && { isDetached: true }),

@@ -2,12 +2,14 @@
 
 import { toStored } from "../../core/codec/stored-value.ts";
 import { type CallbackPlace, type Demand, placeName } from "../../core/replay/demand.ts";
+import type { Offer } from "../../core/replay/offers.ts";
 import { writeEnding } from "../../core/replay/undos.ts";
 import { utf8Size } from "../../core/utf8-size.ts";
 import type { Pace } from "../../core/waking.ts";
 import type { ClaimedRun, FailedAttempt, NewRecord, Place } from "../../postgres/wire.ts";
 import type { Mistake } from "../events.ts";
 import type { LoadedRun } from "../replay/loaded-run.ts";
+import type { TurnTrace } from "../telemetry.ts";
 import type { AttemptResult, Committed } from "./attempt.ts";
 import { describeEnd, type Ending, failed, tooLong } from "./ending.ts";
 import { begunStep, inlineStep, isAfterRecords } from "./inline-step.ts";
@@ -32,6 +34,8 @@ export interface RunTurnOptions {
     number: number,
     planOf: (value: string, beganAt: number) => Plan,
   ) => Promise<AttemptResult>;
+  /** Watches the turn. Undefined: nothing does. */
+  readonly trace: TurnTrace | undefined;
   readonly warn: (code: Mistake["code"], message: string) => void;
 }
 
@@ -90,12 +94,13 @@ export class RunTurn {
       if (next?.wanted.kind === "continueAsNew") return this.#end("ready", { continues: next.wanted.input });
       const offer = mail.next(this.#options.now());
       if (offer !== undefined) {
+        this.#traceWait(offer);
         await this.#record(offer.demand, mail.take(offer));
         continue;
       }
       const step = inlineStep(this.#loaded, this.#claimed);
       if (step === undefined) {
-        const started = await newChildren(this.#loaded, this.#options.now());
+        const started = await newChildren(this.#loaded, this.#options.now(), this.#options.trace?.traceparent);
         if (started.failed === undefined) return this.#park(started);
         const { value } = failed(started.failed.error);
         await this.#record(started.failed.demand, { kind: "start", isFailure: true, value });
@@ -225,6 +230,18 @@ export class RunTurn {
     this.#records.push({ ...entry, path, occurrence, at });
     this.#bytes += utf8Size(value ?? "");
     await execution.hand({ kind, path, occurrence, isFailure, value, recordedAt: at, attempts });
+  }
+
+  #traceWait({ kind, demand, isFailure, value, at }: Offer): void {
+    const now = recordTime(this.#options.now(), this.#loaded.execution, this.#claimed);
+    const hasTimedOut = value === null && kind !== "sleep";
+    this.#options.trace?.noteWait({
+      kind,
+      step: placeName(demand),
+      outcome: isFailure ? "failed" : hasTimedOut ? "timed_out" : "succeeded",
+      begunAgoMs: Math.max(0, now - demand.demandedAt),
+      endedAgoMs: Math.max(0, now - Math.max(at, demand.demandedAt)),
+    });
   }
 
   #park({ children, isMore }: NewChildren): Plan {

@@ -43,7 +43,9 @@ export async function carryOut(hook: WebhookParts, given: CarryOutTerms): Promis
   const answer = "deeds" in decided ? decided.answer : undefined;
   const { cause, ...effect } = {
     cause: undefined,
-    ...("deeds" in decided ? await effectOf(context, id, decided.deeds) : decided),
+    ...("deeds" in decided
+      ? await effectOf(context, id, decided.deeds, headers.get("traceparent") ?? undefined)
+      : decided),
   };
   const performed = { ...id, ...kept, ...effect };
   if (queue !== undefined && answer === undefined && (await sendLater(performed, { context, queue, terms }))) {

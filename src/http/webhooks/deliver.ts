@@ -27,10 +27,16 @@ export type Effect =
   | { readonly failed: string; readonly cause: unknown };
 
 /** Makes the calls. It sends no SQL, so whatever it refuses is wrong with the values, and stays refused until the code is another. */
-export async function effectOf(context: ClientContext, id: DeliveryId, deeds: readonly Deed[]): Promise<Effect> {
+export async function effectOf(
+  context: ClientContext,
+  id: DeliveryId,
+  deeds: readonly Deed[],
+  traceparent?: string,
+): Promise<Effect> {
   const calls: DeedCall[] = [];
   try {
-    for (const [index, deed] of deeds.entries()) calls.push(await callOf(context, deed, idOfDeed(id, index)));
+    for (const [index, deed] of deeds.entries())
+      calls.push(await callOf(context, deed, idOfDeed(id, index), traceparent));
     return { deeds: calls };
   } catch (error) {
     return error instanceof LayoverError ? { refused: error.message } : failedBy(error); // a schema of the contract threw
@@ -56,13 +62,18 @@ export async function perform(context: ClientContext, given: Performed, tell: Te
   return answer;
 }
 
-async function callOf(context: ClientContext, deed: Deed, ownId: string): Promise<DeedCall> {
+async function callOf(
+  context: ClientContext,
+  deed: Deed,
+  ownId: string,
+  header: string | undefined,
+): Promise<DeedCall> {
   if (deed.kind === "signal") {
     const key = "id" in deed.run ? { id: checkName(deed.run.id, "id") } : { runId: knownRunId(deed.run.runId) };
     return { ...key, ...(await signalOf(context, deed, ownId)) };
   }
   const { contract, input } = deed;
-  const options: StartOptions = deed.options;
+  const options: StartOptions = { traceparent: header ?? context.traceparent(), ...deed.options };
   const terms = { maxBytes: context.limits.valueBytes, now: async () => context.host.now() };
   const { runId, ...start } = await startCall(contract, input, { ...options, id: options.id ?? ownId }, terms);
   // The host's clock may be wrong, so the database makes the id of the run.

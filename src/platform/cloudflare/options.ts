@@ -4,6 +4,7 @@ import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
+import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
@@ -21,6 +22,11 @@ export interface CloudflareOptions<Env> extends Settings {
   readonly schedules?: readonly Schedule[] | undefined;
   /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
   readonly webhooks?: readonly Webhook<Env>[] | undefined;
+  /**
+   * Traces and metrics by OpenTelemetry: `telemetry()` of `layover/telemetry`. Default: there are none, and nothing of it is
+   * loaded.
+   */
+  readonly telemetry?: Telemetry | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
   /**

@@ -22,22 +22,14 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
-  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, onEvent, isolate } = options;
+  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry, onEvent, isolate } = options;
+  const settings = { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry, onEvent };
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
     ...options,
     ...isolate,
     ...bindings,
-    engine: {
-      workflows,
-      schedules,
-      timeOfDay: () => isolate.host.now(),
-      leaseMs,
-      keepMs,
-      keepFailedMs,
-      onEvent,
-      ...isolate.engine,
-    },
+    engine: { ...settings, timeOfDay: () => isolate.host.now(), ...isolate.engine },
     environment: read("environment", () => options.environment?.(env)) ?? defaultEnvironment,
     database: () => read("database", () => options.database(env)),
     invocation: { ...carrying, ...options.invocation },

@@ -4,6 +4,7 @@ import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Duration } from "../../core/duration.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
+import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
@@ -30,6 +31,11 @@ export interface FetchOptions extends Settings {
    * Default: there is none.
    */
   readonly openapi?: MountOpenApi | undefined;
+  /**
+   * Traces and metrics by OpenTelemetry: `telemetry()` of `layover/telemetry`. Default: there are none, and nothing of it is
+   * loaded.
+   */
+  readonly telemetry?: Telemetry | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
   /**

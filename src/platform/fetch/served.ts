@@ -51,7 +51,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const batch = checkCount("batch", options.batch ?? 10);
   const concurrency = checkCount("concurrency", options.concurrency ?? 4);
   const process = new Process(options, runtime);
-  const { workflows, schedules, leaseMs, keepMs, keepFailedMs } = options;
+  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry } = options;
   const longestStepMs = Math.max(limitMs - marginMs, defaults.stepTimeoutMs);
   return {
     options,
@@ -74,6 +74,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
             leaseMs,
             keepMs,
             keepFailedMs,
+            telemetry,
             longestStepMs,
             onEvent: tell,
             warmRuns: 0,

@@ -88,6 +88,7 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
     calls,
     dispatch,
     wake: options.wake ?? (async (readyUntil) => void (await tick(readyUntil))),
+    traceparent: platform.engine.telemetry?.traceparent,
     openCallback: callbackOpener(platform),
     sealCallback,
     onError,

@@ -19,6 +19,7 @@ type EngineSettings =
   | "onEvent"
   | "random"
   | "schedules"
+  | "telemetry"
   | "timeOfDay"
   | "warmRuns"
   | "workflows";

@@ -4,6 +4,7 @@ import { makeDueAgain } from "../../engine/scheduler/due-again.ts";
 import type { TickAnswer } from "../../engine/scheduler/tick.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { Move, NoteCall } from "../../postgres/wire-scheduler.ts";
+import { flushed } from "../log/flushed.ts";
 import type { Dispatcher, InvocationHost } from "./host.ts";
 
 export interface InvocationEndOptions {
@@ -47,6 +48,15 @@ export class InvocationEnd {
 
   /** Ends the invocation. Answers whether everything that was dispatched was taken. */
   async end(dispatcher: Dispatcher): Promise<boolean> {
+    const { host } = this.#options;
+    try {
+      return await this.#end(dispatcher);
+    } finally {
+      await flushed(host.engine.telemetry, host.host, host.report);
+    }
+  }
+
+  async #end(dispatcher: Dispatcher): Promise<boolean> {
     const { host, calls } = this.#options;
     // Whoever waits for other invocations has no connection open meanwhile.
     if (!host.isDispatchedHere) await this.#closeDatabase();

@@ -3,6 +3,7 @@ import type { Workflow } from "../../core/contract/contract.ts";
 import type { Schedule } from "../../core/contract/schedule.ts";
 import type { Query } from "../../core/ports.ts";
 import type { EngineOptions } from "../../engine/options.ts";
+import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
@@ -19,6 +20,11 @@ export interface LambdaOptions extends Settings {
   readonly schedules?: readonly Schedule[] | undefined;
   /** The senders that may start runs and send signals: `webhook(…)` of `layover/webhooks`. Default: none. */
   readonly webhooks?: readonly Webhook<Variables>[] | undefined;
+  /**
+   * Traces and metrics by OpenTelemetry: `telemetry()` of `layover/telemetry`. Default: there are none, and nothing of it is
+   * loaded.
+   */
+  readonly telemetry?: Telemetry | undefined;
   /** The pages for people, at `/dashboard/`: `dashboard()` of `layover/dashboard`. Default: there are none. */
   readonly dashboard?: Dashboard | undefined;
   /**

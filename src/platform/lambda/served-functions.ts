@@ -117,7 +117,7 @@ export function servedFunctions(
     name: options.deploymentName ?? "lambda",
     id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
   };
-  const { workflows, leaseMs = defaults.leaseMs, keepMs, keepFailedMs } = options;
+  const { workflows, leaseMs = defaults.leaseMs, keepMs, keepFailedMs, telemetry } = options;
   const invocation = { ...carrying, ...options.invocation };
   const endOf = (context: LambdaContext) => host.now() + context.getRemainingTimeInMillis() - marginMs;
   return {
@@ -144,6 +144,7 @@ export function servedFunctions(
             timeOfDay: () => host.now(),
             keepMs,
             keepFailedMs,
+            telemetry,
             onEvent: tell,
             warmRuns: 0,
             leaseMs: Math.min(leaseMs, Math.floor(leftMs)),

@@ -3,15 +3,20 @@ import { exceptErrors, type Tell } from "../../engine/events.ts";
 import { guardHooks } from "../../engine/hooks.ts";
 import type { EngineOptions } from "../../engine/options.ts";
 
-type Hooks = Pick<EngineOptions, "onLog" | "onEvent" | "onError">;
+type Hooks = Pick<EngineOptions, "onLog" | "onEvent" | "onError" | "telemetry">;
 
 export interface Printers {
   readonly printLog: NonNullable<EngineOptions["onLog"]>;
   readonly printEvent: Tell;
 }
 
-/** Fills in the host's printers for the hooks that the user does not give. None of the hooks throws. */
-export function printingHooks({ onLog, onEvent, onError }: Hooks, { printLog, printEvent }: Printers) {
+/** Fills in the host's printers for the hooks that the user does not give. None of the hooks throws. Telemetry is told, too. */
+export function printingHooks({ onLog, onEvent, onError, telemetry }: Hooks, { printLog, printEvent }: Printers) {
   const printed = onError === undefined ? printEvent : exceptErrors(printEvent);
-  return guardHooks({ onLog: onLog ?? printLog, onError, onEvent: onEvent ?? printed });
+  const told = onEvent ?? printed;
+  const counted: Tell = (event) => {
+    telemetry?.onEvent(event);
+    return told(event); // its promise is guarded
+  };
+  return guardHooks({ onLog: onLog ?? printLog, onError, onEvent: counted });
 }

@@ -3,13 +3,15 @@
  *
  *   await serve({ workflows: [orderWorkflow], database: pg(pool), secrets: [process.env.LAYOVER_SECRET] });
  */
-import { reportTo } from "../../engine/events.ts";
+import { type Report, reportTo } from "../../engine/events.ts";
 import { besideApiKeys } from "../../http/access.ts";
 import { armPath } from "../../http/arm.ts";
 import { answering, prefixOf } from "../../http/prefix.ts";
 import { Secrets } from "../../http/secrets.ts";
 import { createSite } from "../../http/site.ts";
 import { checkWebhooks, mountWebhooks } from "../../http/webhooks/mount.ts";
+import { hostClock } from "../../postgres/host-clock.ts";
+import { flushed } from "../log/flushed.ts";
 import { printingHooks } from "../log/printing-hooks.ts";
 import { prepareInProcess } from "./in-process/in-process.ts";
 import { close, closeAtOnce, listen, newServer, portOf } from "./listener.ts";
@@ -38,7 +40,7 @@ export async function serve(options: NodeOptions): Promise<NodeServer> {
   const port = await listen(server, portOf(options.port), hostname);
   const url = `http://${isAnyAddress(hostname) ? "localhost" : inUrl(hostname)}:${port}${prefix}`;
   try {
-    const { resident, fetch } = faceOf(options, { secrets, prefix, port, url });
+    const { resident, fetch, report } = faceOf(options, { secrets, prefix, port, url });
     face.resolve(fetch);
     await resident.begin();
     return {
@@ -47,6 +49,7 @@ export async function serve(options: NodeOptions): Promise<NodeServer> {
       close: async (closing) => {
         await resident.close(closing);
         await close(server);
+        await flushed(options.telemetry, hostClock, report);
       },
     };
   } catch (error) {
@@ -64,6 +67,7 @@ interface Listening {
 }
 
 interface Face {
+  readonly report: Report;
   readonly resident: ReturnType<typeof prepareInProcess>;
   readonly fetch: (request: Request) => Response | Promise<Response>;
 }
@@ -99,5 +103,5 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
     neighbours !== undefined && isForDoor(request)
       ? answerDoor(request, neighbours, { secrets, namespace })
       : site.fetch(request);
-  return { resident, fetch };
+  return { resident, fetch, report };
 }

@@ -24,6 +24,7 @@ type Settings = Pick<
   | "onLog"
   | "onError"
   | "onEvent"
+  | "telemetry"
 >;
 
 export interface InProcessOptions extends Settings {

@@ -103,7 +103,8 @@ export function partsOf(given: PartsOptions): Parts {
   });
   const wake = async (readyUntil?: number) => void (await ticker.tick(readyUntil));
   const onError = (error: unknown) => report(error, "dispatching");
-  const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError });
+  const traceparent = options.telemetry?.traceparent;
+  const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError, traceparent });
   return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, note };
 }
 

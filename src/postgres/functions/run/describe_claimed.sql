@@ -8,7 +8,8 @@ declare
 begin
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(layover.now()), 'epoch', s.epoch, 'turn', s.turn,
     'have', v_have, 'position', s.last_position, 'handedPosition', s.handed_position,
-    'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at), 'claims', s.claims,
+    'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),
+    'readyAt', case when s.ready_at > 'epoch' then layover.to_ms(s.ready_at) end, 'claims', s.claims,
     'beginnings', s.beginnings, 'begun', s.begun, 'historyBytes', s.history_bytes,
     'records', case when s.last_position > coalesce(v_have, 0)
       then layover.read_records(s.run_id, s.epoch, coalesce(v_have, 0), s.last_position,

@@ -39,7 +39,7 @@ begin
             (d->>'demandedAfter')::integer as demanded_after, (d->>'ordinal')::integer as ordinal,
             layover.from_ms((d->>'until')::bigint) as until, coalesce((d->>'isDetached')::boolean, false) as is_detached,
             coalesce((d->>'isBound')::boolean, false) as is_bound,
-            d->>'workflow' as workflow, (d->>'version')::integer as version, d->>'signature' as signature, d->>'id' as user_id, d->>'input' as input,
+            d->>'workflow' as workflow, (d->>'version')::integer as version, d->>'signature' as signature, d->>'traceparent' as traceparent, d->>'id' as user_id, d->>'input' as input,
             (d->>'timeoutMs')::bigint as timeout_ms, coalesce(d->'tags', '{}') as tags,
             row_number() over (order by (d->>'ordinal')::integer) as place,
             case when s.is_retried and not d ? 'isDetached' then ( -- a retry asks for it again, maybe later: the rest of its id is the same
@@ -48,9 +48,9 @@ begin
           from jsonb_array_elements(f->'children') as d
       ) as o
   ), made as (
-    insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, signature, created_at,
+    insert into layover.run (id, namespace, workflow, version, user_id, input, is_input_parsed, signature, traceparent, created_at,
         timeout_ms, parent_run_id, parent_path, parent_occurrence, depth, chain)
-      select i.id, s.namespace, i.workflow, i.version, i.user_id, i.input, true, i.signature, v_now,
+      select i.id, s.namespace, i.workflow, i.version, i.user_id, i.input, true, i.signature, i.traceparent, v_now,
           i.timeout_ms, run, i.path, i.occurrence, case when i.is_detached then 0 else s.depth + 1 end, s.chain + 1
         from item i where i.refusal is null order by i.workflow, i.user_id, i.id
       on conflict do nothing

@@ -1,0 +1,240 @@
+/**
+ * One order over several invocations of two hosts, in a receiver that speaks OTLP over HTTP. The real exporter sends to it,
+ * and each invocation ends only once its spans are there.
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { trace } from "@opentelemetry/api";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { workflow } from "layover";
+import { serve as serveFetch } from "layover/fetch";
+import { telemetry } from "layover/telemetry";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
+import type { LambdaFunctions } from "../../src/platform/lambda/serve.ts";
+import { functionsOf } from "../../src/platform/lambda/serve.ts";
+import { hostClock } from "../../src/postgres/host-clock.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { authorized, secret } from "./a-worker.ts";
+
+const database = testDatabase({ perTest: true });
+
+const traceId = "0af7651916cd43dd8448eb211c80319c";
+const caller = "b7ad6b7169203331";
+const url = "https://orders.example";
+
+const urls: string[] = [];
+const order = workflow({ name: "order", version: 1, callbacks: { approval: z.object({ ok: z.boolean() }) } });
+const workflows = [
+  order.handler(async ({ step }) => {
+    await step.run("charge", () => "charged");
+    await step.waitForCallback("approval", (made) => void urls.push(made.url));
+    for (const what of ["pack", "ship", "thank"]) await step.run(what, () => what);
+  }),
+];
+
+/** What OTLP's JSON has, as far as it is read here. */
+const Sent = z.object({
+  resourceSpans: z.array(
+    z.object({
+      scopeSpans: z.array(
+        z.object({
+          scope: z.object({ name: z.string() }),
+          spans: z.array(
+            z.object({
+              name: z.string(),
+              traceId: z.string(),
+              spanId: z.string(),
+              parentSpanId: z.string().optional(),
+              attributes: z.array(z.object({ key: z.string(), value: z.record(z.string(), z.unknown()) })),
+            }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+type Span = z.infer<typeof Sent>["resourceSpans"][number]["scopeSpans"][number]["spans"][number];
+
+const received: Span[] = [];
+const types: (string | undefined)[] = [];
+const receiver = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  types.push(`${request.url} ${request.headers["content-type"]}`);
+  const { resourceSpans } = Sent.parse(JSON.parse(Buffer.concat(chunks).toString()));
+  received.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
+  response.setHeader("content-type", "application/json").end("{}");
+});
+await new Promise<void>((resolve) => void receiver.listen(0, "127.0.0.1", resolve));
+const { port } = receiver.address() as AddressInfo;
+const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
+trace.setGlobalTracerProvider(provider);
+
+afterAll(() => void receiver.close());
+beforeEach(() => {
+  for (const list of [received, types, urls]) list.length = 0;
+});
+
+const env = {
+  LAYOVER_TURNS: "turns",
+  LAYOVER_TICK: "tick",
+  LAYOVER_SCHEDULE_GROUP: "orders",
+  LAYOVER_SCHEDULE_ROLE: "role",
+  LAYOVER_QUEUE_URL: "https://queue.example",
+  LAYOVER_QUEUE_ARN: "queue",
+  LAYOVER_PARAMETERS: "/orders",
+};
+
+const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 900_000 };
+
+/** Its waits are over soon. */
+const hurried = { ...hostClock, after: (ms: number, act: () => void) => hostClock.after(Math.min(ms, 20), act) };
+
+function onLambda(flush: () => Promise<unknown>, onError?: (error: unknown) => void) {
+  const invoked: unknown[] = [];
+  const of = functionsOf(
+    {
+      workflows,
+      database: () => database.query,
+      invocation: { maxSteps: 1 },
+      telemetry: telemetry({ flush }),
+      ...(onError !== undefined && { onError }),
+    },
+    {
+      host: onError === undefined ? hostClock : hurried,
+      env,
+      engine: {},
+      services: {
+        invoke: async (_, event) => void invoked.push(JSON.parse(event)),
+        ask: async () => {},
+        schedule: async () => "created",
+        send: async () => [],
+        parameters: async () =>
+          new Map([
+            ["/orders/secret", secret],
+            ["/orders/public-url", url],
+          ]),
+      },
+    },
+  );
+  return { of, invoked };
+}
+
+function onFetch(flush: () => Promise<unknown>, onError?: (error: unknown) => void) {
+  return serveFetch({
+    workflows,
+    database: () => database.query,
+    secrets: () => [secret],
+    publicUrl: () => url,
+    telemetry: telemetry({ flush }),
+    ...(onError !== undefined && { onError }),
+  });
+}
+
+function startRequest(): Request {
+  const headers = { ...authorized, traceparent: `00-${traceId}-${caller}-01` };
+  return new Request(`${url}/v1/workflows/order/runs`, { method: "POST", headers, body: "{}" });
+}
+
+async function approve(of: LambdaFunctions): Promise<void> {
+  const { pathname } = new URL(urls[0] ?? "");
+  const event = {
+    version: "2.0",
+    routeKey: "$default",
+    rawPath: pathname,
+    rawQueryString: "",
+    headers: { host: "orders.example", "content-type": "application/json" },
+    requestContext: { domainName: "orders.example", http: { method: "POST", path: pathname } },
+    body: '{"ok": true}',
+    isBase64Encoded: false,
+  };
+  const { statusCode } = await of.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
+  expect(statusCode).toBe(200);
+}
+
+function read({ attributes }: Span, name: string): unknown {
+  return Object.values(attributes.find(({ key }) => key === name)?.value ?? {})[0];
+}
+
+function below(parentId: string): Span[] {
+  return received.filter(({ parentSpanId }) => parentSpanId === parentId);
+}
+
+test("one order over five invocations of two hosts is one tree, and each invocation has sent its spans before it ends", async () => {
+  const flush = () => provider.forceFlush();
+  const fetched = onFetch(flush);
+  const { of, invoked } = onLambda(flush);
+
+  const started = await fetched(startRequest());
+  expect(started.status).toBe(201);
+  const { runId } = await started.json();
+  expect(received.length).toBeGreaterThan(2);
+  await approve(of);
+  let invocations = 2;
+  while (invoked.length > 0) {
+    const before = received.length;
+    await of.turns(invoked.shift(), context);
+    expect(received.length).toBeGreaterThan(before);
+    invocations += 1;
+  }
+  expect(invocations).toBe(5);
+
+  expect(new Set(types)).toEqual(new Set(["/v1/traces application/json"]));
+  expect(new Set(received.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  expect(new Set(received.map((span) => read(span, "layover.run.id")))).toEqual(new Set([runId]));
+  const tree = below(caller).map((span) => ({
+    name: span.name,
+    host: read(span, "layover.deployment.name"),
+    steps: below(span.spanId).map(({ name }) => name),
+  }));
+  expect(tree.filter(({ name }) => name.startsWith("wait"))).toHaveLength(1);
+  expect(tree.flatMap(({ host, steps }) => steps.map((step) => `${host}: ${step}`))).toEqual([
+    "fetch: step charge",
+    "fetch: step approval/announce",
+    "lambda: step pack",
+    "lambda: step ship",
+    "lambda: step thank",
+  ]);
+  const lambdaTurns = below(caller).filter((span) => read(span, "layover.deployment.name") === "lambda");
+  expect(lambdaTurns.map((span) => read(span, "faas.invocation_id"))).toEqual(lambdaTurns.map(() => "request-1"));
+  expect(new Set(received.map(({ spanId }) => spanId)).size).toBe(received.length);
+});
+
+describe("a collector", () => {
+  test("that refuses is a line of the log, and fails no turn", async () => {
+    const errors: unknown[] = [];
+    const fetched = onFetch(
+      () => Promise.reject(new Error("the collector is down")),
+      (error) => errors.push(error),
+    );
+    expect((await fetched(startRequest())).status).toBe(201);
+    expect(errors).toMatchObject([{ message: "the collector is down" }]);
+    expect(urls).toHaveLength(1); // the run has got to its callback
+  });
+
+  test("that never answers holds an invocation for two seconds, and no longer", async () => {
+    const errors: unknown[] = [];
+    const { of, invoked } = onLambda(
+      () => new Promise(() => {}),
+      (error) => errors.push(error),
+    );
+    expect((await onFetch(async () => {})(startRequest())).status).toBe(201);
+    await approve(of);
+    await of.turns(invoked.shift(), context);
+    expect(errors).toMatchObject([{ message: "the option `flush` of telemetry took longer than 2 s" }]);
+  });
+
+  test("is not asked where nothing was gathered", async () => {
+    let flushes = 0;
+    const fetched = onFetch(async () => {
+      flushes += 1;
+    });
+    expect((await fetched(new Request(`${url}/health`))).status).toBe(200);
+    expect(flushes).toBe(0);
+    await fetched(startRequest());
+    expect(flushes).toBe(1);
+  });
+});
