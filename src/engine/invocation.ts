@@ -101,6 +101,7 @@ export class Invocation {
         handedPosition: claimed.handedPosition,
         patches: claimed.patches ?? null,
         run,
+        trace: lease.trace?.trace,
       });
     } catch (error) {
       if (!(error instanceof LayoverError)) throw error;

@@ -11,7 +11,7 @@ import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
 import type { ClaimedRun, WireRun } from "../../postgres/wire.ts";
 import { digestOf } from "../digest.ts";
-import type { LogLevel } from "../events.ts";
+import type { LogLevel, TraceRef } from "../events.ts";
 import { defaults, type EngineOptions } from "../options.ts";
 import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
@@ -31,7 +31,11 @@ export async function loadRun(
   options: LoadOptions,
   registry: Pick<Registry, "findSchedule">,
   workflow: Workflow,
-  claimed: Pick<ClaimedRun, "epoch" | "handedPosition" | "patches"> & { readonly runId: string; readonly run: WireRun },
+  claimed: Pick<ClaimedRun, "epoch" | "handedPosition" | "patches"> & {
+    readonly runId: string;
+    readonly run: WireRun;
+    readonly trace?: TraceRef | undefined;
+  },
 ): Promise<LoadedRun> {
   const { runId, epoch, run } = claimed;
   const { contract } = workflow;
@@ -63,6 +67,7 @@ export async function loadRun(
     bytes: storedText.length,
     madeInput,
   });
+  loaded.trace = claimed.trace;
   loaded.noteReplay(claimed);
   const step = makeStep({
     execution,

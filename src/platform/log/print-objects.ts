@@ -1,19 +1,12 @@
 /** Prints log entries and events as one object each, for hosts whose logs are searched by fields. */
-import { LayoverError } from "../../core/errors.ts";
 import type { LayoverEvent, LogEntry } from "../../engine/events.ts";
-import { keyOf, levelOf, messageOf } from "./event-text.ts";
+import { eventObject, logObject } from "./entry-object.ts";
+import { keyOf, levelOf } from "./event-text.ts";
 import { foldEqual } from "./fold-equal.ts";
 
-const print = foldEqual<LayoverEvent>(
-  (event, more) => {
-    const { error, ...told } = { error: undefined, ...event };
-    // The console shows an Error within an object as `{}`, so the object has its texts and facts instead.
-    const { stack }: { readonly stack?: unknown } = Object(error);
-    const { hint, details }: Partial<LayoverError> = error instanceof LayoverError ? error : {};
-    console[levelOf(event) ?? "log"]({ ...told, message: `${messageOf(event)}${more}`, hint, details, stack });
-  },
-  { keyOf },
-);
+const print = foldEqual<LayoverEvent>((event, more) => console[levelOf(event) ?? "log"](eventObject(event, more)), {
+  keyOf,
+});
 
 /**
  * Writes a JSON object to the console for an event that an operator must see. Of equal events within a minute it writes
@@ -26,6 +19,6 @@ export function printEvent(event: LayoverEvent): void {
 }
 
 /** Writes what a handler has logged as one object to the console. Its fields can be searched. */
-export function printLog({ level, message, workflow, runId, fields }: LogEntry): void {
-  console[level]({ message, workflow, runId, fields });
+export function printLog(entry: LogEntry): void {
+  console[entry.level](logObject(entry));
 }

@@ -37,6 +37,12 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
   readonly authenticate?: Authenticate | undefined;
   /** The other websites that may call this server from a browser. Default: none. */
   readonly cors?: CorsOptions | undefined;
+  /**
+   * How the server prints what handlers log, and the events that an operator must see, where you take neither. "json": one
+   * line of JSON each, with `time`, `level`, `message`, `workflow`, `runId`, `fields`, and where it is known `step`,
+   * `attempt`, `trace_id` and `span_id`. Default: "text", lines for people.
+   */
+  readonly logs?: "text" | "json" | undefined;
   /** Answers `GET /`, as when somebody opens it in a browser. Default: 404, with a problem document. */
   readonly home?: (() => Response) | undefined;
   /**

@@ -18,6 +18,9 @@ import { close, closeAtOnce, listen, newServer, portOf } from "./listener.ts";
 import { answerDoor, doorOf, inUrl, isAnyAddress } from "./neighbours/door.ts";
 import type { NodeOptions, NodeServer } from "./options.ts";
 import { printEvent, printLog } from "./print.ts";
+import { printJsonEvent, printJsonLog } from "./print-json.ts";
+
+const jsonLines = { printLog: printJsonLog, printEvent: printJsonEvent };
 
 /**
  * Serves workflows until it is closed. It listens before it begins work, so a second server on the same port carries
@@ -75,7 +78,8 @@ interface Face {
 /** Makes the process that carries out the work, and what answers its requests. */
 function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening): Face {
   const { workflows, namespace = "default", environment, hostname, authenticate, cors, home } = options;
-  const hooks = printingHooks(options, { printLog, printEvent });
+  const lines = { printLog, printEvent };
+  const hooks = printingHooks(options, options.logs === "json" ? jsonLines : lines);
   const report = reportTo(hooks.onEvent);
   const publicUrl = options.publicUrl ?? url;
   const door = options.processes && doorOf(options.processes, { hostname, port, prefix });
