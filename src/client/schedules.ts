@@ -220,7 +220,7 @@ function whyOf(cause: string | undefined, reason: string | undefined): string {
 
 export function scheduleView(wire: WireSchedule): ScheduleView {
   const { definition, lastSkip, pausedAt } = wire;
-  const { encodedInput: _, computesInput: __, ...shown } = definition;
+  const { encodedInput: _, computesInput: __, sent: ___, ...shown } = definition;
   return {
     name: wire.name,
     workflow: definition.workflow,

@@ -20,12 +20,21 @@ export type Row = Readonly<Record<string, unknown>>;
 export interface Query {
   /** Carries out the transaction of a step. Undefined: this way to the database has none. */
   readonly transact?: Transact | undefined;
+  /** Encrypts what is stored (`layover/encryption`). Undefined: it is stored as it is. */
+  readonly sealing?: Sealing | undefined;
   (text: string, parameters?: readonly Parameter[]): Promise<readonly Row[]>;
   /**
    * The database that the address leads to: `host/database`, without credentials or port. A namespace knows the
    * addresses of its database. From another address it is refused until somebody adopts that address.
    */
   readonly endpoint: string;
+}
+
+/** Seals the values of what is sent to a function of SQL, and opens those of its answer. `name`: that of the function. */
+export interface Sealing {
+  seal<Call extends { readonly namespace: string }>(name: string, call: Call): Promise<Call>;
+  /** What cannot be opened is answered as a text that says why, and that is no value. */
+  open<Answer>(name: string, call: { readonly namespace: string }, answer: Answer): Promise<Answer>;
 }
 
 /** The transaction of a `step.transaction`, by your database's driver. It works until the body ends. */

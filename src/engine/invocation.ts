@@ -126,6 +126,12 @@ export class Invocation {
     lease.trace ??= options.telemetry?.beginTurn(begunTurn(options, turn, claimed, workflow.contract, origin));
   }
 
+  /** Blocks a run that has mail which cannot be decrypted here. */
+  async refuseMail(lease: Lease, { runId, token }: ClaimTurn, position: number, why: string): Promise<void> {
+    const value = `mail of the run cannot be read: ${why}`;
+    await this.finish(lease, { runId, token, position, next: "blocked", value, ...this.refuser }, []);
+  }
+
   /** Replays what was claimed. Answers false if the lease was lost meanwhile. */
   replay(loaded: LoadedRun, turn: ClaimTurn, claimed: Claimed): Promise<boolean> {
     const { calls, claimBytes: budgetBytes = defaults.claimBytes } = this.context.options;

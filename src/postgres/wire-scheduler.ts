@@ -119,6 +119,8 @@ export interface FireAnswer {
 /** A schedule as it is declared. Its input is stored text, or the code of the run's first turn makes it. */
 export interface DeclaredSchedule extends ScheduleDefinition {
   readonly encodedInput?: string;
+  /** What tells the same input again, where it is encrypted. */
+  readonly sent?: string;
   readonly computesInput?: true;
 }
 export interface NoteAnswer {

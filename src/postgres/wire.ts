@@ -160,6 +160,8 @@ interface Claimed {
 }
 export interface ClaimedRun extends Claimed {
   readonly historyBytes: number;
+  /** Why mail of it cannot be decrypted. Encryption says it, and not the database. */
+  readonly unreadable?: string;
   readonly pending?: readonly WirePending[] | null;
   readonly signals?: readonly WireSignal[] | null;
   readonly callbacks?: readonly WireCallback[] | null;

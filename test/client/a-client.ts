@@ -39,7 +39,7 @@ export function aClient(query: Query, { wrapQuery = (same) => same, ...options }
       statements.push(text);
       return wrapQuery(query)(text, parameters);
     },
-    { endpoint: query.endpoint },
+    { endpoint: query.endpoint, sealing: query.sealing },
   );
   const alarm: Alarm = async (instants) => {
     armed.push(...instants.map(({ at }) => at));

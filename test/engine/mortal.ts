@@ -4,7 +4,14 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Client } from "../../src/client/over-postgres/client.ts";
-import { type Parameter, type Query, QueryError, type Transact, UnknownCommit } from "../../src/core/ports.ts";
+import {
+  type Parameter,
+  type Query,
+  QueryError,
+  type Sealing,
+  type Transact,
+  UnknownCommit,
+} from "../../src/core/ports.ts";
 import { within } from "../../src/core/waits.ts";
 import type { Deployment } from "../../src/engine/options.ts";
 import { SkewedTimers, type SkewedTimersOptions } from "./timers.ts";
@@ -76,9 +83,13 @@ export abstract class Mortal {
       const answer = this.#pass("query", functionIn(text), send, parameters?.[0]);
       return within(this.timers, answersWithinMs, answer, unanswered);
     };
-    const { endpoint, transact } = query;
+    const { endpoint, transact, sealing } = query;
     const atOnce = together && transactAtOnce(ported, together);
-    this.query = Object.assign(ported, { endpoint, transact: atOnce ?? (transact && this.#transacting(transact)) });
+    this.query = Object.assign(ported, {
+      endpoint,
+      transact: atOnce ?? (transact && this.#transacting(transact)),
+      sealing: sealing && this.#sealing(sealing),
+    });
   }
 
   /** Asks it for something, as somebody outside does. */
@@ -108,6 +119,21 @@ export abstract class Mortal {
     this.resting = 0;
     this.timers.clear();
     this.#die();
+  }
+
+  /** Encryption is no call, but the world waits for it as for a macrotask. */
+  #sealing(sealing: Sealing): Sealing {
+    const atWork = async <Result>(working: Promise<Result>): Promise<Result> => {
+      this.resting += 1;
+      const result = await working;
+      if (this.isDead) return new Promise(() => {});
+      this.resting -= 1;
+      return result;
+    };
+    return {
+      seal: (name, call) => atWork(sealing.seal(name, call)),
+      open: (name, call, answer) => atWork(sealing.open(name, call, answer)),
+    };
   }
 
   /** Lets the begin, each statement and the commit of a transaction wait at the port. One that died is rolled back. */

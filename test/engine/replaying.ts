@@ -24,12 +24,22 @@ export interface End {
   readonly value: unknown;
 }
 
+/** Opens what is encrypted, where `TEST_ENCRYPTED` has it so. */
+async function opened({ database, namespace }: World, runId: string, stored: StoredRun): Promise<StoredRun> {
+  const { sealing } = database.query;
+  if (sealing === undefined) return stored;
+  const claim = { namespace, turns: [{ runId }] };
+  const { turns } = await sealing.open("claim_turns", claim, { turns: [stored] });
+  const { result } = await sealing.open("get_run", { namespace }, { result: stored.value });
+  return { ...stored, ...turns[0], value: result };
+}
+
 /** How the run ended, and how it ends when it is replayed. */
 export async function endings(world: World, workflow: Workflow, runId: string): Promise<{ first: End; replayed: End }> {
   const { rows } = await world.database.pool.query<StoredRun>(storedRun, [runId]);
-  const [stored] = rows;
-  if (stored === undefined) throw new Error(`there is no run ${runId}`);
-  const { run, records, epoch, status, value } = stored;
+  const [found] = rows;
+  if (found === undefined) throw new Error(`there is no run ${runId}`);
+  const { run, records, epoch, status, value } = await opened(world, runId, found);
   const calls = makeCalls({ query: world.database.query, namespace: world.namespace, alarm: async () => {} });
   const options = { calls, dispatch: async () => {}, workflows: [workflow], sealCallback: seal };
   const loaded = await loadRun(options, new Registry([workflow]), workflow, {

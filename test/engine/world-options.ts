@@ -1,5 +1,6 @@
 /** What a world is made of, and what a test may do to its calls. */
 import type { Schedule, Workflow } from "layover";
+import type { EncryptionKeys } from "layover/encryption";
 import type { Port } from "./mortal.ts";
 import type { ProcessOptions } from "./process.ts";
 
@@ -32,6 +33,8 @@ export interface WorldOptions
   > {
   readonly workflows: readonly Workflow[];
   readonly schedules?: readonly Schedule[];
+  /** Encrypts. Default: nothing is encrypted. */
+  readonly keys?: EncryptionKeys;
   readonly seed?: number;
   /** Whatever may happen next happens in a random order. Default: as it came, one invocation after the other. */
   readonly isShuffled?: boolean;
@@ -42,7 +45,8 @@ export interface WorldOptions
   readonly platform?: "cloud" | "node" | "embedded";
   /** Deployments of other code that are alive beside the first one, each with a process of its own. */
   readonly beside?: readonly (Required<Pick<ProcessOptions, "workflows" | "deployment">> &
-    Pick<ProcessOptions, "schedules">)[];
+    Pick<ProcessOptions, "schedules"> &
+    Pick<WorldOptions, "keys">)[];
   /** How many processes share the work, in turns. */
   readonly processes?: number;
   /** How much may happen. Default: 50,000 events. */

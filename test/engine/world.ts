@@ -11,6 +11,7 @@
  */
 
 import type { Contract, Duration, InputOf, Run, SignalsOf } from "layover";
+import { encrypted } from "layover/encryption";
 import type { HistoryView } from "../../src/client/history-view.ts";
 import { Client } from "../../src/client/over-postgres/client.ts";
 import type { RunView } from "../../src/client/run-view.ts";
@@ -117,7 +118,11 @@ export class World {
     });
     this.#watch = new Watch(database.pool, this.namespace);
     this.#reader = new Client({
-      calls: makeCalls({ query: database.query, namespace: this.namespace, alarm: async () => {} }),
+      calls: makeCalls({
+        query: options.keys === undefined ? database.query : encrypted(database.query, options.keys),
+        namespace: this.namespace,
+        alarm: async () => {},
+      }),
       dispatch: async () => {},
       wake: async () => {},
     });
@@ -428,10 +433,10 @@ export class World {
   }
 
   #newProcess(index: number): Process {
-    const { workflows, schedules, deployment } = this.#options.beside?.[index - 1] ?? this.#options;
+    const { workflows, schedules, deployment, keys } = this.#options.beside?.[index - 1] ?? this.#options;
     const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
     const { telemetry } = this.#options;
-    const { query } = this.#database;
+    const query = keys === undefined ? this.#database.query : encrypted(this.#database.query, keys);
     return new Process({
       workflows,
       schedules,
@@ -449,6 +454,7 @@ export class World {
       query: Object.assign((...call: Parameters<typeof query>) => query(...call), {
         endpoint: this.#options.endpoint ?? query.endpoint,
         transact: query.transact,
+        sealing: query.sealing,
       }),
       ports: bare({ dispatch: this.platform.dispatch, alarm: this.platform.arm }),
       time: () => this.time,

@@ -48,7 +48,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(read_replay|export_run|describe_replay)$/, "cli/export postgres/keys"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
-    /^(start_run|is_same|refuse_late_commit|find_run|read_run)$/,
+    /^(start_run|is_same|is_same_schedule|refuse_late_commit|find_run|read_run)$/,
     "races/first-comers races/starts races/namespaces races/bare-calls client/start postgres/keys races/prunes races/deletions",
   ],
   [

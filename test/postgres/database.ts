@@ -1,11 +1,16 @@
 /** Databases for tests: migrated, empty, and nobody else's. */
+import { encrypted } from "layover/encryption";
 import { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { isWhole } from "../size.ts";
 import { type Clock, turnableClock } from "./clock.ts";
+import { testKeys } from "./encryption/keys.ts";
 import { emptyDatabase, type FreshDatabase, freshDatabase } from "./fresh-database.ts";
+
+/** `TEST_ENCRYPTED=1` has any test encrypt what it stores. */
+const isEncrypted = process.env["TEST_ENCRYPTED"] !== undefined;
 
 /** Answers the address of this test run's server of a version. Starts the server where nobody asked before. */
 export async function postgresUrl(version: string): Promise<string> {
@@ -48,7 +53,7 @@ export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
     const serverUrl = await postgresUrl(version);
     const database = await (options.isEmpty ? emptyDatabase(serverUrl) : freshDatabase(serverUrl));
     const pool = new Pool({ connectionString: database.url });
-    current = { database, pool, query: pg(pool) };
+    current = { database, pool, query: isEncrypted ? encrypted(pg(pool), testKeys) : pg(pool) };
   });
   after(async () => {
     if (!current) return;

@@ -8,7 +8,8 @@
  *     1{"$":"undefined"}                                 tags are named as by `typeof`, or by their class
  *     1{"$":"Object","v":{"$":"mine"}}                   the user's own object that has the key `$`
  *
- * `0` is plain JSON, as somebody writes it in SQL.
+ * `0` is plain JSON, as somebody writes it in SQL. `2sealed.` is encrypted, and opened before it comes here (layover/encryption). `!`
+ * stands for what could not be opened, and says why; it is never stored.
  *
  * Kept: all of JSON; `undefined`, NaN, ±Infinity, -0, bigint; Date, Map, Set, URL, Uint8Array, ArrayBuffer
  * and Error. An object counts by its own enumerable text keys: one without a prototype comes back with one,
@@ -22,6 +23,9 @@ import { utf8Size } from "../utf8-size.ts";
 import { readTagged } from "./reader.ts";
 import { tooLarge } from "./unstorable.ts";
 import { Writer } from "./writer.ts";
+
+/** How an encrypted text begins. */
+export const sealedMark = "2sealed.";
 
 export interface EncodeOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
@@ -70,6 +74,13 @@ export function decode(text: string, options: DecodeOptions = {}): unknown {
   } catch (cause) {
     throw undecodable(what, "its text is damaged", "Restore the row from a backup, or restart the run.", cause);
   }
+  if (text.startsWith("!")) throw undecodable(what, json, "Give `encrypted` the keys with which it was encrypted.");
+  if (text.startsWith(sealedMark))
+    throw undecodable(
+      what,
+      "it is encrypted",
+      "Give this deployment `encrypted(…)` of layover/encryption, with its keys.",
+    );
   const why = text === "" ? "its text is empty" : `its format ${JSON.stringify(text.slice(0, 1))} is unknown here`;
   throw undecodable(what, why, "Deploy the version of layover that wrote it, or a newer one.");
 }

@@ -4,8 +4,10 @@
  *
  * The same value gives the same text, since Postgres compares texts to tell whether the same was sent again (`is_same`).
  */
-import { decode, encode } from "./codec.ts";
+import { decode, encode, sealedMark } from "./codec.ts";
 import type { ErrorValue } from "./error-value.ts";
+
+export { sealedMark } from "./codec.ts";
 
 interface ToStoreOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
@@ -35,4 +37,9 @@ export function toStoredError(error: ErrorValue): string {
  */
 export function fromStored(text: string, what = "the stored value"): unknown {
   return decode(text, { what });
+}
+
+/** Whether a text is encrypted (layover/encryption), so that it must be opened before it is read. */
+export function isSealed(text: string): boolean {
+  return text.startsWith(sealedMark);
 }

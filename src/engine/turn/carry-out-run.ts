@@ -9,6 +9,7 @@ import { notePendingRows } from "../replay/note-pending-rows.ts";
 import { isToReplay } from "../replay/replay-history.ts";
 import type { Plan } from "./plan.ts";
 import { RunTurn } from "./run-turn.ts";
+import { unreadableMail } from "./unreadable-mail.ts";
 
 /** A turn to carry out now. */
 interface Turn {
@@ -30,6 +31,9 @@ export async function carryOutRun(
   invocation.beginTrace(lease, turn, claimed, loaded);
   let next: Turn | undefined = { claim: turn, claimed, loaded };
   for (let steps = 1; next !== undefined; steps += 1) {
+    const unreadable = unreadableMail(next.claimed);
+    if (unreadable !== undefined)
+      return await invocation.refuseMail(lease, next.claim, next.claimed.position, unreadable);
     if (!(await catchUp(invocation, lease, next))) return invocation.tellLoss(lease);
     historyBudget.enter(turn, next.loaded); // not before: until it is replayed, it counts as its claim told
     next = await carryOutOne(invocation, lease, next, steps);

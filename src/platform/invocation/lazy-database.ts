@@ -22,5 +22,6 @@ export function lazyDatabase(open: () => Database): Query & { readonly end: () =
   return Object.defineProperties(lazy, {
     endpoint: { get: () => database().endpoint },
     transact: { get: () => database().transact },
+    sealing: { get: () => database().sealing },
   });
 }

@@ -53,7 +53,8 @@ export class Rests {
       this.#isFirst = false;
       return within(this.#host, firstMs, query(text, values), noAnswer);
     };
-    return Object.assign(send, { endpoint: query.endpoint, transact: query.transact });
+    const { endpoint, transact, sealing } = query;
+    return Object.assign(send, { endpoint, transact, sealing });
   }
 
   #note() {

@@ -96,7 +96,18 @@ export class CallSender {
     const notAfter = (await this.now()) + callMs;
     const armed = await this.alarms.armFor(notAfter, []);
     const call = { ...this.common, ...callOf(armed), ...this.rings(armed), notAfter };
-    return answerOf<Answer>(await send(`select layover.${name}($1) as answer`, [JSON.stringify(call)]));
+    return await this.sealed<Answer>(name, call, (sealed) => send(textOf(name), [JSON.stringify(sealed)]));
+  }
+
+  /** Seals a call where the database is encrypted, sends it, and opens its answer. */
+  async sealed<Answer>(
+    name: string,
+    call: CallSender["common"],
+    send: (sealed: object) => Promise<readonly Row[]>,
+  ): Promise<Answer> {
+    const { sealing } = this.#query;
+    if (sealing === undefined) return answerOf<Answer>(await send(call));
+    return await sealing.open(name, call, answerOf<Answer>(await send(await sealing.seal(name, call))));
   }
 
   /** Makes the sender of the holder of this API key. Once it is revoked, calls of verbs are refused (LO005). */
@@ -184,8 +195,11 @@ export class CallSender {
   }
 
   async send<Answer>(name: string, call: object | undefined, notAfter: number): Promise<Answer> {
-    const text = call === undefined ? `select layover.${name}() as answer` : `select layover.${name}($1) as answer`;
-    const parameters = call === undefined ? [] : [JSON.stringify({ ...this.common, ...call })];
+    const text = call === undefined ? `select layover.${name}() as answer` : textOf(name);
+    const { sealing } = this.#query;
+    const all = { ...this.common, ...call };
+    const sent = sealing === undefined ? all : await sealing.seal(name, all);
+    const parameters = call === undefined ? [] : [JSON.stringify(sent)];
     const begun = this.#host.monotonic();
     for (let pauseMs = 50, sends = 1; ; pauseMs *= 4, sends += 1) {
       const sentAt = this.#host.monotonic();
@@ -195,7 +209,7 @@ export class CallSender {
         if (name === "read_clock") this.#checkFit(answer);
         const isStep = answer.now !== undefined && this.clock.learn(answer.now, sentAt);
         if (isStep) await this.alarms.rearm().catch(() => {}); // an alarm that failed is forgotten, and armed when it is needed
-        return answer;
+        return sealing === undefined ? answer : await sealing.open(name, all, answer);
       } catch (error) {
         const again = error instanceof QueryError ? consequenceOf(error).again : "never";
         const isTimeUp = this.#host.monotonic() + pauseMs > begun + callMs;
@@ -207,7 +221,11 @@ export class CallSender {
   }
 }
 
+function textOf(name: string): string {
+  return `select layover.${name}($1) as answer`;
+}
+
 /** The one place that trusts the shape of an answer: it is what our own function of that name returns. */
-export function answerOf<Answer>(rows: readonly Readonly<Record<string, unknown>>[]): Answer {
+function answerOf<Answer>(rows: readonly Readonly<Record<string, unknown>>[]): Answer {
   return rows[0]?.["answer"] as Answer;
 }

@@ -6,7 +6,7 @@ import type * as replays from "../wire-replay.ts";
 import type * as schedules from "../wire-schedules.ts";
 import type * as verbs from "../wire-verbs.ts";
 import * as webhooks from "../wire-webhooks.ts";
-import { answerOf, type CallSender } from "./call-sender.ts";
+import type { CallSender } from "./call-sender.ts";
 
 export type ClientCalls = ReturnType<typeof clientCalls>;
 
@@ -40,8 +40,10 @@ export function clientCalls(sender: CallSender) {
       const now = await sender.now();
       const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
       const armed = await sender.alarms.arm([readyAt]);
-      const parameter = JSON.stringify({ ...sender.common, ...call, endpoint: sender.endpoint, armed });
-      return answerOf<verbs.StartAnswer>(await transaction("select layover.start_run($1) as answer", [parameter]));
+      const sent = { ...sender.common, ...call, endpoint: sender.endpoint, armed };
+      return await sender.sealed("start_run", sent, (sealed) =>
+        transaction("select layover.start_run($1) as answer", [JSON.stringify(sealed)]),
+      );
     },
 
     sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {

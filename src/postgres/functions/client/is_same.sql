@@ -1,11 +1,12 @@
 -- Whether two sent values are the same. The keys of an object may come in another order. `sent` is the digest of a value as it came,
--- if a schema made another value of it; null: the stored value is the one that came.
+-- if a schema made another value of it; null: the stored value is the one that came. Where values are encrypted, it is some
+-- MACs with points between (encryption/sameness.ts), and one that both have is enough.
 --
 -- A value that jsonb cannot hold ("\u0000") is compared by its text alone.
 create or replace function layover.is_same(one text, one_sent text, other text, other_sent text) returns boolean
 language plpgsql immutable as $$
 begin
-  if one = other or coalesce(one_sent, encode(sha256(convert_to(one, 'UTF8')), 'hex'))
+  if one = other or string_to_array(one_sent, '.') && string_to_array(other_sent, '.') or coalesce(one_sent, encode(sha256(convert_to(one, 'UTF8')), 'hex'))
     = coalesce(other_sent, encode(sha256(convert_to(other, 'UTF8')), 'hex'))
   then
     return true;

@@ -24,10 +24,10 @@ begin
       delete from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name and o.owner = v_owner;
     elsif p->'schedules'->v_name = 'null' then
       continue; -- its code found that it cannot be registered
-    elsif v.owner = v_owner and v.definition = p->'schedules'->v_name and layover.why_stopped(v) is null then
+    elsif v.owner = v_owner and layover.is_same_schedule(v.definition, p->'schedules'->v_name) and layover.why_stopped(v) is null then
       continue;
     elsif found and v.owner is distinct from v_owner then
-      if v.definition = p->'schedules'->v_name then
+      if layover.is_same_schedule(v.definition, p->'schedules'->v_name) then
         update layover.schedule o set rival = null
          where o.namespace = v.namespace and o.name = v.name and o.rival->>'owner' = v_owner;
       else

@@ -23,7 +23,7 @@ begin
     select o.* into v from layover.schedule o where o.namespace = v_namespace and o.name = p->>'name' for update;
     v_outcome := case
       when not found then 'created'
-      when v.owner is null and v.definition = p->'definition' then 'exists'
+      when v.owner is null and layover.is_same_schedule(v.definition, p->'definition') then 'exists'
       when v.owner is null and coalesce((p->>'replaces')::boolean, false) then 'changed'
       else 'conflict' end;
     exit when v_outcome in ('exists', 'conflict') or layover.define_schedule(p, p->>'name', null, p->'definition');
