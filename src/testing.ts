@@ -57,6 +57,11 @@ export interface TestEngineOptions {
   readonly now?: Date | number | undefined;
   /** How much real time a body may take until it counts as one that never ends. Default: 250 ms. */
   readonly patience?: Duration | undefined;
+  /**
+   * Whether runs are replayed once they wait or are over: twice, each time with another clock, another `Math.random` and
+   * another timezone. A handler that asks for other things then fails the test with `not_deterministic`. Default: true.
+   */
+  readonly determinism?: boolean | undefined;
 }
 
 /**
@@ -70,9 +75,9 @@ export interface TestEngineOptions {
  */
 export async function testEngine(options: TestEngineOptions): Promise<TestEngine> {
   const { workflows, schedules = [], stub: stubs = {}, onMissingStub = "throw" } = options;
-  const { now = Date.UTC(2026, 0, 1, 12), patience = 250 } = options;
+  const { now = Date.UTC(2026, 0, 1, 12), patience = 250, determinism: checksDeterminism = true } = options;
   const patienceMs = toMilliseconds(patience, { field: "patience" });
-  const given = { workflows, schedules, stubs, onMissingStub, now: Number(now), patienceMs };
+  const given = { workflows, schedules, stubs, onMissingStub, now: Number(now), patienceMs, checksDeterminism };
   return new TestEngine(await Stage.open(given));
 }
 
@@ -176,16 +181,18 @@ class TestEngine {
    */
   async advance(duration: Duration): Promise<void> {
     await this.#stage.advance(toMilliseconds(duration, { field: "duration" }));
+    await this.#stage.checkDeterminism();
   }
 
   /**
    * Carries out all that is due now, of every run. No time passes.
    *
    * @example await t.untilIdle();
-   * @throws TestKitError `never_ends` where a body does not end
+   * @throws TestKitError `never_ends` where a body does not end, `not_deterministic`
    */
   async untilIdle(): Promise<void> {
     await this.#stage.play();
+    await this.#stage.checkDeterminism();
   }
 
   /**

@@ -5,6 +5,7 @@ import type { Schedule } from "../core/contract/schedule.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
+import type { Demand } from "../core/replay/demand.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { LayoverEvent, LogEntry, Mistake } from "./events.ts";
 import type { Telemetry } from "./telemetry.ts";
@@ -98,6 +99,8 @@ export interface EngineOptions {
   readonly timeOfDay?: (() => number) | undefined;
   /** Resolves when microtasks are drained and one macrotask has passed. Default `setImmediate`. */
   readonly atRest?: (() => Promise<void>) | undefined;
+  /** Is told of each demand of a handler where the handler asks for it, also in a replay. For tools. */
+  readonly onDemand?: ((demand: Demand, run: { readonly runId: string; readonly epoch: number }) => void) | undefined;
   /** Draws a number in [0, 1), for jitter. */
   readonly random?: (() => number) | undefined;
   /** Makes leases; a fresh uuid at each call. */

@@ -13,6 +13,8 @@ export type KitErrorCode =
   | "unknown_workflow"
   /** A mistake of a handler: it awaits something that is no step, or does not await a step. */
   | "handler_mistake"
+  /** A handler asks for other things when it is replayed with another clock, other random numbers and another timezone. */
+  | "not_deterministic"
   /** A stub that no step has met, while a step of nearly its name has no stub. */
   | "unknown_stub"
   /** The engine itself reported an error. */
@@ -34,4 +36,23 @@ export class TestKitError extends Error {
     this.code = code;
     this.hint = options.hint;
   }
+}
+
+/** `bodies`: those that do not end. Undefined: something else does not. */
+export function neverEnds(patienceMs: number, bodies: readonly string[] | undefined): TestKitError {
+  const within = `within ${patienceMs} ms of real time`;
+  if (bodies === undefined) {
+    return new TestKitError("never_ends", `A handler awaits something that is no step and did not come ${within}.`, {
+      hint: 'Do it in a step. Or let the engine see that by advance("1s"): it blocks the run.',
+    });
+  }
+  return new TestKitError("never_ends", `Not over ${within}: ${bodies.join(", ")}.`, {
+    hint: "Stub it, raise `patience`, or let it run into its timeout by advance().",
+  });
+}
+
+export function engineFailed(error: unknown, doing: string): TestKitError {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `The engine failed while ${doing}: ${reason}.`;
+  return new TestKitError("engine_failed", message, { hint: "Its cause tells more.", cause: error });
 }

@@ -9,6 +9,7 @@ import type { Schedule } from "../core/contract/schedule.ts";
 import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/events.ts";
+import type { EngineOptions } from "../engine/options.ts";
 import { type Calls, makeCalls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
 import type { StubUse } from "./stub-use.ts";
@@ -28,6 +29,7 @@ export interface ProcessOptions {
   readonly onLog: (entry: LogEntry) => void;
   readonly onError: (error: unknown, doing: string) => void;
   readonly onMistake: (mistake: Mistake) => void;
+  readonly onDemand: EngineOptions["onDemand"];
 }
 
 /** A test that lets months pass still looks at what ended at their beginning. */
@@ -90,6 +92,7 @@ export class Process {
       atRest: () => this.#outside(macrotask),
       onLog: (entry) => this.isDead || onLog(entry),
       onError: this.#onError,
+      onDemand: options.onDemand,
       onMistake: (mistake) => this.isDead || options.onMistake(mistake),
     });
     this.wake = async () => void (await this.#engine.tick());

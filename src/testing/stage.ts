@@ -12,7 +12,9 @@ import { callbackOpener, callbackSealer } from "../http/callback-token.ts";
 import { Secrets } from "../http/secrets.ts";
 import { makeCalls } from "../postgres/calls.ts";
 import { openTestDatabase, type TestDatabase } from "./database.ts";
-import { TestKitError } from "./kit-error.ts";
+import { Determinism } from "./determinism.ts";
+import { engineFailed, neverEnds, TestKitError } from "./kit-error.ts";
+import { inUsualWorld } from "./other-worlds.ts";
 import { Process } from "./process.ts";
 import { type OnMissingStub, StubUse } from "./stub-use.ts";
 import { checkStubs, type Stubs } from "./stubs.ts";
@@ -27,6 +29,8 @@ export interface StageOptions {
   /** What time it is at first, in epoch milliseconds. */
   readonly now: number;
   readonly patienceMs: number;
+  /** Whether each run is replayed in other worlds. */
+  readonly checksDeterminism: boolean;
 }
 
 interface Terms {
@@ -59,6 +63,7 @@ export class Stage {
   readonly #stubs: StubUse;
   readonly #database: TestDatabase;
   readonly #namespace = `test-${++stages}`;
+  readonly #determinism: Determinism | undefined;
   #process: Process;
   #failure: TestKitError | undefined;
   #isClosed = false;
@@ -84,6 +89,7 @@ export class Stage {
       onMissingStub: "run",
       now: 0,
       patienceMs: 0,
+      checksDeterminism: false,
     });
     const run = await stage.ask((client) => client.start(warmUp));
     await stage.play();
@@ -100,6 +106,7 @@ export class Stage {
     this.#options = options;
     this.workflows = options.workflows;
     this.now = options.now;
+    if (options.checksDeterminism) this.#determinism = new Determinism(options);
     this.#stubs = new StubUse({
       stubs: options.stubs,
       onMissingStub: options.onMissingStub,
@@ -118,7 +125,11 @@ export class Stage {
   }
 
   /** Carries out what is due now. Answers how many turns it began. */
-  async play({ turns = Number.POSITIVE_INFINITY, mayHang = false }: Terms = {}): Promise<number> {
+  play(terms: Terms = {}): Promise<number> {
+    return inUsualWorld(() => this.#play(terms));
+  }
+
+  async #play({ turns = Number.POSITIVE_INFINITY, mayHang = false }: Terms): Promise<number> {
     let begun = 0;
     for (let events = 0; events < mostAtOneInstant; events += 1) {
       const process = await this.#aliveProcess();
@@ -133,12 +144,18 @@ export class Stage {
         }
       }
       if (process.mayGoOn && (await this.#wait(process))) continue;
-      if (process.isBusy && !mayHang) throw this.#neverEnds(process);
+      if (process.isBusy && !mayHang)
+        throw neverEnds(this.#options.patienceMs, process.bodies.size === 0 ? undefined : this.underWay);
       return begun;
     }
     throw new TestKitError("endless", `After ${mostAtOneInstant} events no time has passed yet.`, {
       hint: "Does a workflow loop for ever without a sleep?",
     });
+  }
+
+  /** Replays a run in other worlds, or all that have grown. @throws TestKitError `not_deterministic` */
+  async checkDeterminism(runId?: string): Promise<void> {
+    await this.#determinism?.check(this.#process.calls, runId);
   }
 
   /** Turns the clock, stopping at each instant at which something is due. */
@@ -206,6 +223,7 @@ export class Stage {
         return sealed;
       },
       openCallback: callbackOpener({ secrets, namespace }),
+      onDemand: this.#determinism?.note,
       onLog: (entry) => this.logs.push(entry),
       onError: (error, doing) => {
         this.#failure ??= engineFailed(error, doing);
@@ -272,22 +290,4 @@ export class Stage {
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
   }
-
-  #neverEnds({ bodies }: Process): TestKitError {
-    const within = `within ${this.#options.patienceMs} ms of real time`;
-    if (bodies.size === 0) {
-      return new TestKitError("never_ends", `A handler awaits something that is no step and did not come ${within}.`, {
-        hint: 'Do it in a step. Or let the engine see that by advance("1s"): it blocks the run.',
-      });
-    }
-    return new TestKitError("never_ends", `Not over ${within}: ${this.underWay.join(", ")}.`, {
-      hint: "Stub it, raise `patience`, or let it run into its timeout by advance().",
-    });
-  }
-}
-
-function engineFailed(error: unknown, doing: string): TestKitError {
-  const reason = error instanceof Error ? error.message : String(error);
-  const message = `The engine failed while ${doing}: ${reason}.`;
-  return new TestKitError("engine_failed", message, { hint: "Its cause tells more.", cause: error });
 }

@@ -162,10 +162,11 @@ export class TestRun<C extends Contract> {
    * sleeps or retries before, `advance` first.
    *
    * @example await run.untilWaiting("approval");
-   * @throws TestKitError `not_waiting`, which tells what it does instead
+   * @throws TestKitError `not_waiting`, which tells what it does instead; `not_deterministic`
    */
   async untilWaiting(name: WaitNameOf<C>): Promise<void> {
     await this.#stage.play({ mayHang: true });
+    await this.#stage.checkDeterminism(this.runId);
     const { pending } = await this.history();
     if (pending.some((wait) => isWaitFor(wait, name))) return;
     throw new TestKitError(
@@ -181,10 +182,11 @@ export class TestRun<C extends Contract> {
    * Carries out all that is due now; then the run must be over. No time passes.
    *
    * @example expect(await run.result()).toEqual({ charge: "c1" });
-   * @throws RunFailedError if it failed or was cancelled; TestKitError `not_over`, which tells what it does instead
+   * @throws RunFailedError if it failed or was cancelled; TestKitError `not_over`, which tells what it does instead, and `not_deterministic`
    */
   async result(): Promise<ResultOf<C>> {
     await this.#stage.play({ mayHang: true });
+    await this.#stage.checkDeterminism(this.runId);
     if (!isOver(await this.status())) {
       throw new TestKitError("not_over", `The run is not over: ${await this.#describe()}.`, {
         hint: "Time passes only by advance().",

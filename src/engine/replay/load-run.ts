@@ -6,7 +6,6 @@ import type { Log } from "../../core/contract/step.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
 import { Execution } from "../../core/replay/execution.ts";
-import type { ExecutionOptions } from "../../core/replay/execution-options.ts";
 import { Segments } from "../../core/replay/segments.ts";
 import { makeStep } from "../../core/replay/steps.ts";
 import type { ClaimedRun, WireRun } from "../../postgres/wire.ts";
@@ -17,9 +16,7 @@ import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
 
 /** What a handler needs of an engine until it asks for something to be carried out. */
-export interface LoadOptions extends Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent"> {
-  readonly onDemand?: ExecutionOptions["onDemand"];
-}
+export type LoadOptions = Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent" | "onDemand">;
 
 /**
  * Begins a handler at its first rest.
@@ -53,7 +50,7 @@ export async function loadRun(
     createdAt,
     runId,
     segments,
-    onDemand: options.onDemand,
+    onDemand: options.onDemand && ((demand) => options.onDemand?.(demand, { runId, epoch })),
   });
   const { handedPosition } = claimed;
   const loaded = new LoadedRun({

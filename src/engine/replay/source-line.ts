@@ -5,12 +5,17 @@ const own = ownFolder();
 const mostFrames = 50;
 
 export function sourceLine(): string | undefined {
-  if (own === undefined) return undefined;
+  return laterLine()();
+}
+
+/** Remembers where it is called. The answered function finds the line, which costs much more. */
+export function laterLine(): () => string | undefined {
+  if (own === undefined) return () => undefined;
   const usual = Error.stackTraceLimit;
   Error.stackTraceLimit = mostFrames;
-  const { stack = "" } = new Error();
+  const here = new Error();
   Error.stackTraceLimit = usual;
-  return stack.split("\n").slice(1).map(placeOf).find(isForeign);
+  return () => (here.stack ?? "").split("\n").slice(1).map(placeOf).find(isForeign);
 }
 
 /** Reads `    at handle (file:///app/order.ts:12:8)`. */
