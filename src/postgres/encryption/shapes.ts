@@ -55,6 +55,7 @@ const finish = {
   children: [{ input: "input" }],
   attempt: { error: "attempt" },
   continues: "input",
+  input: "input",
   says: [{ value: "status" }],
 } as const satisfies Shape;
 
@@ -68,7 +69,8 @@ export const calls: Shapes = {
   cancel_run: reason,
   terminate_run: reason,
   delete_run: reason,
-  operate_runs: reason,
+  operate_runs: { ...reason, signal },
+  export_run: reason,
   pause_workflow: reason,
   resume_workflow: reason,
   pause_schedule: reason,
@@ -112,6 +114,11 @@ const run = {
   refusedBy: [{ why: "why" }],
 } as const satisfies Shape;
 
+const replay = {
+  records: ["tuple"],
+  rest: { blocked: "why", result: "end", error: "end", run: { input: "input" }, attempts: [{ error: "attempt" }] },
+} as const satisfies Shape;
+
 const delivery = { ...reason, headers: "json", event: "json", replays: [reason] } as const satisfies Shape;
 
 export const answers: Shapes = {
@@ -122,6 +129,8 @@ export const answers: Shapes = {
   get_run: run,
   list_runs: { runs: [run] },
   get_history: { records: [{ value: "record" }], attempts: [{ error: "attempt" }], operations: [reason] },
+  read_replay: replay,
+  export_run: replay,
   receive_delivery: reason,
   get_delivery: delivery,
   list_deliveries: { deliveries: [delivery] },
