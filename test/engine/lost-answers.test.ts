@@ -128,3 +128,41 @@ test("a step that follows a finish whose answer was lost for long is not told to
   expect(world.statements("renew_leases")).toBeGreaterThan(0);
   expect(aborted).toEqual([false]);
 });
+
+describe("a run is dispatched at once, though the first answer was lost that told of its turn,", () => {
+  const loseFirst = (world: World, lost: string) => {
+    let isLost = false;
+    world.fate = ({ what }) => {
+      if (what !== lost || isLost) return "passes";
+      isLost = true;
+      return "fails after";
+    };
+  };
+
+  test("when a signal wakes it", async () => {
+    const world = await worldOf(database, async ({ step }) => await step.waitForSignal("go"));
+    const run = await world.start(tested);
+    await world.pass("3 minutes");
+    loseFirst(world, "send_signal");
+    await world.ask((client) => client.signal(run.runId, "go", "now", { contract: tested }));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "now" });
+    expect(world.time).toBeLessThan(3 * 60_000 + 1_000);
+  });
+
+  test("when the answer to its callback wakes it", async () => {
+    let token = "";
+    const world = await worldOf(
+      database,
+      async ({ step }) =>
+        await step.waitForCallback("approval", (callback) => {
+          token = callback.token;
+        }),
+    );
+    const run = await world.start(tested);
+    await world.pass("3 minutes");
+    loseFirst(world, "answer_callback");
+    await world.ask((client) => client.resolveCallback(token, "yes", { contract: tested }));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "yes" });
+    expect(world.time).toBeLessThan(3 * 60_000 + 1_000);
+  });
+});

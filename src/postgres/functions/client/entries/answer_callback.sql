@@ -1,6 +1,7 @@
 -- parked -> parked and ready, when the run waits for this callback. Stores the answer to a callback, even before its wait is recorded.
 --
--- The first answer wins. If the same answer comes again, it is told the same. Whoever has only the callback's link has no key.
+-- The first answer wins. If the same answer comes again, it is told the same, and the turn that the run is ready for, while nobody has
+-- claimed it: the answer that told of it may have been lost. Whoever has only the callback's link has no key.
 create or replace function layover.answer_callback(p jsonb) returns json
 language plpgsql volatile as $$
 declare
@@ -26,8 +27,13 @@ begin
    where k.run_id = v_run and k.epoch = (p->>'epoch')::integer and k.path = p->>'path'
      and k.occurrence = (p->>'occurrence')::integer;
   if found then
-    return json_build_object('outcome', case when known.outcome = 'expired' then 'expired'
-      when known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent') then 'answered' else 'conflict' end);
+    if known.outcome = 'expired' then
+      return json_build_object('outcome', 'expired');
+    elsif (known.outcome = p->>'outcome' and layover.is_same(known.value, known.sent, p->>'value', p->>'sent')) is not true then
+      return json_build_object('outcome', 'conflict');
+    end if;
+    return json_build_object('outcome', 'answered',
+      'turn', case when s.status = 'parked' and s.ready_at <= layover.now() and s.may_be_due then s.turn end);
   elsif layover.is_over(s.status) or not layover.is_epoch_alive(v_run, s.epoch, p)
       or s.cancelled_position is not null then -- the run waits for nothing any more
     return json_build_object('outcome', 'over');

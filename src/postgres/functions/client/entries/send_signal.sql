@@ -1,5 +1,6 @@
 -- parked -> parked and ready, when the run waits for this signal. Stores a signal in arrival order, whether or not anyone waits. The same
--- call (its signalId) or the same dedupeId again changes nothing, and gets the same answer, also once the run is over.
+-- call (its signalId) or the same dedupeId again changes nothing, and gets the same answer, also once the run is over. While nobody has
+-- claimed the turn that the run is ready for, the same call again is told that turn.
 --
 -- From psql: select layover.send_signal('{"runId": "…", "name": "address", "payload": {"city": "Bonn"}}').
 create or replace function layover.send_signal(p jsonb) returns json
@@ -22,7 +23,8 @@ begin
   if not found then
     return json_build_object('outcome', 'unknown');
   elsif exists (select from layover.signal g where g.run_id = v_run and g.id = (p->>'signalId')::uuid) then
-    return json_build_object('outcome', 'sent', 'runId', v_run);
+    return json_build_object('outcome', 'sent', 'runId', v_run, -- the answer that told of the turn may have been lost
+      'turn', case when s.status = 'parked' and s.ready_at <= layover.now() and s.may_be_due then s.turn end);
   elsif exists (select from layover.signal g
       where g.run_id = v_run and g.name = p->>'name' and g.dedupe_id = p->>'dedupeId') then
     return json_build_object('outcome', 'duplicate', 'runId', v_run);
