@@ -102,6 +102,15 @@ export const planted: readonly Planted[] = [
     wrong: /the run .* started/,
   },
   {
+    what: "jitter is counted twice",
+    definition: changed(
+      "schedule/set_calendar.sql",
+      "v.next_at + layover.jitter_of(v.name, v.definition, v.next_at)",
+      "v.next_at + 2 * layover.jitter_of(v.name, v.definition, v.next_at)",
+    ),
+    wrong: /fires is .* instead of/,
+  },
+  {
     what: "an instant is fired before it has come",
     definition: changed(firing, "elsif v.fires_at > v_now then", "elsif false then"),
     wrong: /the run .* started/,
