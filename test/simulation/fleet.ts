@@ -6,6 +6,7 @@ import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
 import type { Mortal, Sent } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
+import { isOnDemand } from "./outside/mixed.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import { offspringWorkflow } from "./programs/invoke.ts";
@@ -123,7 +124,10 @@ export class Fleet implements Source {
   revive(): boolean {
     if (!this.#processes.some(({ isDead }) => isDead)) return false;
     if (this.#areOnDemand) this.#processes = this.#processes.filter(({ isDead }) => !isDead);
-    else this.#processes = this.#processes.map((process, index) => (process.isDead ? this.#beget(index) : process));
+    else
+      this.#processes = this.#processes.flatMap((process, index) =>
+        !process.isDead ? [process] : isOnDemand(process) ? [] : [this.#beget(index)],
+      );
     return true;
   }
 

@@ -4,7 +4,7 @@
  *   --seeds N       how many (1,000), from --from S (1) on
  *   --minutes M     ... and on, until so much time has passed
  *   --program V     only scenarios with this verb: map, race, callback, poison …
- *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded
+ *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded, mixed
  *   --trace         prints what happens; for one seed or a few
  *   --twice         plays each seed twice: the same has to happen
  *   --jobs N        threads (the machine's cores)
@@ -19,7 +19,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startPostgres } from "../postgres/server.ts";
-import { platforms } from "./outside/platforms.ts";
+import { allPlatforms } from "./outside/platforms.ts";
 import { planted } from "./planted.ts";
 import { simulateSchedules } from "./schedules/main.ts";
 import { playSeed } from "./seeds.ts";
@@ -48,9 +48,9 @@ const { values: options } = parseArgs({
 const from = Number(options.from);
 const count = Number(options.seeds);
 const until = performance.now() + Number(options.minutes) * 60_000;
-const only = { verb: options.program, platform: platforms.find((platform) => platform === options.on) };
+const only = { verb: options.program, platform: allPlatforms.find((platform) => platform === options.on) };
 if (options.on !== undefined && only.platform === undefined) {
-  console.error(`--on takes one of ${platforms.join(", ")}, not "${options.on}".`);
+  console.error(`--on takes one of ${allPlatforms.join(", ")}, not "${options.on}".`);
   process.exit(1);
 }
 const beganAt = performance.now();

@@ -12,8 +12,8 @@ import { openSite, type Site } from "./site.ts";
 
 /** `twice`: how many stories are told twice. `seconds`: for how long seeds are played at least. */
 const size = isWhole
-  ? { seeds: 300, seconds: 60, twice: 40, planted: 3 }
-  : { seeds: 100, seconds: 0, twice: 15, planted: 1 };
+  ? { seeds: 300, seconds: 60, twice: 40, planted: 3, mixed: 100 }
+  : { seeds: 100, seconds: 0, twice: 15, planted: 1, mixed: 10 };
 
 const version = inject("postgres").versions[0] ?? "15";
 let site: Site;
@@ -94,5 +94,15 @@ test("every run ends with its right answer, and the rules hold after every event
   for (let seed = first; seed < first + size.seeds || performance.now() < until; seed += 1) {
     const { wrongs } = await playSeed(site, seed);
     expect(wrongs, `npm run simulate -- --from ${seed} --seeds 1 --trace`).toEqual([]);
+  }
+});
+
+test("so it is where two clouds share a database, and each lacks a version that the other one has", {
+  timeout: 1_200_000,
+}, async () => {
+  // Seeds 24, 26 and 27 have found that two hosts with one build id were not told apart.
+  for (let seed = 18; seed < 18 + size.mixed; seed += 1) {
+    const { wrongs } = await playSeed(site, seed, { platform: "mixed" });
+    expect(wrongs, `npm run simulate -- --on mixed --from ${seed} --seeds 1 --trace`).toEqual([]);
   }
 });

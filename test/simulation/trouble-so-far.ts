@@ -17,7 +17,7 @@ export interface TroubleSources {
   readonly beginning: number;
 }
 
-/** How many ticks may be under way that dispatch the same run. */
+/** How many ticks of a host may be under way that dispatch the same run, or have been refused while it is due soon anyway. */
 const mostTicks = 3;
 
 export class TroubleSoFar {
@@ -52,7 +52,8 @@ export class TroubleSoFar {
    */
   get uncounted(): number {
     const { fleet, scenario } = this.#sources;
-    return mostTicks + this.#faults + fleet.deaths + scenario.deployments.length;
+    const hosts = scenario.platform === "mixed" ? 2 : 1;
+    return mostTicks * hosts + this.#faults + fleet.deaths + scenario.deployments.length;
   }
 
   /** How many calls have met a fate that is a fault. */

@@ -9,6 +9,8 @@ export interface Runtime {
   readonly host: WallClock;
   /** The script that runs: its Worker, and its Durable Objects. */
   readonly script: Script;
+  /** Sends requests to other deployments. Default: `fetch`. */
+  readonly send?: typeof fetch | undefined;
   readonly engine: Pick<EngineOptions, "atRest" | "claimBytes" | "newToken" | "random" | "warmRuns">;
 }
 

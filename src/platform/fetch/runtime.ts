@@ -5,7 +5,7 @@ import type { Variables } from "../../http/webhooks/verifier.ts";
 
 export interface Runtime {
   readonly host: WallClock;
-  /** Sends requests to the alarm. */
+  /** Sends requests to the alarm, and to other deployments. */
   readonly send: typeof fetch;
   /** The variables of the process. */
   readonly env: Variables;

@@ -81,6 +81,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
           },
           namespace,
           host: runtime.host,
+          send: runtime.send,
           clock: process.clock,
           guess: () => process.guess(),
           database: () => database,

@@ -26,6 +26,8 @@ import { Schedules } from "./schedules.ts";
 export interface LambdaRuntime {
   readonly host: WallClock;
   readonly services: Services;
+  /** Sends requests to other deployments. Default: `fetch`. */
+  readonly send?: typeof fetch | undefined;
   /** The variables of the function. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly engine: Pick<EngineOptions, "atRest" | "claimBytes" | "newToken" | "random">;
@@ -154,6 +156,7 @@ export function servedFunctions(
           environment: environmentName,
           deployment,
           host,
+          send: runtime.send,
           clock: environment.clock,
           guess: () => environment.guess(),
           secrets,

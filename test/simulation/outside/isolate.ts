@@ -54,7 +54,7 @@ export class Isolate extends Hosted {
       deployment: () => plan.deployment?.id,
       deploymentName: plan.deployment?.name,
       database: () => this.database(),
-      publicUrl: () => "https://example.com",
+      publicUrl: () => plan.publicUrl ?? "https://example.com",
       secrets: () => [secret],
       queue: ({ QUEUE }: Env) => QUEUE,
       alarm: ({ ALARM }: Env) => ALARM,
@@ -67,6 +67,7 @@ export class Isolate extends Hosted {
     };
     this.#served = servedWorker<Env>(options, {
       host: this.timers,
+      send: plan.send,
       script: this.#script,
       engine: { atRest: () => this.rest(), claimBytes, newToken, random, warmRuns: 0 },
     });

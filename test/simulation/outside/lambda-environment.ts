@@ -50,7 +50,7 @@ export class LambdaEnvironment extends Hosted {
   constructor(plan: Plan, options: EnvironmentOptions) {
     super(plan);
     this.#options = options;
-    const { workflows, namespace, invocation, claimBytes, newToken, random, onError, deployment } = plan;
+    const { workflows, namespace, invocation, claimBytes, newToken, random, onError, deployment, publicUrl } = plan;
     const served = servedFunctions(
       {
         workflows,
@@ -58,6 +58,7 @@ export class LambdaEnvironment extends Hosted {
         ...(invocation?.maxSteps !== undefined && { invocation: { maxSteps: invocation.maxSteps } }),
         deployment: deployment?.id,
         deploymentName: deployment?.name,
+        ...(publicUrl !== undefined && { publicUrl: () => publicUrl }),
         database: () => this.database(),
         onLog: () => {},
         onEvent: (event: LayoverEvent) => {
@@ -67,6 +68,7 @@ export class LambdaEnvironment extends Hosted {
       },
       {
         host: this.timers,
+        send: plan.send,
         services: options.servicesOf(this),
         env,
         engine: { atRest: () => this.rest(), claimBytes, newToken, random },

@@ -6,7 +6,12 @@ import type { Process, ProcessOptions } from "../../engine/process.ts";
 import type { Refusal } from "../scenario.ts";
 
 /** What a process is, whatever its platform. */
-export type Plan = Omit<ProcessOptions, "ports">;
+export interface Plan extends Omit<ProcessOptions, "ports"> {
+  /** Where the world reaches the deployment. */
+  readonly publicUrl?: string | undefined;
+  /** Sends requests to other deployments. Left out: there are none. */
+  readonly send?: typeof fetch | undefined;
+}
 
 export interface Outside extends Source {
   /** Makes a process of this platform. */

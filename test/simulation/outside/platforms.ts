@@ -4,10 +4,14 @@ import { Aws } from "./aws.ts";
 import { BareCloudflare } from "./bare-cloudflare.ts";
 import { Cloudflare } from "./cloudflare.ts";
 import { InMemory } from "./in-memory.ts";
+import { Mixed } from "./mixed.ts";
 import type { Ground, Outside } from "./outside.ts";
 
+/** Those that are drawn. */
 export const platforms = ["cloudflare", "aws", "cron", "node", "embedded"] as const;
-export type PlatformName = (typeof platforms)[number];
+/** `mixed` is played on demand, so that seeds stay what they are. */
+export const allPlatforms = [...platforms, "mixed"] as const;
+export type PlatformName = (typeof allPlatforms)[number];
 
 export function outsideOf(platform: PlatformName, ground: Ground): Outside {
   switch (platform) {
@@ -19,6 +23,8 @@ export function outsideOf(platform: PlatformName, ground: Ground): Outside {
       return new BareCloudflare(ground);
     case "node":
       return new Apart(ground, (own, elsewhere) => new InMemory(own, elsewhere));
+    case "mixed":
+      return new Mixed(ground);
     case "embedded":
       return new InMemory(ground);
   }
