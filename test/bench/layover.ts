@@ -22,9 +22,9 @@ export const layoverInBatchesByStep = contender("layover, a step an invocation",
 export const layoverByMap = contender("layover", {}, "map");
 export const layoverByPromiseAll = contender("layover, Promise.all", {}, "Promise.all");
 
-type Settings = Pick<InProcessOptions, "batch" | "invocation">;
+type Settings = Pick<InProcessOptions, "batch" | "invocation" | "telemetry">;
 
-function contender(name: string, settings: Settings, manner: Manner = "in a row"): Contender<Layover> {
+export function contender(name: string, settings: Settings, manner: Manner = "in a row"): Contender<Layover> {
   return {
     name,
     async prepare({ url, connections }) {

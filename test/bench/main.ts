@@ -21,6 +21,7 @@ import {
   layoverInBatchesByStep,
 } from "./layover.ts";
 import { layoverLongLived } from "./layover-long-lived.ts";
+import { layoverTraced, layoverTracedInPart } from "./layover-traced.ts";
 import { describeMachine } from "./machine.ts";
 import { Meter, POSTGRES_SETTINGS } from "./meter.ts";
 import { type Result, takeRounds } from "./rounds.ts";
@@ -35,6 +36,7 @@ import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
 import { retries } from "./scenarios/retries.ts";
 import { signals } from "./scenarios/signals.ts";
+import { tracesOf } from "./scenarios/traces.ts";
 import { undosOf } from "./scenarios/undos.ts";
 import { table } from "./table.ts";
 import { describe, judge, type Verdict } from "./verdict.ts";
@@ -61,6 +63,7 @@ const SCENARIOS = [
   lapsOf({ contenders: [layoverLongLived], laps: 1_000, steps: 10 }),
   undosOf({ contenders: [layoverLongLived], undos: 100 }),
   retries({ contenders: [layoverLongLived], steps: 9_990 }),
+  tracesOf({ contenders: [layover, layoverTracedInPart, layoverTraced], runs: 2_000, steps: 10 }),
 ];
 
 const rounded = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);

@@ -1,0 +1,16 @@
+/** (m) What traces and metrics cost: many runs at once, as in (a), beside the same without them. */
+
+import { roundOfRuns } from "../round-of-runs.ts";
+import type { Scenario } from "../scenario.ts";
+
+type Shape = Pick<Scenario, "contenders"> & { readonly runs: number; readonly steps: number };
+
+export function tracesOf({ contenders, runs, steps }: Shape): Scenario {
+  return {
+    name: "m",
+    title: `${runs.toLocaleString("en")} runs × ${steps} steps, traced`,
+    contenders,
+    aims: [],
+    takeRound: roundOfRuns({ runs, steps }),
+  };
+}
