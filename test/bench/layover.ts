@@ -1,15 +1,20 @@
 /** layover itself, as a process of Node's hosts it, on a pool of connections. */
+import { encrypted } from "layover/encryption";
 import { Pool } from "pg";
 import { v7 as ascendingId } from "uuid";
 import { startInProcess } from "../../src/platform/node/in-process/in-process.ts";
 import type { InProcess, InProcessOptions } from "../../src/platform/node/in-process/options.ts";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { pg } from "../../src/postgres/pg.ts";
+import { testKeys } from "../postgres/encryption/keys.ts";
 import type { Body, Contender, FanningEngine, SignalledEngine, WakingEngine } from "./contender.ts";
 import { handlersOf, type Manner, signalled, trivial, type Work } from "./layover-workflows.ts";
 
 /** As it is by default: a step is recorded and the next one claimed by one statement. One run per call. */
 export const layover = contender("layover", { batch: 1 });
+
+/** With all values encrypted. */
+export const layoverEncrypted = contender("layover, encrypted", { batch: 1, isEncrypted: true });
 
 /** As on platforms that end an invocation after each step. */
 export const layoverByStep = contender("layover, a step an invocation", { batch: 1, invocation: { maxSteps: 1 } });
@@ -22,7 +27,7 @@ export const layoverInBatchesByStep = contender("layover, a step an invocation",
 export const layoverByMap = contender("layover", {}, "map");
 export const layoverByPromiseAll = contender("layover, Promise.all", {}, "Promise.all");
 
-type Settings = Pick<InProcessOptions, "batch" | "invocation" | "telemetry">;
+type Settings = Pick<InProcessOptions, "batch" | "invocation" | "telemetry"> & { readonly isEncrypted?: boolean };
 
 export function contender(name: string, settings: Settings, manner: Manner = "in a row"): Contender<Layover> {
   return {
@@ -47,7 +52,8 @@ export class Layover implements FanningEngine, WakingEngine, SignalledEngine {
       work.failure ??= error;
     };
     const workflows = handlersOf(work);
-    const host = await startInProcess({ ...settings, database: pg(pool), workflows, warmRuns: 10_000, onError });
+    const database = settings.isEncrypted ? encrypted(pg(pool), testKeys) : pg(pool);
+    const host = await startInProcess({ ...settings, database, workflows, warmRuns: 10_000, onError });
     return new Layover(pool, host, work, manner);
   }
 

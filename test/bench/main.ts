@@ -17,6 +17,7 @@ import {
   layoverByMap,
   layoverByPromiseAll,
   layoverByStep,
+  layoverEncrypted,
   layoverInBatches,
   layoverInBatchesByStep,
 } from "./layover.ts";
@@ -28,6 +29,7 @@ import { type Result, takeRounds } from "./rounds.ts";
 import { batches } from "./scenarios/batches.ts";
 import { children } from "./scenarios/children.ts";
 import { childrenInARow } from "./scenarios/children-in-a-row.ts";
+import { encryption } from "./scenarios/encryption.ts";
 import { dueAtOnce } from "./scenarios/due-at-once.ts";
 import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
@@ -64,6 +66,7 @@ const SCENARIOS = [
   undosOf({ contenders: [layoverLongLived], undos: 100 }),
   retries({ contenders: [layoverLongLived], steps: 9_990 }),
   tracesOf({ contenders: [layover, layoverTracedInPart, layoverTraced], runs: 2_000, steps: 10 }),
+  encryption({ contenders: [layover, layoverEncrypted], runs: 2_000, steps: 10 }),
 ];
 
 const rounded = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(5)) : value);

@@ -1,0 +1,16 @@
+/** (m) What encryption costs a step: the same engine with it and without it. The first contender is without. */
+
+import { roundOfRuns } from "../round-of-runs.ts";
+import type { Scenario } from "../scenario.ts";
+
+type Shape = Pick<Scenario, "contenders"> & { readonly runs: number; readonly steps: number };
+
+export function encryption({ contenders, runs, steps }: Shape): Scenario {
+  return {
+    name: "m",
+    title: `${runs.toLocaleString("en")} runs × ${steps} steps, encrypted`,
+    contenders,
+    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.9 }],
+    takeRound: roundOfRuns({ runs, steps }),
+  };
+}
