@@ -4,6 +4,7 @@
  */
 import { fromBase64Url, toBase64Url } from "../../core/base64.ts";
 import { sealedMark } from "../../core/codec/stored-value.ts";
+import { decrypt, encrypt } from "./cipher.ts";
 import type { KeyRing } from "./keys.ts";
 
 /** What a text is bound to. It is opened with the same only. */
@@ -32,14 +33,10 @@ export async function seal(ring: KeyRing, text: string, about: About, isSteady: 
   const nonce = isSteady
     ? (await ring.macOf("nonce", about.namespace, `${bound}\n${text}`)).subarray(0, nonceBytes)
     : crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const sealed = await crypto.subtle.encrypt(
-    { name: "AES-GCM", iv: nonce, additionalData: utf8.encode(bound) },
-    key,
-    utf8.encode(text),
-  );
-  const bytes = new Uint8Array(nonceBytes + sealed.byteLength);
+  const sealed = await encrypt(key, nonce, utf8.encode(bound), utf8.encode(text));
+  const bytes = new Uint8Array(nonceBytes + sealed.length);
   bytes.set(nonce);
-  bytes.set(new Uint8Array(sealed), nonceBytes);
+  bytes.set(sealed, nonceBytes);
   return `${sealedMark}${current}.${toBase64Url(bytes)}`;
 }
 
@@ -56,13 +53,9 @@ export async function open(
   const bytes = fromBase64Url(payload);
   if (bytes === undefined) return { why: "its encrypted text is damaged" };
   try {
-    const additionalData = utf8.encode(boundTo(about));
-    const iv = new Uint8Array(bytes.subarray(0, nonceBytes));
-    const opened = await crypto.subtle.decrypt(
-      { name: "AES-GCM", iv, additionalData },
-      await key,
-      new Uint8Array(bytes.subarray(nonceBytes)),
-    );
+    const nonce = new Uint8Array(bytes.subarray(0, nonceBytes));
+    const sealedBytes = new Uint8Array(bytes.subarray(nonceBytes));
+    const opened = await decrypt(await key, nonce, utf8.encode(boundTo(about)), sealedBytes);
     return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(opened) };
   } catch {
     return {

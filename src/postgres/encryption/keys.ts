@@ -19,11 +19,18 @@ export interface EncryptionKeys {
   readonly sameness: string | undefined;
 }
 
+/** A key of AES, and its bytes for hosts that have Node's own cipher. */
+export interface AesKey {
+  readonly key: CryptoKey;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 export class KeyRing {
   readonly current: string;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #sameness: string;
-  readonly #derived = new Map<string, Promise<CryptoKey>>();
+  readonly #aes = new Map<string, Promise<AesKey>>();
+  readonly #macs = new Map<string, Promise<CryptoKey>>();
 
   /** @throws LayoverError `invalid_secret` */
   constructor({ current, keys, sameness }: EncryptionKeys) {
@@ -39,36 +46,39 @@ export class KeyRing {
   }
 
   /** Undefined: there is no key of this id. */
-  keyOf(id: string, namespace: string): Promise<CryptoKey> | undefined {
+  keyOf(id: string, namespace: string): Promise<AesKey> | undefined {
     const secret = this.#secrets.get(id);
-    return secret === undefined ? undefined : this.#derive(secret, ["key", id, namespace]);
+    if (secret === undefined) return undefined;
+    return once(this.#aes, JSON.stringify([id, namespace]), async () => {
+      const bytes = await derive(secret, JSON.stringify(["key", id, namespace]));
+      return { bytes, key: await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]) };
+    });
   }
 
   /** Makes a MAC, by another key for each purpose. */
   async macOf(purpose: "same" | "nonce", namespace: string, text: string): Promise<Uint8Array<ArrayBuffer>> {
-    const key = await this.#derive(this.#sameness, [purpose, namespace]);
+    const key = await once(this.#macs, JSON.stringify([purpose, namespace]), async () => {
+      const bytes = await derive(this.#sameness, JSON.stringify([purpose, namespace]));
+      return await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+    });
     return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
-  }
-
-  #derive(secret: string, names: readonly string[]): Promise<CryptoKey> {
-    const info = JSON.stringify(names);
-    const known = this.#derived.get(info);
-    if (known !== undefined) return known;
-    const made = derive(secret, info, names[0] === "key");
-    this.#derived.set(info, made);
-    return made;
   }
 }
 
 const utf8 = new TextEncoder();
 
-async function derive(secret: string, info: string, isAes: boolean): Promise<CryptoKey> {
+function once<Made>(known: Map<string, Promise<Made>>, name: string, make: () => Promise<Made>): Promise<Made> {
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const made = make();
+  known.set(name, made);
+  return made;
+}
+
+async function derive(secret: string, info: string): Promise<Uint8Array<ArrayBuffer>> {
   const root = await crypto.subtle.importKey("raw", utf8.encode(secret), "HKDF", false, ["deriveBits"]);
   const terms = { name: "HKDF", hash: "SHA-256", salt: utf8.encode("layover encryption"), info: utf8.encode(info) };
-  const bits = await crypto.subtle.deriveBits(terms, root, 256);
-  return isAes
-    ? await crypto.subtle.importKey("raw", bits, "AES-GCM", false, ["encrypt", "decrypt"])
-    : await crypto.subtle.importKey("raw", bits, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  return new Uint8Array(await crypto.subtle.deriveBits(terms, root, 256));
 }
 
 function checkSecret(given: string, what: string): string {
