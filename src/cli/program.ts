@@ -13,6 +13,7 @@ import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
 import { openapi } from "./openapi.ts";
+import { replayCheck } from "./replay/replay-check.ts";
 import { callback } from "./runs/callback.ts";
 import { remove } from "./runs/delete.ts";
 import { exportCommand } from "./runs/export.ts";
@@ -42,7 +43,7 @@ const program = new Command("layover")
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
   "Begin:": [init, dev, openapi],
-  "Your database:": [migrate, deployed, keys, adopt, doctor],
+  "Your database:": [migrate, replayCheck, deployed, keys, adopt, doctor],
   "Runs, by the API of what you deployed:": [
     runs,
     show,

@@ -65,3 +65,23 @@ export type ExportCall = RunKey &
 
 /** `not_applicable`: a further page was asked for without the first one. */
 export type ExportAnswer = ReplayAnswer | { readonly outcome: "not_applicable" };
+
+export interface ParkedCall {
+  readonly workflow?: string;
+  readonly version?: number;
+  /** `next` of the page before. */
+  readonly before?: string;
+  /** How many runs to look at. Default: 500. */
+  readonly limit?: number;
+}
+
+export interface ParkedPage {
+  readonly runs: readonly {
+    readonly runId: string;
+    readonly workflow: string;
+    readonly version: number;
+    /** The same for runs whose histories have the same places. */
+    readonly digest: string;
+  }[];
+  readonly next: string | null;
+}

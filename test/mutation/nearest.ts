@@ -45,7 +45,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(list_runs|find_runs|open_runs|first_id)$/, "postgres/statuses postgres/listing postgres/keys"],
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
-  [/^(read_replay|export_run|describe_replay)$/, "cli/export postgres/keys"],
+  [/^(read_replay|export_run|describe_replay|list_parked)$/, "cli/export cli/replay-check postgres/keys"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|is_same_schedule|refuse_late_commit|find_run|read_run)$/,

@@ -151,6 +151,10 @@ export function clientCalls(sender: CallSender) {
       return sender.call("read_replay", call);
     },
 
+    listParked(call: replays.ParkedCall): Promise<replays.ParkedPage> {
+      return sender.call("list_parked", call);
+    },
+
     exportRun(call: replays.ExportCall): Promise<replays.ExportAnswer> {
       return sender.call("export_run", { ...call, endpoint: sender.endpoint });
     },
