@@ -167,6 +167,8 @@ export interface NoteCall {
    * Left out: all stay as they are.
    */
   readonly schedules?: Readonly<Record<string, DeclaredSchedule | null>> | undefined;
+  /** Whether only a process has begun, with `deployed`. If a newer build is there, that one keeps its schedules. */
+  readonly isStart?: boolean;
   /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */
   readonly isExclusive?: boolean;
   /** The last blocked run that was tried, where further ones are left. */

@@ -27,6 +27,8 @@ const hourly = (more: Partial<Parameters<typeof schedule<typeof report>>[0]> = {
 const build = (id: string, schedules: readonly Schedule[], name = "server") =>
   ({ workflows: [reports], schedules, deployment: { name, id } }) as const;
 
+const noted = { deploymentName: "server" } as const;
+
 async function worldWith(schedules: readonly Schedule[], options: Partial<WorldOptions> = {}): Promise<World> {
   const world = await World.begin(database, { ...build("a", schedules), ...options });
   await world.tick();
@@ -198,6 +200,7 @@ describe("a schedule that code declares", () => {
     await world.pass("70 minutes");
     await world.deploy(build("b", [hourly({ cron: "30 * * * *" })]));
     await world.pass("1 hour");
+    await verb(world, "note_deployment", { ...noted, deployment: "a", note: "deployed", versions: { report: [1] } });
     await world.deploy(build("a", [hourly()]));
     await world.pass("1 hour");
     expect(await idsOf(world)).toEqual([
@@ -205,6 +208,37 @@ describe("a schedule that code declares", () => {
       "hourly@2026-01-01T13:30:00Z",
       "hourly@2026-01-01T15:00:00Z",
     ]);
+  });
+
+  describe("and a newer build declares anew", () => {
+    const newer = async () => {
+      const world = await worldWith([hourly()]);
+      await world.pass("3 minutes");
+      await world.deploy(build("b", [hourly({ cron: "30 * * * *" })]));
+      await world.pass("3 minutes");
+      await world.deploy(build("a", [hourly()])); // its supervisor has begun a process of it again
+      return world;
+    };
+
+    test("stays as the newer one says when a process of the older one begins again", async () => {
+      const world = await newer();
+      await world.pass("121 minutes");
+      expect(await idsOf(world)).toEqual(["hourly@2026-01-01T12:30:00Z", "hourly@2026-01-01T13:30:00Z"]);
+    });
+
+    test("is as the older one says once the newer one has left", async () => {
+      const world = await newer();
+      await verb(world, "note_deployment", { ...noted, deployment: "b", note: "left" });
+      await world.tick();
+      await world.pass("121 minutes");
+      expect(await idsOf(world)).toEqual(["hourly@2026-01-01T13:00:00Z", "hourly@2026-01-01T14:00:00Z"]);
+    });
+
+    test("is as the older one says once nobody has seen the newer one for two hours", async () => {
+      const world = await newer();
+      await world.pass("200 minutes");
+      expect((await idsOf(world)).at(-1)).toBe("hourly@2026-01-01T15:00:00Z");
+    });
   });
 
   test("is registered by a build that `layover deployed` has noted before its first tick", async () => {

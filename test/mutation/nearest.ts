@@ -13,7 +13,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "schedules/refused-patterns schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
   ],
   [
-    /schedule|^skip_firing$|^keep_input$|^list_fired$|^why_stopped$/,
+    /schedule|^skip_firing$|^keep_input$|^list_fired$|^why_stopped$|^is_superseded$/,
     "races/schedules client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [
@@ -161,4 +161,4 @@ export function isModelled(name: string): boolean {
 }
 
 const unmodelled =
-  /^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now|calendar_of|find_clock_change|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_\w+|read_cron\w*|skip_firing|list_fired|why_stopped|get_delivery|list_deliveries|\w*schedule\w*)$/;
+  /^(create_key|revoke_key|list_keys|check_key|note_process|diagnose|describe|get_run|list_runs|find_runs|open_runs|first_id|get_history|has_status|run_status|read_callback|refuse_late_commit|now|calendar_of|find_clock_change|check_calendar|check_timezone|jitter_of|set_calendar|last_instant|next_\w+|read_cron\w*|skip_firing|list_fired|why_stopped|is_superseded|get_delivery|list_deliveries|\w*schedule\w*)$/;

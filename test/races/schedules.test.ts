@@ -21,7 +21,13 @@ describeSomePostgres(
     const fire = (names: readonly string[], by: Session = stage.onlooker, more: object = {}) =>
       by.call("fire_schedules", { names, versions, armed: [next + minute, next + hour], ...more });
     const get = (name: string) => stage.onlooker.call("get_schedule", { name });
-    const declare = (schedules: object, by: Session = stage.onlooker, deploymentName = "server", deployment = "a") =>
+    const declare = (
+      schedules: object,
+      by: Session = stage.onlooker,
+      deploymentName = "server",
+      deployment = "a",
+      more: object = {},
+    ) =>
       by.call("note_deployment", {
         deploymentName,
         deployment,
@@ -29,6 +35,7 @@ describeSomePostgres(
         versions,
         schedules,
         armed: [noon + minute],
+        ...more,
       });
     const runsOf = async () =>
       (await stage.look("select user_id from layover.run where namespace = $1 order by user_id", [namespace])).map(
@@ -225,6 +232,17 @@ describeSomePostgres(
         });
         expect(await get("b")).toMatchObject({ definition: { everyMs: 2 * hour } });
         expect(await get("a")).toMatchObject({ outcome: "unknown" });
+      });
+
+      test("of one deployment stay as its newer build says, though a process of the older one begins meanwhile", async () => {
+        await declare({ b: definition });
+        await stage.clock.set(noon + minute);
+        const newer = { b: { ...definition, everyMs: 2 * hour } };
+        await stage.collide({
+          first: (session) => declare(newer, session, "server", "b"),
+          second: (session) => declare({ b: definition }, session, "server", "a", { isStart: true }),
+        });
+        expect(await get("b")).toMatchObject({ definition: newer.b });
       });
     });
   },

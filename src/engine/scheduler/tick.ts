@@ -112,7 +112,7 @@ class Tick {
   async pass(): Promise<TickAnswer> {
     const { calls } = this.#context.options;
     // This process may run other code under the same id, so what its deployment has refused is asked for again.
-    if (this.#isFirst) await this.#note("deployed");
+    if (this.#isFirst) await this.#note("deployed", { isStart: true });
     let call = this.#firstCall();
     for (;;) {
       const page = await this.#limit.wait(() => calls.listDue(call));
@@ -152,7 +152,7 @@ class Tick {
   }
 
   /** Notes that this deployment is deployed, or that it is still there. */
-  async #note(note: "deployed" | "seen"): Promise<void> {
+  async #note(note: "deployed" | "seen", start: { readonly isStart?: true } = {}): Promise<void> {
     const { calls, environment = defaults.environment } = this.#context.options;
     if (this.#named === undefined) return;
     const { versions, signatures } = this.#context.registry;
@@ -161,6 +161,7 @@ class Tick {
       signatures,
       schedules: await declared(this.#context),
       isExclusive: this.#isExclusive,
+      ...start,
     };
     const { wakeAddress } = this.#context.options.deployment ?? {};
     const call = { environment, ...this.#named, wakeAddress, note, ...carried };

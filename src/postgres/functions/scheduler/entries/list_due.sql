@@ -54,7 +54,8 @@ begin
       where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id = p->>'deployment');
     v_is_unnoted := v_noted.id is null or v_noted.seen_at < v_now - interval '2 hours' and not exists (
       select from layover.live_deployments(p->>'namespace') as l where l.name = v_noted.name and l.id = v_noted.id)
-      or p ? 'declares' and not v_noted.has_declared; -- `layover deployed` has noted it, which knows no schedules
+      -- `layover deployed` has noted it, which knows no schedules. Or a newer build kept its schedules, and is gone.
+      or p ? 'declares' and not v_noted.has_declared and not layover.is_superseded(p->>'namespace', v_noted.name, v_noted.id);
     v_tried := case when not v_is_unnoted then v_noted.tried_through end;
     v_is_new := coalesce(v_is_new, v_is_unnoted or v_noted.looked_at is null);
   elsif p ? 'deployment' then

@@ -1,6 +1,8 @@
 -- Notes what a deployment tells of itself, by `note`:
 --   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures. It may claim again what it has
 --             refused before, and its next tick looks at all runs that are ready or blocked. `schedules`: what its code declares.
+--             With `isStart` a process has begun, perhaps of an older build that is still there beside a newer one. That is no rollback: the
+--             newer build keeps its schedules, until it is gone.
 --             `wakeAddress`: where others have it tick. Left out: it stays as it was.
 --   looked    that tick has done its work. With `triedThrough` it had no room for all blocked runs, and the next tick goes on behind
 --             that one.
@@ -13,6 +15,7 @@ declare
   v_now  constant timestamptz := layover.now();
   v_note constant text := coalesce(p->>'note', 'looked');
   v_schedules jsonb; -- what became of them
+  v_declares boolean;
 begin
   if layover.find_mismatch(p) is not null then
     return json_build_object('outcome', case when p ? 'deploymentName' then 'wrong_environment' else 'noted' end);
@@ -20,12 +23,17 @@ begin
     update layover.environment e set deployment = p->>'deployment', tried_through = (p->>'triedThrough')::uuid
      where e.namespace = p->>'namespace';
   elsif v_note = 'deployed' then
-    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at, has_declared)
+    -- If two builds are noted at once, the second waits here, and then finds what the first one has declared.
+    perform pg_catalog.pg_advisory_xact_lock(7812091, pg_catalog.hashtext((p->>'namespace') || ' ' || (p->>'deploymentName')));
+    v_declares := p ? 'schedules' and (not coalesce((p->>'isStart')::boolean, false) or coalesce((p->>'isExclusive')::boolean, false)
+      or not layover.is_superseded(p->>'namespace', p->>'deploymentName', p->>'deployment'));
+    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at, has_declared, declared_at)
       values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now,
-        p ? 'schedules')
+        v_declares, case when v_declares then v_now end)
       on conflict (namespace, name, id) do update
         set versions = excluded.versions, signatures = excluded.signatures, wake_address = coalesce(excluded.wake_address, d.wake_address), deployed_at = v_now, seen_at = v_now,
-          looked_at = null, tried_through = null, has_declared = excluded.has_declared;
+          looked_at = null, tried_through = null, has_declared = excluded.has_declared,
+          declared_at = case when p ? 'schedules' and not v_declares then d.declared_at else excluded.declared_at end;
     delete from layover.deployment d
      where d.namespace = p->>'namespace' and d.name = p->>'deploymentName' and d.id in (
        select o.id from layover.deployment o where o.namespace = d.namespace and o.name = d.name
@@ -34,7 +42,7 @@ begin
       delete from layover.deployment d
        where d.namespace = p->>'namespace' and (d.name, d.id) <> (p->>'deploymentName', p->>'deployment');
     end if;
-    if p ? 'schedules' then
+    if v_declares then
       v_schedules := layover.declare_schedules(p);
     end if;
     -- A rollback may bring back code of an earlier release. To that code this was another deployment.
