@@ -3,6 +3,7 @@ import { type Schedule, schedule, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
+import { acceptRecords, refuseRecords } from "../postgres/refusals.ts";
 import { World } from "./world.ts";
 import type { WorldOptions } from "./world-options.ts";
 
@@ -140,6 +141,20 @@ describe("a schedule that code declares", () => {
       await world.pass("100 minutes");
       expect(await world.get(run?.runId ?? "")).toMatchObject({ status: "completed", result: made });
       expect(world.errors).toEqual([]);
+    });
+
+    test("keeps it, though the database refuses what the run's first turn has recorded", async () => {
+      let times = 0;
+      const world = await worldWith([hourly({ input: () => ({ day: `made ${++times}` }) })]);
+      await refuseRecords(database.pool, "22P05", "new.path = 'write' and not new.is_failure");
+      try {
+        await world.pass("61 minutes");
+      } finally {
+        await acceptRecords(database.pool);
+      }
+      const [run] = (await world.ask((client) => client.list({ workflow: "report" }))).runs;
+      expect(await world.get(run?.runId ?? "")).toMatchObject({ status: "failed", input: { day: "made 1" } });
+      expect(times).toBe(1);
     });
 
     test("keeps it for the next epoch of that run", async () => {

@@ -19,9 +19,10 @@ export function lesserFinishes(finish: Finish, reason: string): readonly Finish[
 }
 
 function ofRun(finish: RunFinish, reason: string): readonly Finish[] {
-  const { runId, token, position, records = [], attempt, released = [], patches = [] } = finish;
-  const turn = { runId, token, position };
-  const blocked: RunFinish = { ...turn, next: "blocked", value: sentenceOf(undefined, false, reason) };
+  const { runId, token, position, records = [], attempt, released = [], patches = [], input } = finish;
+  const bare = { runId, token, position };
+  const turn = { ...bare, ...(input !== undefined && { input }) };
+  const blocked: RunFinish = { ...bare, next: "blocked", value: sentenceOf(undefined, false, reason) };
   const place = records.findIndex(({ kind }) => kind === "step");
   const step = records[place];
   if (step === undefined) {
