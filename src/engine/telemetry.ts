@@ -30,7 +30,7 @@ export interface BegunTurn extends Origin {
   readonly requestId: string | undefined;
   /** The database's time of the claim. */
   readonly at: number;
-  /** From when the claim could have succeeded. Undefined: the turn did not wait for an instant. */
+  /** The instant since which the claim could have succeeded. Undefined: the turn did not wait for an instant. */
   readonly readyAt: number | undefined;
 }
 
@@ -57,9 +57,9 @@ export interface EndedWait {
 export type AttemptOutcome = "succeeded" | "retried" | "failed" | "left";
 
 /**
- * Of a turn of a run: what its finish says. `deferred`: something came that the turn had not seen. `held_up`: it did not
+ * What the finish of a run's turn says. `deferred`: something came that the turn had not seen. `held_up`: it did not
  * get on, and is tried again. `superseded`: its lease was lost. `error`: the engine could not carry it out. `left`: there
- * was nothing to finish. Of a turn of a branch: `recorded` or `retried`.
+ * was nothing to finish. A turn of a branch: `recorded` or `retried`.
  */
 export type TurnOutcome =
   | "ready"

@@ -139,7 +139,7 @@ interface Claimed {
   readonly position: number;
   readonly handedPosition: number;
   readonly lastRecordAt: number;
-  /** From when the claim could have succeeded, if it waited for an instant. Functions of an earlier release leave it out. */
+  /** The instant since which the claim could have succeeded, if it waited for one. Functions of an earlier release leave it out. */
   readonly readyAt?: number | null;
   /** The run's timeout. Functions of an earlier release leave it out for a branch. */
   readonly timeoutAt?: number | null;

@@ -13,7 +13,7 @@ import { handlersOf, type Manner, signalled, trivial, type Work } from "./layove
 /** As it is by default: a step is recorded and the next one claimed by one statement. One run per call. */
 export const layover = contender("layover", { batch: 1 });
 
-/** With all values encrypted. */
+/** All its values are encrypted. */
 export const layoverEncrypted = contender("layover, encrypted", { batch: 1, isEncrypted: true });
 
 /** As on platforms that end an invocation after each step. */

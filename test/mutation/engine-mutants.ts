@@ -277,26 +277,24 @@ export const orderings: readonly Ordering[] = [
     name: "the next turn is dispatched before the finish is answered",
     file: carryOutRun,
     why: "A dispatch for a turn that does not exist yet is stale, and lost.",
-    find: "    const answer = await invocation.finish(lease, finish, wakeInstants);",
-    replace: `    await invocation.followUps.send([{ runId: claim.runId, turn: claim.turn + 1 }]);
-    const answer = await invocation.finish(lease, finish, wakeInstants);`,
+    find: "  const answer = await invocation.finish(lease, finish, wakeInstants);",
+    replace: `  await invocation.followUps.send([{ runId, turn: claim.turn + 1 }]);
+  const answer = await invocation.finish(lease, finish, wakeInstants);`,
   },
   {
     name: "a loaded run is kept whose finish was deferred",
     file: carryOutRun,
     why: "It holds records that were dropped: only a prefix that the database itself answered counts.",
-    find: `    if (
-      answer.outcome === "finished" &&
-      !loaded.execution.isOver &&`,
-    replace: `    if (
-      !loaded.execution.isOver &&`,
+    find: `    answer.outcome === "finished" &&
+    (!execution.isOver || plan.closing === true) &&`,
+    replace: "    (!execution.isOver || plan.closing === true) &&",
   },
   {
     name: "a loaded run is kept before its finish was answered",
     file: carryOutRun,
     why: "A finish that got lost leaves a loaded run ahead of the history.",
-    find: "    const again =\n",
-    replace: "    warm.keep(loaded);\n    const again =\n",
+    find: "  const again =\n",
+    replace: "  warm.keep(loaded);\n  const again =\n",
   },
   {
     name: "a loaded run stays warm while a turn is at work on it",
@@ -316,10 +314,9 @@ export const orderings: readonly Ordering[] = [
     name: "a loaded run that diverged stays warm",
     file: carryOutRun,
     why: "A later turn would go on from where the code did not fit.",
-    find: `      !loaded.execution.isOver &&
-      loaded.execution.divergence === undefined &&
-      plan.setback === undefined &&`,
-    replace: "      !loaded.execution.isOver &&",
+    find: `    execution.divergence === undefined &&
+    plan.setback === undefined &&`,
+    replace: "    true &&",
   },
   {
     name: "a short wait is not dispatched",

@@ -74,8 +74,8 @@ describe("the package", () => {
 });
 
 describe("without any of its optional peers", () => {
-  test("every entry can be imported but those of Neon's driver and of the CDK, which name theirs", async () => {
-    const others = ["./package.json", "./neon", "./cdk"];
+  test("every entry can be imported but those of Neon's driver, of the CDK and of telemetry, which name theirs", async () => {
+    const others = ["./package.json", "./neon", "./cdk", "./telemetry"];
     const entries = Object.keys(manifest().exports).filter((entry) => !others.includes(entry));
     const imported = await Promise.all(
       entries.map(async (entry) => [entry, await importing(`layover${entry.slice(1)}`)]),
@@ -83,6 +83,7 @@ describe("without any of its optional peers", () => {
     expect(imported).toEqual(entries.map((entry) => [entry, "imported"]));
     expect(await importing("layover/neon")).toContain("Cannot find package '@neondatabase/serverless'");
     expect(await importing("layover/cdk")).toContain("Cannot find package 'aws-cdk-lib'");
+    expect(await importing("layover/telemetry")).toContain("Cannot find package '@opentelemetry/api'");
   });
 
   test("the embedded Postgres for tests says which one it needs", async () => {

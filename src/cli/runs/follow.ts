@@ -11,7 +11,7 @@ import { lasting } from "../times.ts";
 export interface FollowTerms {
   /** How often it looks while there is news, in milliseconds. Without news each pause is half as long again, up to 15 s. */
   readonly everyMs: number;
-  /** After how long without news it ends. */
+  /** It ends after so long without news. */
   readonly quietMs: number;
 }
 

@@ -96,7 +96,7 @@ export class OneRun {
     return { news, isOver: isOver(run.status) && isComplete };
   }
 
-  /** Of attempts and operations the first look tells none: they may be old. */
+  /** The first look tells no attempts and operations: they may be old. */
   #further({ records, attempts, operations, epoch }: HistoryView, isFirst: boolean): readonly RunNews[] {
     const runId = this.#runId;
     const isNew = (key: string) => !this.#told.has(key) && this.#told.add(key) && !isFirst;

@@ -71,7 +71,7 @@ interface Watched extends FollowTerms {
   readonly json: true | undefined;
 }
 
-/** In a terminal it writes the table over the one before. A program gets a line for each run that comes or changes. */
+/** Writes the table over the one before, in a terminal. A program gets a line for each run that comes or changes. */
 async function watchRuns(chosen: FilterOptions, { limit, cursor, json, ...terms }: Watched): Promise<void> {
   const height = screenHeight();
   const shown = height === undefined ? limit : Math.max(1, Math.min(limit, height - 4));

@@ -92,7 +92,7 @@ function instruments(meter: Meter): Instruments {
   };
 }
 
-/** In seconds: from a hop to an alarm that was lost and found by the next sweep. */
+/** Seconds: from a hop to an alarm that was lost and found by the next sweep. */
 const boundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 3_600, 21_600];
 
 function ofRun({ workflow, version }: { readonly workflow: string; readonly version: number }): Attributes {

@@ -1,5 +1,5 @@
 /**
- * To which trace a turn belongs. No process keeps that: all that carry out a run find the same, from its row. So the turns
+ * The trace to which a turn belongs. No process keeps that: all that carry out a run find the same, from its row. So the turns
  * of a run are in one trace, whatever hosts they come from.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -17,7 +17,7 @@ export interface TraceOfRun {
 }
 
 /**
- * In the first hour of a run its turns belong to the trace of whoever has started it, or, if that is none, to one whose id
+ * The turns of a run's first hour belong to the trace of whoever has started it, or, if that is none, to one whose id
  * is the run's id. Each later hour in which the run does something has a trace of its own, and so has each further epoch,
  * with a link to the first. The parent of the turns in such a trace is a span that nobody sends: the run.
  */
