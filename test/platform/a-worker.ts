@@ -63,6 +63,8 @@ export interface Settings {
   readonly alarmShards?: number;
   /** Whether every error is logged. `serve` by itself folds equal ones. */
   readonly tellsEach?: true;
+  /** Whether all values are encrypted, by a key of the test's. */
+  readonly isEncrypted?: true;
 }
 
 export interface WorkerOptions {

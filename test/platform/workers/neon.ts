@@ -1,6 +1,8 @@
 /** A Worker under test that asks a local endpoint which speaks Neon's protocol. */
 import { type AlarmNamespace, type Fetcher, type QueueProducer, serve } from "layover/cloudflare";
+import { encrypted } from "layover/encryption";
 import { neon } from "layover/neon";
+import { testKeys } from "../../postgres/encryption/keys.ts";
 import { forwarding } from "./forwarding.ts";
 import { turning } from "./turning.ts";
 import { webhooks } from "./webhooks.ts";
@@ -11,6 +13,7 @@ declare const settings: {
   readonly invocation?: { readonly maxSteps: number };
   readonly alarmShards?: number;
   readonly tellsEach?: true;
+  readonly isEncrypted?: true;
 };
 
 export { LayoverAlarm } from "./turning.ts";
@@ -30,13 +33,16 @@ interface Env {
   readonly SESSION?: string;
 }
 
-const { tellsEach, ...given } = settings;
+const { tellsEach, isEncrypted, ...given } = settings;
 const onError = (error: unknown, doing: string) => console.error(`error while ${doing}: ${String(error)}`);
 
 const worker = serve<Env>({
   workflows,
   webhooks,
-  database: (env) => neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT }),
+  database: (env) => {
+    const plain = neon(env.DATABASE_URL, { fetchEndpoint: env.FETCH_ENDPOINT });
+    return isEncrypted ? encrypted(plain, testKeys) : plain;
+  },
   deployment: (env) => env.DEPLOYMENT,
   authenticate: ({ headers }, { SESSION }) =>
     SESSION !== undefined && headers.get("cookie") === `session=${SESSION}`
