@@ -20,7 +20,7 @@ export const tellFamily: Tell = async (database, options, prepare): Promise<Told
   const partWorkflow = part.handler(async ({ input: { name }, step }) => {
     if (name === "lamp") await step.sleep("dry", "1 minute");
     const made = await step.run("make", (context: StepContext) => effects.happen(`make ${name}`, context));
-    if (name === "mirror") throw Object.assign(new Error("broken"), { stack: "" }); // a stack differs from time to time
+    if (name === "mirror") throw Object.assign(new Error("broken"), { stack: "" }); // the parent's history tells it, and it differs from time to time
     return made;
   });
   const auditWorkflow = audit.handler(({ step }) => step.run("file", (context) => effects.happen("audit", context)));
