@@ -91,7 +91,7 @@ export function signal(world: World, namespace: string, call: SignalCall, number
   if (run === undefined) return { answer: { outcome: "unknown" }, hasEffect: false };
   const { id: runId } = run;
   if (run.signals.some(({ id }) => id === call.signalId))
-    return { answer: { outcome: "sent", runId }, hasEffect: false };
+    return { answer: { outcome: "sent", runId, turn: unclaimedTurn(run, now) }, hasEffect: false };
   const { name, encodedPayload: payload, dedupeId } = call;
   if (dedupeId !== undefined && run.signals.some((other) => other.name === name && other.dedupeId === dedupeId)) {
     return { answer: { outcome: "duplicate", runId }, hasEffect: false };
@@ -139,6 +139,11 @@ function wake(run: Run, isWaited: boolean, now: number): number | null {
   return isStill(run) ? null : run.turn;
 }
 
+/** The turn that is ready and that nobody has claimed: whoever sends the same again is told of it, as the first answer may be lost. */
+function unclaimedTurn(run: Run, now: number): number | null {
+  return run.status === "parked" && isReady(run, now) && !isStill(run) ? run.turn : null;
+}
+
 export function answerCallback(world: World, namespace: string, call: CallbackCall): Called {
   const { now } = world;
   const { path, occurrence, outcome, value } = call;
@@ -148,7 +153,8 @@ export function answerCallback(world: World, namespace: string, call: CallbackCa
   if (first !== undefined) {
     const isSame = first.outcome === outcome && first.value === value;
     const told = first.outcome === "expired" ? "expired" : isSame ? "answered" : "conflict";
-    return { answer: { outcome: told }, hasEffect: false };
+    const turn = told === "answered" ? unclaimedTurn(run, now) : null;
+    return { answer: { outcome: told, turn }, hasEffect: false };
   }
   const waitsNoMore = isOver(run) || run.cancelledPosition !== undefined;
   if (waitsNoMore || call.epoch !== 0) return { answer: { outcome: "over" }, hasEffect: false };
