@@ -237,9 +237,11 @@ describeEachPostgres(
         "get_run",
         "get_schedule",
         "list_deliveries",
+        "list_parked",
         "list_runs",
         "list_schedules",
         "read_clock",
+        "read_replay",
       ]);
       for (const { name, column } of await tables()) {
         for (const text of [
