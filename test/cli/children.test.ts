@@ -33,7 +33,7 @@ test("a run that another one started is shown there, and found by the other's ow
   expect(found).toMatchObject({ runs: [{ runId: child?.runId, workflow: "leaf" }] });
   expect(await ask("pause", "--parent", "tree/t/1", "--dry-run")).toMatchObject({
     status: 0,
-    stdout: "No run fits that is not over.\n",
+    stdout: "No run fits.\n",
   });
   expect(await ask("runs", "--parent", "tree/t/2")).toMatchObject({
     status: 1,

@@ -200,6 +200,27 @@ describeSomePostgres(
       });
     });
 
+    test("deadlock with no resume of their workflow if one is made, and changed, amid it: the same resume again comes to it", async () => {
+      const [maker, changer, person] = [
+        await stage.session("maker"),
+        await stage.session("changer"),
+        await stage.session("person"),
+      ];
+      const resume = { workflow: "flow", callId: randomUUID(), armed: [next + minute] };
+      await stage.onlooker.call("pause_workflow", { workflow: "flow", callId: randomUUID() });
+      await maker.begin();
+      await create("a", {}, maker);
+      const changed = create("a", { everyMs: 2 * hour }, changer);
+      await changer.untilBlocked(maker);
+      const resumed = person.call("resume_workflow", resume);
+      await person.untilBlocked(maker);
+      await maker.end("commit");
+      expect((await changed).outcome).toBe("conflict");
+      expect(await resumed).toMatchObject({ outcome: "resumed" });
+      expect(await stage.onlooker.call("resume_workflow", resume)).toMatchObject({ isCertain: true });
+      expect((await get("a")).dueAt).toBe(next + minute);
+    });
+
     describe("of one name that two make at once", () => {
       test("are one: the second is told that it exists, or that it differs", async () => {
         const [made, same] = await stage.collide({

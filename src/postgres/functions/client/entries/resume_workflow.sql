@@ -1,6 +1,6 @@
 -- Ends the pause of a workflow: its new runs begin again. Runs that its pause holds are resumed by operate_runs with `holds`, page by page,
 -- after this. Its schedules are looked at again. The same call again (its callId) does nothing, also when the workflow was paused again meanwhile. `isCertain`: no start is
--- under way that still sees the pause. If one is, call again.
+-- under way that still sees the pause, and no schedule was left out. Otherwise call again.
 --
 -- From psql: select layover.resume_workflow('{"workflow": "order", "by": "ada"}').
 create or replace function layover.resume_workflow(p jsonb) returns json
@@ -25,7 +25,7 @@ begin
   if not found then
     return json_build_object('outcome', 'not_applicable');
   end if;
-  perform layover.resume_schedules(p);
+  v_is_certain := layover.resume_schedules(p) and v_is_certain;
   perform layover.check_armed(p);
   return json_build_object('outcome', case when s.resumed_at is null then 'paused' else 'resumed' end, 'callId', v_call,
     'isCertain', v_is_certain);
