@@ -51,7 +51,7 @@ export const planted: readonly Planted[] = [
   {
     what: "a schedule is not looked at after the pause of its workflow",
     definition: changed(
-      "schedule/resume_schedules.sql",
+      "schedule/try_resume_schedules.sql",
       "due_at = layover.pick_due(p->'armed', o.fires_at)",
       "due_at = o.due_at",
     ),

@@ -25,7 +25,7 @@ begin
   if not found then
     return json_build_object('outcome', 'not_applicable');
   end if;
-  v_is_certain := layover.resume_schedules(p) and v_is_certain;
+  v_is_certain := layover.try_resume_schedules(p) and v_is_certain;
   perform layover.check_armed(p);
   return json_build_object('outcome', case when s.resumed_at is null then 'paused' else 'resumed' end, 'callId', v_call,
     'isCertain', v_is_certain);

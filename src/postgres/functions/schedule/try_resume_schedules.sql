@@ -3,7 +3,7 @@
 --
 -- Answers whether it was all of them. One that was made meanwhile, and that somebody has locked, is left out: whoever holds it may wait for
 -- the caller. The same call again comes to it.
-create or replace function layover.resume_schedules(p jsonb) returns boolean
+create or replace function layover.try_resume_schedules(p jsonb) returns boolean
 language plpgsql volatile as $$
 declare
   v_namespace constant text := coalesce(p->>'namespace', 'default');
