@@ -54,7 +54,7 @@ export interface DeleteRunsOptions extends ManyOptions {
 
 /** Runs that were refused. */
 export interface Refused {
-  /** That of the error which the act on such a run alone would throw. */
+  /** The code of the error that the same act on one such run throws. */
   readonly code: (typeof refusals)[number];
   readonly runs: number;
   /** The first ten of them. */
@@ -96,7 +96,7 @@ export interface ManyPageOptions
   extends Pick<ManyOptions, "reason" | "by" | "callId" | "dryRun">,
     Pick<RestartRunsOptions, "from">,
     Pick<DeleteRunsOptions, "cancels"> {
-  /** What `signal` sends. */
+  /** The signal to send. It goes with the verb `signal` alone. */
   readonly signal?: ManySignal | undefined;
   /** The `cursor` of the page before. */
   readonly cursor?: string | undefined;

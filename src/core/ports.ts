@@ -33,7 +33,7 @@ export interface Query {
 /** Seals the values of what is sent to a function of SQL, and opens those of its answer. `name`: that of the function. */
 export interface Sealing {
   seal<Call extends { readonly namespace: string }>(name: string, call: Call): Promise<Call>;
-  /** What cannot be opened is answered as a text that says why, and that is no value. */
+  /** Opens all values of an answer. A value that cannot be opened is answered as a text that says why, and that is no value. */
   open<Answer>(name: string, call: { readonly namespace: string }, answer: Answer): Promise<Answer>;
 }
 

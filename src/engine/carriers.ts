@@ -4,7 +4,7 @@
  * one that does for a tick: at once, when a claim says that the run is not for it, and once more when its own alarm
  * rings and the run is still due. That tick takes the run over: it moves the due instant to one for which it has armed itself.
  *
- * What is asked for while a ring is under way goes with the next one. So a thousand runs are a few rings.
+ * While a ring is under way, further runs for the same deployment wait for the next ring. So a thousand runs are a few rings.
  */
 
 import { LayoverError } from "../core/errors.ts";

@@ -5,11 +5,12 @@ import { serve as serveFetch } from "layover/fetch";
 import { serve as serveNode } from "layover/node";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import { functionsOf, type LambdaFunctions } from "../../src/platform/lambda/serve.ts";
+import { functionsOf } from "../../src/platform/lambda/serve.ts";
 import { hostClock } from "../../src/postgres/host-clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { testKeys } from "../postgres/encryption/keys.ts";
 import { authorized, secret } from "./a-worker.ts";
+import { lambdaContext, lambdaEnv, postTo, quietServices } from "./lambda-ground.ts";
 import { aStage, completed, linksBy } from "./worker-stage.ts";
 
 const database = testDatabase({ perTest: true });
@@ -62,49 +63,13 @@ test("on Node", async () => {
 
 test("on Lambda", async () => {
   const invoked: unknown[] = [];
+  const services = quietServices("https://orders.example", invoked);
   const functions = functionsOf(
     { workflows, database: sealed },
-    {
-      host: hostClock,
-      env: {
-        ...{
-          LAYOVER_TURNS: "turns",
-          LAYOVER_TICK: "tick",
-          LAYOVER_SCHEDULE_GROUP: "orders",
-          LAYOVER_SCHEDULE_ROLE: "role",
-        },
-        ...{ LAYOVER_QUEUE_URL: "https://queue.example", LAYOVER_QUEUE_ARN: "queue", LAYOVER_PARAMETERS: "/orders" },
-      },
-      engine: {},
-      services: {
-        invoke: async (_, event) => void invoked.push(JSON.parse(event)),
-        ask: async () => {},
-        schedule: async () => "created",
-        send: async () => [],
-        parameters: async () =>
-          new Map([
-            ["/orders/secret", secret],
-            ["/orders/public-url", "https://a.example"],
-          ]),
-      },
-    },
+    { host: hostClock, env: lambdaEnv, engine: {}, services },
   );
-  const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 900_000 };
-  const event = {
-    ...{
-      version: "2.0",
-      routeKey: "$default",
-      rawPath: path,
-      rawQueryString: "",
-      body: start.body,
-      isBase64Encoded: false,
-    },
-    headers: { host: "a.example", ...authorized },
-    requestContext: { domainName: "a.example", http: { method: "POST", path } },
-  };
-  const { statusCode } = await functions.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
-  expect(statusCode).toBe(201);
-  while (invoked.length > 0) await functions.turns(invoked.shift(), context);
+  expect(await postTo(functions, { path, headers: authorized, body: start.body })).toBe(201);
+  while (invoked.length > 0) await functions.turns(invoked.shift(), lambdaContext);
   await expectSealed();
 });
 

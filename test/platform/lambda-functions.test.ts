@@ -16,6 +16,7 @@ import { functionsOf, type LambdaFunctions } from "../../src/platform/lambda/ser
 import { hostClock } from "../../src/postgres/host-clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { secret } from "./a-worker.ts";
+import { lambdaEnv } from "./lambda-ground.ts";
 
 const database = testDatabase();
 
@@ -23,16 +24,6 @@ const still = workflow({ name: "still", version: 1 }).handler(async ({ step }) =
 const slow = workflow({ name: "slow", version: 1 }).handler(async ({ step }) => {
   await step.run("video", () => "done", { timeout: "16 minutes" });
 });
-
-const env = {
-  LAYOVER_TURNS: "turns",
-  LAYOVER_TICK: "tick",
-  LAYOVER_SCHEDULE_GROUP: "orders",
-  LAYOVER_SCHEDULE_ROLE: "role",
-  LAYOVER_QUEUE_URL: "https://queue.example",
-  LAYOVER_QUEUE_ARN: "queue",
-  LAYOVER_PARAMETERS: "/orders",
-};
 
 /** How far each of the environment's clocks is ahead of this machine's, in milliseconds. */
 let ahead: { wall: number; monotonic: number };
@@ -63,7 +54,10 @@ beforeEach(() => {
   reads = 0;
 });
 
-function functions(options: Partial<LambdaOptions> = {}, variables: Record<string, string> = env): LambdaFunctions {
+function functions(
+  options: Partial<LambdaOptions> = {},
+  variables: Record<string, string> = lambdaEnv,
+): LambdaFunctions {
   const check = (service: "invoke" | "ask" | "schedule" | "send" | "parameters") => {
     if (refusing.has(service)) throw new Error(`${service} is refused`);
   };
@@ -433,7 +427,7 @@ describe("tick", () => {
   });
 
   test("names the variable that is missing", async () => {
-    const { LAYOVER_TICK: _, ...others } = env;
+    const { LAYOVER_TICK: _, ...others } = lambdaEnv;
     await expect(functions({}, others).tick({}, context)).rejects.toThrow("LAYOVER_TICK is missing");
   });
 });

@@ -17,6 +17,7 @@ import { functionsOf } from "../../src/platform/lambda/serve.ts";
 import { hostClock } from "../../src/postgres/host-clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { authorized, secret } from "./a-worker.ts";
+import { lambdaContext, lambdaEnv, postTo, quietServices } from "./lambda-ground.ts";
 
 const database = testDatabase({ perTest: true });
 
@@ -78,18 +79,6 @@ beforeEach(() => {
   for (const list of [received, types, urls]) list.length = 0;
 });
 
-const env = {
-  LAYOVER_TURNS: "turns",
-  LAYOVER_TICK: "tick",
-  LAYOVER_SCHEDULE_GROUP: "orders",
-  LAYOVER_SCHEDULE_ROLE: "role",
-  LAYOVER_QUEUE_URL: "https://queue.example",
-  LAYOVER_QUEUE_ARN: "queue",
-  LAYOVER_PARAMETERS: "/orders",
-};
-
-const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 900_000 };
-
 /** Its waits are over soon. */
 const hurried = { ...hostClock, after: (ms: number, act: () => void) => hostClock.after(Math.min(ms, 20), act) };
 
@@ -105,19 +94,9 @@ function onLambda(flush: () => Promise<unknown>, onError?: (error: unknown) => v
     },
     {
       host: onError === undefined ? hostClock : hurried,
-      env,
+      env: lambdaEnv,
       engine: {},
-      services: {
-        invoke: async (_, event) => void invoked.push(JSON.parse(event)),
-        ask: async () => {},
-        schedule: async () => "created",
-        send: async () => [],
-        parameters: async () =>
-          new Map([
-            ["/orders/secret", secret],
-            ["/orders/public-url", url],
-          ]),
-      },
+      services: quietServices(url, invoked),
     },
   );
   return { of, invoked };
@@ -141,18 +120,8 @@ function startRequest(): Request {
 
 async function approve(of: LambdaFunctions): Promise<void> {
   const { pathname } = new URL(urls[0] ?? "");
-  const event = {
-    version: "2.0",
-    routeKey: "$default",
-    rawPath: pathname,
-    rawQueryString: "",
-    headers: { host: "orders.example", "content-type": "application/json" },
-    requestContext: { domainName: "orders.example", http: { method: "POST", path: pathname } },
-    body: '{"ok": true}',
-    isBase64Encoded: false,
-  };
-  const { statusCode } = await of.http(event as unknown as Parameters<LambdaFunctions["http"]>[0], context);
-  expect(statusCode).toBe(200);
+  const headers = { "content-type": "application/json" };
+  expect(await postTo(of, { path: pathname, headers, body: '{"ok": true}' })).toBe(200);
 }
 
 function read({ attributes }: Span, name: string): unknown {
@@ -176,7 +145,7 @@ test("one order over five invocations of two hosts is one tree, and each invocat
   let invocations = 2;
   while (invoked.length > 0) {
     const before = received.length;
-    await of.turns(invoked.shift(), context);
+    await of.turns(invoked.shift(), lambdaContext);
     expect(received.length).toBeGreaterThan(before);
     invocations += 1;
   }
@@ -223,7 +192,7 @@ describe("a collector", () => {
     );
     expect((await onFetch(async () => {})(startRequest())).status).toBe(201);
     await approve(of);
-    await of.turns(invoked.shift(), context);
+    await of.turns(invoked.shift(), lambdaContext);
     expect(errors).toMatchObject([{ message: "the option `flush` of telemetry took longer than 2 s" }]);
   });
 

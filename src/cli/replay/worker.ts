@@ -8,7 +8,7 @@ import { Registry } from "../../engine/registry.ts";
 import { type ReplayVerdict, replayStored, type StoredRun } from "../../engine/replay/replay-stored.ts";
 import { loadWorkflows } from "../load-workflows.ts";
 
-/** What the thread answers: once that it is ready, and then for each run. */
+/** The thread says once that it is ready, and then answers for each run. */
 export type FromWorker =
   | { readonly kind: "ready"; readonly file: string; readonly versions: Registry["versions"] }
   | { readonly kind: "judged"; readonly verdict: ReplayVerdict }

@@ -15,7 +15,7 @@ export interface FollowTerms {
   readonly quietMs: number;
 }
 
-/** What a look has found. `over`: nothing can come any more. */
+/** A look has found news or none. `over`: nothing can come any more. */
 export type Look = "news" | "none" | "over";
 
 const longestPauseMs = 15_000;

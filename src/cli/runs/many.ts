@@ -49,7 +49,7 @@ export function manyOf(
 
 export interface ActOnMany extends Pick<ManyOptions, "reason" | "by"> {
   readonly verb: string;
-  /** What would happen to the runs: "paused". */
+  /** The verb as a dry run says it of the runs: "paused". */
   readonly done: string;
   readonly act: (client: HttpClient, filter: RunFilter, options: ManyOptions) => Promise<ManyReceipt>;
   readonly json: true | undefined;

@@ -1,4 +1,4 @@
-/** What is new since the last look: of the runs that fit a filter, or of one run. */
+/** Finds the news since the last look: of the runs that fit a filter, or of one run. */
 import type { HistoryView, OperationView, RecordView } from "../../client/history-view.ts";
 import type { HttpClient } from "../../client/over-http/http-client.ts";
 import { isOver, type RunStatus, type RunView } from "../../client/run-view.ts";

@@ -15,7 +15,7 @@ import { defaults, type EngineOptions } from "../options.ts";
 import type { Registry } from "../registry.ts";
 import { LoadedRun } from "./loaded-run.ts";
 
-/** What a handler needs of an engine until it asks for something to be carried out. */
+/** The part of the engine's options that a replay uses. The rest is for carrying out steps. */
 export type LoadOptions = Pick<EngineOptions, "atRest" | "sealCallback" | "onEvent" | "onDemand">;
 
 /**

@@ -213,7 +213,7 @@ export class LoadedRun {
     };
   }
 
-  /** Who logs: the body at work, if it is the only one; else the handler, or one of several bodies. */
+  /** The body that logs, if just one is at work. Otherwise nobody can tell whether the handler logs or one of several bodies. */
   get speaker(): Partial<BodyAtWork> {
     const [body] = this.#bodies;
     return body !== undefined && this.#bodies.size === 1 ? body : { trace: this.trace };

@@ -26,7 +26,7 @@ export interface StoredRun
   >[];
 }
 
-/** What a handler asked for. */
+/** A demand of the handler's, as people are told of it. */
 export interface Asked {
   /** `ship[3]/send` */
   readonly place: string;
@@ -34,7 +34,7 @@ export interface Asked {
   readonly kind: Demand["wanted"]["kind"];
   /** The position of the last record that it had when it asked. */
   readonly after: number;
-  /** Where in the code: `/app/order.ts:12:8`. Undefined: nobody can tell. */
+  /** The place in the code that asks for it: `/app/order.ts:12:8`. Undefined: nobody can tell. */
   readonly line: string | undefined;
 }
 
