@@ -7,6 +7,9 @@ if (size !== "short" && size !== "whole") throw new Error(`TEST_SIZE is "short" 
 
 export const isWhole = size === "whole";
 
+/** How many runs sleep at once where a test is about many of them: some pages and many batches, in either size. */
+export const sleepers = isWhole ? 10_000 : 2_000;
+
 /** Draws whatever is drawn; with another one, other deaths, disasters, programs and commands. Undefined: the usual ones. */
 export const testSeed = seedIn(process.env["TEST_SEED"]);
 

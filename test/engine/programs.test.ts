@@ -21,7 +21,7 @@ import {
   playing,
   wild,
 } from "../simulation/programs/program.ts";
-import { testSeed } from "../size.ts";
+import { isWhole, testSeed } from "../size.ts";
 import { insist, Outsiders } from "./outsiders.ts";
 import { endings } from "./replaying.ts";
 import { World } from "./world.ts";
@@ -30,7 +30,7 @@ import type { WorldOptions } from "./world-options.ts";
 const database = testDatabase();
 
 const seed = Number(process.env["PROGRAMS_SEED"] ?? testSeed ?? 20_261_120);
-const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? 25);
+const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? (isWhole ? 25 : 15));
 const terms = { seed, numRuns, endOnFailure: false } as const;
 const timeout = numRuns * 5_000;
 

@@ -1,12 +1,12 @@
-/** Ten thousand runs that sleep, in two processes of Node's that arm at each other: an hour of that, in seconds. */
+/** Thousands of runs that sleep, in two processes of Node's that arm at each other: an hour of that, in seconds. */
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
 import { serve } from "../../src/platform/node/index.ts";
 import { testDatabase } from "../postgres/database.ts";
+import { sleepers } from "../size.ts";
 import { workflows } from "./workflows.ts";
 
 const database = testDatabase();
-const sleepers = 10_000;
 const hourMs = 3_600_000;
 const pingMs = 20_000;
 
@@ -56,7 +56,7 @@ async function settle(): Promise<void> {
   }
 }
 
-test("two processes with ten thousand sleepers send no statement in an idle hour, and look after each other", {
+test(`two processes with ${sleepers} sleepers send no statement in an idle hour, and look after each other`, {
   timeout: 180_000,
 }, async () => {
   const clock = await database.turnClock();

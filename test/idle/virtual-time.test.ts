@@ -1,11 +1,11 @@
-/** Ten thousand runs that sleep until one instant, and a thousand that wait for signals: hours of that, in seconds. */
+/** Thousands of runs that sleep until one instant, and a thousand that wait for signals: hours of that, in seconds. */
 import { expect, test } from "vitest";
 import { testDatabase } from "../postgres/database.ts";
+import { sleepers } from "../size.ts";
 import { PlayedCloudflare } from "./played-cloudflare.ts";
 import { workflows } from "./workflows.ts";
 
 const database = testDatabase();
-const sleepers = 10_000;
 const listeners = 1_000;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -32,7 +32,7 @@ async function statuses(): Promise<unknown> {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 }
 
-test("eleven thousand runs that wait send no statement, and those that are due at one instant wake in batches", {
+test("runs that wait send no statement, and those that are due at one instant wake in batches", {
   timeout: 120_000,
 }, async () => {
   const clock = await database.turnClock();

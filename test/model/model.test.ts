@@ -13,7 +13,7 @@ import { sequences } from "./commands.ts";
 import { type Played, Player, playSql } from "./player.ts";
 import type { Wish } from "./wishes.ts";
 
-const count = Number(process.env["MODEL_SEQUENCES"] ?? (isWhole ? 1_500 : 500));
+const count = Number(process.env["MODEL_SEQUENCES"] ?? (isWhole ? 1_500 : 250));
 const seed = Number(process.env["MODEL_SEED"] ?? testSeed ?? Math.floor(Math.random() * 2 ** 31));
 const sides = ["a", "b"];
 

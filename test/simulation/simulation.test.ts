@@ -13,7 +13,7 @@ import { openSite, type Site } from "./site.ts";
 /** `twice`: how many stories are told twice. `seconds`: for how long seeds are played at least. */
 const size = isWhole
   ? { seeds: 300, seconds: 60, twice: 40, planted: 3, mixed: 100 }
-  : { seeds: 100, seconds: 0, twice: 15, planted: 1, mixed: 10 };
+  : { seeds: 60, seconds: 0, twice: 8, planted: 1, mixed: 10 };
 
 const version = inject("postgres").versions[0] ?? "15";
 let site: Site;

@@ -1,12 +1,12 @@
-/** Ten thousand runs due at one instant on the real workerd: what they take is counted, and how long is printed. */
+/** Thousands of runs due at one instant on the real workerd: what they take is counted, and how long is printed. */
 import { expect, test } from "vitest";
 import { aStage, patiently } from "../platform/worker-stage.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { answered, type Fate } from "../postgres/neon-endpoint.ts";
+import { sleepers as runs } from "../size.ts";
 
 const database = testDatabase();
 const stage = aStage(database);
-const runs = 10_000;
 /** How many runs list_due and move_due take at most. */
 const page = 500;
 /** How many turns a delivery has at most. */
@@ -22,7 +22,7 @@ async function over(): Promise<unknown> {
   return rows[0]?.runs;
 }
 
-test("ten thousand runs due at one instant are claimed in batches", { timeout: 90_000 }, async () => {
+test(`${runs} runs due at one instant are claimed in batches`, { timeout: 90_000 }, async () => {
   const clock = await database.turnClock();
   await clock.goOn(); // a clock that stands looks set back to a Worker whose own clock goes on
   const worker = await stage.begin({ self: null, bound: { queue: {}, alarm: {} } });
