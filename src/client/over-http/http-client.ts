@@ -19,24 +19,21 @@ import { toMilliseconds } from "../../core/duration.ts";
 import { checkName } from "../../core/names.ts";
 import type { HostClock } from "../../core/ports.ts";
 import { hostClock } from "../../postgres/host-clock.ts";
-import type { ManyVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
 import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
 import {
-  type DeleteRunsOptions,
   type LiveFilter,
   type ManyOptions,
   type ManyPage,
   type ManyPageOptions,
   type ManyReceipt,
   manyCall,
-  operateMany,
-  type RestartFilter,
-  type RestartRunsOptions,
 } from "../many.ts";
+import { OperationVerbs } from "../operation-verbs.ts";
 import { type OperationOptions, type OperationReceipt, operationCall } from "../operations.ts";
 import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
@@ -45,12 +42,7 @@ import type { SignalWithStartOptions, SignalWithStartReceipt } from "../signal-w
 import type { StartOptions } from "../starting.ts";
 import type { ClientVerbs } from "../verbs.ts";
 import { untilOver } from "../waiting.ts";
-import {
-  changeWorkflow,
-  type WorkflowPauseOptions,
-  type WorkflowReceipt,
-  type WorkflowVerb,
-} from "../workflow-pause.ts";
+import type { WorkflowPage, WorkflowPauseOptions, WorkflowReceipt, WorkflowVerb } from "../workflow-pause.ts";
 import { Api, type ApiOptions, pathOf, type RequestOptions } from "./api.ts";
 import { callbackPath, datesOf, queryOf, runPath, startRequest } from "./requests.ts";
 import { HttpSchedules } from "./schedules.ts";
@@ -96,15 +88,17 @@ const longPollMs = 25_000;
  *
  * @example const client = new HttpClient({ url: "https://example.com/layover", apiKey: env.LAYOVER_API_KEY });
  */
-export class HttpClient implements ClientVerbs {
+export class HttpClient extends OperationVerbs implements ClientVerbs {
   readonly #api: Api;
   readonly #host: HostClock;
   readonly schedules: HttpSchedules;
 
   /** @throws LayoverError `invalid_request` for a url or key that is none, `invalid_retry`, `invalid_duration` */
   constructor(options: ApiOptions) {
+    const host = options.host ?? hostClock;
+    super(host);
     this.#api = new Api(options);
-    this.#host = options.host ?? hostClock;
+    this.#host = host;
     this.schedules = new HttpSchedules(this.#api);
   }
 
@@ -187,27 +181,6 @@ export class HttpClient implements ClientVerbs {
     });
   }
 
-  async pause(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await this.#operate("pause", runId, options);
-  }
-
-  async resume(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await this.#operate("resume", runId, options);
-  }
-
-  async cancel(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await this.#operate("cancel", runId, options);
-  }
-
-  async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await this.#operate("terminate", runId, options);
-  }
-
-  async delete(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    const { runId: id, ...query } = operationCall(runId, options);
-    return unsealed(await this.#api.delete(runPath(id), { query: { ...query } })) as OperationReceipt;
-  }
-
   /** The contract is for the compiler; the server parses the signal by its own. */
   async retry<C extends Contract>(runId: string, options: RetryOptions<C> = {}): Promise<RepairReceipt> {
     const { epoch, results, signal, contract: _, ...asked } = options;
@@ -235,77 +208,30 @@ export class HttpClient implements ClientVerbs {
     return await this.#post(`${runPath(runId)}/fork`, { epoch, from, input, id, newRunId });
   }
 
-  async pauseRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("pause", filter, options);
-  }
-
-  async resumeRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("resume", filter, options);
-  }
-
-  async cancelRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("cancel", filter, options);
-  }
-
-  async terminateRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("terminate", filter, options);
-  }
-
-  async retryRuns(filter: RunFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("retry", filter, options);
-  }
-
-  async restartRuns(filter: RestartFilter, options: RestartRunsOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("restart", filter, options);
-  }
-
-  async deleteRuns(filter: RunFilter, options: DeleteRunsOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("delete", filter, options);
-  }
-
-  async signalRuns<C extends Contract, Name extends keyof SignalsOf<C> & string>(
-    contract: C,
-    filter: Omit<LiveFilter, "workflow">,
-    name: Name,
-    payload: InferInput<SignalsOf<C>[Name]>,
-    options: ManyOptions = {},
-  ): Promise<ManyReceipt> {
-    const signal = { name, payload, contract };
-    return await this.#operateMany("signal", { ...filter, workflow: contract.name }, { ...options, signal });
-  }
-
-  async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
-    return await this.#changeWorkflow("pause", workflow, options);
-  }
-
-  async resumeWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
-    return await this.#changeWorkflow("resume", workflow, options);
-  }
-
-  async #changeWorkflow(verb: WorkflowVerb, workflow: string, options: WorkflowPauseOptions): Promise<WorkflowReceipt> {
-    const path = pathOf("v1", "workflows", checkName(workflow, "workflow"), verb);
-    return await changeWorkflow((page) => this.#post(path, page), options, this.#host);
-  }
-
-  /** One request for each page, so that none takes long. */
-  async #operateMany(verb: ManyVerb, filter: RunFilter, options: ManyOptions & ManyPageOptions): Promise<ManyReceipt> {
-    const ask = async (page: ManyPageOptions): Promise<ManyPage> => {
-      const { signal, from, ...terms } = page;
-      const { filter: checked, verb: _, walk: __, before: ___, ...body } = manyCall(verb, filter, terms);
-      return await this.#post(pathOf("v1", "operations", verb), {
-        ...body,
-        cursor: page.cursor,
-        ...(from !== undefined && { from }),
-        ...(signal !== undefined && { signal: { name: signal.name, payload: signal.payload } }),
-        filter: { ...checked, ...datesOf(checked) },
-      });
-    };
-    return await operateMany(ask, options, this.#host);
-  }
-
-  async #operate(verb: string, runId: string, options: OperationOptions): Promise<OperationReceipt> {
+  protected async operate(verb: SingleVerb, runId: string, options: OperationOptions): Promise<OperationReceipt> {
     const { runId: id, ...body } = operationCall(runId, options);
-    return await this.#post(`${runPath(id)}/${verb}`, body);
+    if (verb !== "delete") return await this.#post(`${runPath(id)}/${verb}`, body);
+    return unsealed(await this.#api.delete(runPath(id), { query: { ...body } })) as OperationReceipt;
+  }
+
+  protected async operatePage(verb: ManyVerb, filter: RunFilter, page: ManyPageOptions): Promise<ManyPage> {
+    const { signal, from, ...terms } = page;
+    const { filter: checked, verb: _, walk: __, before: ___, ...body } = manyCall(verb, filter, terms);
+    return await this.#post(pathOf("v1", "operations", verb), {
+      ...body,
+      cursor: page.cursor,
+      ...(from !== undefined && { from }),
+      ...(signal !== undefined && { signal: { name: signal.name, payload: signal.payload } }),
+      filter: { ...checked, ...datesOf(checked) },
+    });
+  }
+
+  protected async changeWorkflowPage(
+    verb: WorkflowVerb,
+    workflow: string,
+    page: ManyPageOptions,
+  ): Promise<WorkflowPage> {
+    return await this.#post(pathOf("v1", "workflows", checkName(workflow, "workflow"), verb), page);
   }
 
   async callback(token: string): Promise<CallbackView> {

@@ -15,23 +15,14 @@ import type { InferInput } from "../../core/contract/schema.ts";
 import type { StartArguments } from "../../core/contract/startable.ts";
 import { checkName } from "../../core/names.ts";
 import type { Query } from "../../core/ports.ts";
-import type { ManyVerb } from "../../postgres/wire-verbs.ts";
+import type { ManyVerb, SingleVerb } from "../../postgres/wire-verbs.ts";
 import { resultOf } from "../ending.ts";
 import type { RunFilter } from "../filter.ts";
 import type { HistoryOptions, HistoryView } from "../history-view.ts";
 import type { ListOptions, Page } from "../listing.ts";
 import type { CallbackInputOf, CallbackView, Rejection } from "../mail.ts";
-import {
-  type DeleteRunsOptions,
-  type LiveFilter,
-  type ManyOptions,
-  type ManyPage,
-  type ManyPageOptions,
-  type ManyReceipt,
-  operateMany,
-  type RestartFilter,
-  type RestartRunsOptions,
-} from "../many.ts";
+import type { ManyPage, ManyPageOptions } from "../many.ts";
+import { OperationVerbs } from "../operation-verbs.ts";
 import type { OperationOptions, OperationReceipt } from "../operations.ts";
 import type { ForkOptions, ForkReceipt, RepairReceipt, RestartOptions, RestartPlan, RetryOptions } from "../repairs.ts";
 import { Run, type SignalOptions, type SignalReceipt, type WaitOptions } from "../run.ts";
@@ -40,13 +31,7 @@ import { type RunEnding, type RunView, runView } from "../run-view.ts";
 import type { SignalWithStartOptions, SignalWithStartReceipt } from "../signal-with-start.ts";
 import type { StartInOptions, StartOptions } from "../starting.ts";
 import type { ClientVerbs } from "../verbs.ts";
-import {
-  changeWorkflow,
-  type WorkflowPage,
-  type WorkflowPauseOptions,
-  type WorkflowReceipt,
-  type WorkflowVerb,
-} from "../workflow-pause.ts";
+import type { WorkflowPage, WorkflowVerb } from "../workflow-pause.ts";
 import { Callbacks } from "./callbacks.ts";
 import { ClientContext, type ClientContextOptions } from "./client-context.ts";
 import { translated } from "./failure.ts";
@@ -72,7 +57,7 @@ export interface ClientOptions extends ClientContextOptions {
  *
  * @example const run = await client.start(order, { amount: 42 }, { id: "o1" });
  */
-export class Client implements ClientVerbs {
+export class Client extends OperationVerbs implements ClientVerbs {
   readonly #options: ClientOptions;
   readonly #context: ClientContext;
   readonly #starts: Starts;
@@ -81,8 +66,10 @@ export class Client implements ClientVerbs {
   readonly schedules: Schedules;
 
   constructor(options: ClientOptions) {
+    const context = new ClientContext(options);
+    super(context.host);
     this.#options = options;
-    this.#context = new ClientContext(options);
+    this.#context = context;
     this.#starts = new Starts(this.#context);
     this.callbacks = new Callbacks(this.#context, options);
     this.schedules = new Schedules(this.#context);
@@ -160,26 +147,6 @@ export class Client implements ClientVerbs {
     return await sendSignal(this.#context, { ...options, run, name, payload });
   }
 
-  async pause(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await operate(this.#context, "pause", runId, options);
-  }
-
-  async resume(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await operate(this.#context, "resume", runId, options);
-  }
-
-  async cancel(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await operate(this.#context, "cancel", runId, options);
-  }
-
-  async terminate(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await operate(this.#context, "terminate", runId, options);
-  }
-
-  async delete(runId: string, options: OperationOptions = {}): Promise<OperationReceipt> {
-    return await operate(this.#context, "delete", runId, options);
-  }
-
   async retry<C extends Contract>(runId: string, options: RetryOptions<C> = {}): Promise<RepairReceipt> {
     return await retry(this.#context, runId, options);
   }
@@ -196,51 +163,8 @@ export class Client implements ClientVerbs {
     return await fork(this.#context, runId, options);
   }
 
-  async pauseRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("pause", filter, options);
-  }
-
-  async resumeRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("resume", filter, options);
-  }
-
-  async cancelRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("cancel", filter, options);
-  }
-
-  async terminateRuns(filter: LiveFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("terminate", filter, options);
-  }
-
-  async retryRuns(filter: RunFilter, options: ManyOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("retry", filter, options);
-  }
-
-  async restartRuns(filter: RestartFilter, options: RestartRunsOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("restart", filter, options);
-  }
-
-  async deleteRuns(filter: RunFilter, options: DeleteRunsOptions = {}): Promise<ManyReceipt> {
-    return await this.#operateMany("delete", filter, options);
-  }
-
-  async signalRuns<C extends Contract, Name extends keyof SignalsOf<C> & string>(
-    contract: C,
-    filter: Omit<LiveFilter, "workflow">,
-    name: Name,
-    payload: InferInput<SignalsOf<C>[Name]>,
-    options: ManyOptions = {},
-  ): Promise<ManyReceipt> {
-    const signal = { name, payload, contract };
-    return await this.#operateMany("signal", { ...filter, workflow: contract.name }, { ...options, signal });
-  }
-
-  async pauseWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
-    return await this.#changeWorkflow("pause", workflow, options);
-  }
-
-  async resumeWorkflow(workflow: string, options: WorkflowPauseOptions = {}): Promise<WorkflowReceipt> {
-    return await this.#changeWorkflow("resume", workflow, options);
+  protected async operate(verb: SingleVerb, runId: string, options: OperationOptions): Promise<OperationReceipt> {
+    return await operate(this.#context, verb, runId, options);
   }
 
   /** Does it to one page of its runs, for whoever asks for the pages himself. The first page also pauses or resumes the workflow. */
@@ -248,18 +172,9 @@ export class Client implements ClientVerbs {
     return await changeWorkflowPage(this.#context, verb, workflow, options);
   }
 
-  async #changeWorkflow(verb: WorkflowVerb, workflow: string, options: WorkflowPauseOptions): Promise<WorkflowReceipt> {
-    const ask = (page: ManyPageOptions) => this.changeWorkflowPage(verb, workflow, page);
-    return await changeWorkflow(ask, options, this.#context.host);
-  }
-
   /** Does it to one page of the runs that fit, for whoever asks for the pages himself. */
   async operatePage(verb: ManyVerb, filter: RunFilter, options: ManyPageOptions = {}): Promise<ManyPage> {
     return await operatePage(this.#context, verb, filter, options);
-  }
-
-  async #operateMany(verb: ManyVerb, filter: RunFilter, options: ManyOptions & ManyPageOptions): Promise<ManyReceipt> {
-    return await operateMany((page) => this.operatePage(verb, filter, page), options, this.#context.host);
   }
 
   /** Lends what the verbs are made of to a part of layover that few deployments load. */
