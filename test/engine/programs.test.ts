@@ -32,7 +32,7 @@ const database = testDatabase();
 const seed = Number(process.env["PROGRAMS_SEED"] ?? testSeed ?? 20_261_120);
 const numRuns = Number(process.env["PROGRAMS_RUNS"] ?? (isWhole ? 25 : 15));
 const terms = { seed, numRuns, endOnFailure: false } as const;
-const timeout = numRuns * 5_000;
+const timeout = numRuns * 10_000;
 
 /** All worlds have the same run, and so the same uuids. */
 const runId = "00000000-0000-7000-8000-000000000000";
