@@ -11,6 +11,7 @@ import { CancelledError } from "../contract/user-errors.ts";
 import { defaultLimits } from "../limits.ts";
 import { CalledBodies } from "./called-bodies.ts";
 import { Closing, type ClosingKind } from "./closing.ts";
+import { DecidedRaces } from "./decided-races.ts";
 import { type Demand, placeName, type Wanted } from "./demand.ts";
 import { askedLate, nested, unlike } from "./divergence.ts";
 import type { ExecutionOptions, HandlerOutcome } from "./execution-options.ts";
@@ -38,8 +39,7 @@ export class Execution {
   ending: Ending | undefined;
   readonly undos: Undos;
   readonly failing = new Failing();
-  /** Races that were decided: the prefix of their branches' paths, and the position that decided. */
-  readonly releases: { readonly prefix: string; readonly position: number }[] = [];
+  readonly races = new DecidedRaces();
   /** The names of signals that are closed. */
   readonly closed = new Set<string>();
   /** What the verbs of `step` gave to the handler. */
@@ -47,8 +47,6 @@ export class Execution {
   readonly bodies = new CalledBodies();
   readonly #atRest: () => Promise<void>;
   readonly #pending = new Map<string, Demand>();
-  /** Where each was asked for. */
-  readonly #losers = new Map<string, number>();
   readonly #segments: Segments | undefined;
   readonly #onDemand: ExecutionOptions["onDemand"];
   readonly #occurrences = new Map<string, number>();
@@ -99,28 +97,15 @@ export class Execution {
     return this.#pending.get(placeName({ path, occurrence }));
   }
 
-  /** Places dropped by a decided race, of which a record may still come. */
-  get losers(): readonly string[] {
-    return [...this.#losers.keys()];
-  }
-
-  get hasLosers(): boolean {
-    return this.#losers.size > 0;
-  }
-
   /**
    * The steps and waits that a handler asked for and had not awaited when it returned. Empty if it left other waits behind: it may have
    * been about to await the loser of a `Promise.race`.
    */
   get unawaited(): readonly string[] {
     if (this.outcome?.kind !== "returned" || this.closing !== undefined) return [];
-    const unseen = this.handedOut.unseen.filter(({ place }) => !this.#isReleased(place));
+    const unseen = this.handedOut.unseen.filter(({ place }) => !this.races.has(place));
     if (this.pending.some((demand) => !unseen.some((one) => covers(one, placeName(demand))))) return [];
     return unseen.map(({ what, hasFailed }) => `${what}${hasFailed ? ", which failed" : ""}`);
-  }
-
-  #isReleased(path: string): boolean {
-    return this.releases.some(({ prefix }) => path.startsWith(prefix));
   }
 
   /**
@@ -163,7 +148,7 @@ export class Execution {
     const key = placeName(record);
     const demand = this.#pending.get(key);
     const isOfRun = record.kind === "cancellation" || record.kind === "closing" || record.kind === "ending";
-    const isAskedFor = demand === undefined ? this.#losers.has(key) : isOf(demand, record);
+    const isAskedFor = demand === undefined ? this.races.losers.has(key) : isOf(demand, record);
     if (!isOfRun && !isAskedFor) {
       this.diverge(unlike(record, this));
       return;
@@ -176,9 +161,9 @@ export class Execution {
       if (isOfRun) this.failing.note(record, undefined, undefined);
       if (record.kind === "ending") return this.#beginUndoing(readEnding(record.value));
       if (record.kind === "cancellation" || record.kind === "closing") return this.#close(record.kind, record);
-      const demandedAfter = demand?.demandedAfter ?? this.#losers.get(key);
+      const demandedAfter = demand?.demandedAfter ?? this.races.losers.get(key);
       this.#pending.delete(key);
-      this.#losers.delete(key);
+      this.races.losers.delete(key);
       this.failing.note(record, demandedAfter, demand === undefined ? undefined : this.#settle(demand, record));
     });
   }
@@ -198,7 +183,7 @@ export class Execution {
     const mayCleanUp = this.isClosing && place.isShielded;
     if (this.ending !== undefined || (this.outcome?.kind === "threw" && !mayCleanUp)) return never;
     if (isLate && this.outcome !== undefined) return never;
-    if (this.#isReleased(place.path) || this.isOverfull) return never;
+    if (this.races.has(place.path) || this.isOverfull) return never;
     const [body] = this.bodies.underWay;
     if (isLate && body !== undefined) {
       // Nobody can tell whether the body asks or the code around it. So the run is blocked, and a body that asks gets an
@@ -241,7 +226,7 @@ export class Execution {
     this.ending = ending;
     this.outcome = undefined;
     this.#pending.clear();
-    this.#losers.clear();
+    this.races.losers.clear();
     void this.undos
       .carryOut(ending.owed, (place, step) => this.#add({ ...place, map: undefined, isShielded: true }, step))
       .then((failed) => (this.outcome = { kind: "undone", failed }));
@@ -273,12 +258,7 @@ export class Execution {
    */
   release(prefix: string): void {
     if (this.isClosing) return;
-    this.releases.push({ prefix, position: this.position });
-    for (const [key, demand] of this.#pending) {
-      if (!demand.path.startsWith(prefix)) continue;
-      this.#pending.delete(key);
-      this.#losers.set(key, demand.demandedAfter);
-    }
+    this.races.add({ prefix, position: this.position }, this.#pending);
   }
 
   /** Tells the handler: what it waits for is rejected, but for cleanups. A second record ends those, too. */

@@ -7,10 +7,10 @@ import type { LoadedRun } from "./loaded-run.ts";
 export function notePendingRows(loaded: LoadedRun, { pending }: Pick<ClaimedRun, "pending">): void {
   const { execution } = loaded;
   if (execution.divergence !== undefined) return;
-  if (pending == null && !execution.hasLosers) return;
-  const losers = new Set(execution.losers);
+  if (pending == null && execution.races.losers.size === 0) return;
+  const { losers } = execution.races;
   const standing = new Set((pending ?? []).map(placeName));
-  for (const loser of losers) if (!standing.has(loser)) loaded.forgetRow(loser);
+  for (const loser of losers.keys()) if (!standing.has(loser)) loaded.forgetRow(loser);
   for (const row of pending ?? []) {
     const place = placeName(row);
     if (row.kind === "retry") loaded.noteFailedAttempts(place, row.attempts);

@@ -24,7 +24,7 @@ export async function carryOutBranch(
   const demand = execution.find(branch.path, branch.occurrence);
   const finish = { runId: turn.runId, turn: claimed.turn, token: turn.token, ...branch };
   if (demand?.wanted.kind !== "step") {
-    if (execution.losers.includes(placeName(branch))) return;
+    if (execution.races.losers.has(placeName(branch))) return;
     if (execution.isSetback || execution.isAwaitingForeign) {
       const setback = execution.divergence ?? foreignAwaitTooLong(execution.lastPlace);
       await invocation.finish(lease, { ...finish, setback }, []);

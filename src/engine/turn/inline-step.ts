@@ -12,7 +12,7 @@ export function inlineStep(loaded: LoadedRun, { pending }: ClaimedRun): Demand |
 
 /** A race decided in this very turn may have left losers at work. */
 function hasBranches(loaded: LoadedRun): boolean {
-  return loaded.execution.losers.some((place) => loaded.hasRow(place));
+  return [...loaded.execution.races.losers.keys()].some((place) => loaded.hasRow(place));
 }
 
 /**

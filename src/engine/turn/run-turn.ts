@@ -269,7 +269,9 @@ export class RunTurn {
   }
 
   #end(next: Plan["next"], more: Partial<Plan> = {}): Plan {
-    const released = this.#loaded.execution.releases.filter(({ position }) => position > this.#claimed.handedPosition);
+    const released = this.#loaded.execution.races.releases.filter(
+      ({ position }) => position > this.#claimed.handedPosition,
+    );
     const says = this.#loaded.takeSayings(this.#claimed.position);
     const patches = this.#loaded.takePatches();
     const input = this.#loaded.takeMadeInput();

@@ -64,7 +64,7 @@ test("a record of what lost a race may still come, and changes nothing", async (
     return first;
   });
   await hand("it[0]/a", "first");
-  expect([places(), execution.losers]).toEqual([["nap"], ["it[1]/b"]]);
+  expect([places(), [...execution.races.losers.keys()]]).toEqual([["nap"], ["it[1]/b"]]);
   await execution.hand({
     ...{ kind: "step", path: "it[1]/b", occurrence: 1, isFailure: false },
     ...{ value: '1"late"', recordedAt: execution.now, attempts: 1 },

@@ -1,0 +1,28 @@
+/** The races that were decided. What their losers asked for is dropped, though a record of it may still come. */
+import { type Demand, placeName } from "./demand.ts";
+
+/** The prefix of the branches' paths, and the position that decided. */
+export interface Release {
+  readonly prefix: string;
+  readonly position: number;
+}
+
+export class DecidedRaces {
+  readonly releases: Release[] = [];
+  /** The position after which each loser was asked for, by its place. */
+  readonly losers = new Map<string, number>();
+
+  has(path: string): boolean {
+    return this.releases.some(({ prefix }) => path.startsWith(prefix));
+  }
+
+  /** Notes a decision. What is pending below the prefix has lost. */
+  add(release: Release, pending: Map<string, Demand>): void {
+    this.releases.push(release);
+    for (const demand of pending.values()) {
+      if (!demand.path.startsWith(release.prefix)) continue;
+      pending.delete(placeName(demand));
+      this.losers.set(placeName(demand), demand.demandedAfter);
+    }
+  }
+}
