@@ -11,7 +11,7 @@ import { fromBase64Url, toBase64Url } from "../core/base64.ts";
 import { checkName, defaultEnvironment } from "../core/names.ts";
 import type { Secrets } from "./secrets.ts";
 
-export const scopes = ["start", "read", "signal", "callbacks", "admin"] as const;
+export const scopes = ["start", "read", "signal", "callbacks", "export", "admin"] as const;
 export type Scope = (typeof scopes)[number];
 
 export interface ApiKey {

@@ -11,7 +11,7 @@ export function exportRoute(maxBytes: number): Route {
   return {
     method: "POST",
     path: "/v1/runs/:id/export",
-    scope: "admin",
+    scope: "export",
     isHeavy: true,
     answer: async ({ client, request, param }) => {
       const options = await readFields(request, maxBytes, fields);

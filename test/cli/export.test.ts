@@ -5,14 +5,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
 import { HttpClient } from "../../src/client/over-http/http-client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
-import { createApiKey, scopes } from "../../src/http/api-key.ts";
+import { createApiKey, type Scope, scopes } from "../../src/http/api-key.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { replay } from "../../src/testing.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { aFolder, layover, type Said, secret, secrets } from "./layover.ts";
 
-const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
-const lesser = createApiKey(secrets, { name: "lesser", namespace: "default", scopes: ["start", "read"] });
+const aKeyOf = (...granted: readonly Scope[]) =>
+  createApiKey(secrets, { name: "test", namespace: "default", scopes: granted });
+const key = aKeyOf(...scopes);
+const lesser = aKeyOf("start", "read");
 const parcel = workflow({
   name: "parcel",
   version: 1,
@@ -183,11 +185,19 @@ describe("layover export", () => {
     expect((await run.history()).operations).toHaveLength(2);
   });
 
-  test("is refused to a key without the scope admin", { timeout: 60_000 }, async () => {
-    await aRunAtTheGate();
-    expect(await ask(["export", "parcel/p1"], lesser)).toMatchObject({
+  test("needs a key with the scope export, and no other scope will do", { timeout: 60_000 }, async () => {
+    const run = await aRunAtTheGate();
+    const without = aKeyOf(...scopes.filter((scope) => scope !== "export"));
+    expect(await ask(["export", "parcel/p1"], without)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("scope admin"),
+      stdout: "",
+      stderr: expect.stringContaining("layover keys create NAME --scopes start,read,signal,export"),
     });
+    expect((await run.history()).operations).toEqual([]);
+
+    const exporter = aKeyOf("read", "export");
+    expect((await ask(["export", "parcel/p1", "--by", "ada"], exporter)).status).toBe(0);
+    expect((await run.history()).operations).toMatchObject([{ verb: "export", by: "ada", at: expect.any(Date) }]);
+    await expect(clientOf(exporter).pauseRuns({ workflow: "parcel" })).rejects.toMatchObject({ code: "forbidden" });
   });
 });

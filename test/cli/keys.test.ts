@@ -162,7 +162,7 @@ describe("layover keys", () => {
       ],
       [
         ["create", "x", "--scopes", "read,write"],
-        '"write" is no scope.\nThe scopes are start, read, signal, callbacks, admin: --scopes start,read\n',
+        '"write" is no scope.\nThe scopes are start, read, signal, callbacks, export, admin: --scopes start,read\n',
       ],
       [
         ["create", "x"],

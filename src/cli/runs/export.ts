@@ -18,7 +18,7 @@ interface Options {
 export const exportCommand = new Command("export")
   .summary("writes a run with its history into a file")
   .description(
-    "Writes a run with the history of its newest epoch as JSON: its input, records, failed attempts, waits, and the signals that it took. The file holds the run's values, so keep it as you keep those. That you exported it is kept with the run. The key needs the scope admin.",
+    "Writes a run with the history of its newest epoch as JSON: its input, records, failed attempts, waits, and the signals that it took. The file holds the run's values, so keep it as you keep those. That you exported it is kept with the run. The key needs the scopes read and export.",
   )
   .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
   .option("--out <file>", "the file to write, which only you may read; left out: standard output")

@@ -132,6 +132,7 @@ const scopeWords: Readonly<Record<Scope, string>> = {
   read: "look at runs, and wait for results",
   signal: "send signals",
   callbacks: "answer callbacks",
+  export: "take a run with its history elsewhere",
   admin: "pause, cancel, repair and delete runs, and see stacks of errors. It does not include the others",
 };
 
