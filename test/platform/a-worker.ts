@@ -57,7 +57,7 @@ async function bundle(entry: string, settings: Settings, source: readonly string
   return outputFiles[0]?.text ?? "";
 }
 
-/** What workers/neon.ts is served with. */
+/** What workers/neon.ts is served with, and the other one that is named. */
 export interface Settings {
   readonly invocation?: { readonly maxSteps: number };
   readonly alarmShards?: number;
@@ -65,6 +65,8 @@ export interface Settings {
   readonly tellsEach?: true;
   /** Whether all values are encrypted, by a key of the test's. */
   readonly isEncrypted?: true;
+  /** Where workers/traced.ts sends its traces. */
+  readonly tracesUrl?: string;
 }
 
 export interface WorkerOptions {

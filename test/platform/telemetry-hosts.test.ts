@@ -2,8 +2,6 @@
  * One order over several invocations of two hosts, in a receiver that speaks OTLP over HTTP. The real exporter sends to it,
  * and each invocation ends only once its spans are there.
  */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
@@ -17,6 +15,7 @@ import { functionsOf } from "../../src/platform/lambda/serve.ts";
 import { hostClock } from "../../src/postgres/host-clock.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { authorized, secret } from "./a-worker.ts";
+import { attributeOf, openCollector, type Span } from "./collector.ts";
 import { lambdaContext, lambdaEnv, postTo, quietServices } from "./lambda-ground.ts";
 
 const database = testDatabase({ perTest: true });
@@ -35,46 +34,13 @@ const workflows = [
   }),
 ];
 
-/** What OTLP's JSON has, as far as it is read here. */
-const Sent = z.object({
-  resourceSpans: z.array(
-    z.object({
-      scopeSpans: z.array(
-        z.object({
-          scope: z.object({ name: z.string() }),
-          spans: z.array(
-            z.object({
-              name: z.string(),
-              traceId: z.string(),
-              spanId: z.string(),
-              parentSpanId: z.string().optional(),
-              attributes: z.array(z.object({ key: z.string(), value: z.record(z.string(), z.unknown()) })),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-});
-type Span = z.infer<typeof Sent>["resourceSpans"][number]["scopeSpans"][number]["spans"][number];
-
-const received: Span[] = [];
-const types: (string | undefined)[] = [];
-const receiver = createServer(async (request, response) => {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  types.push(`${request.url} ${request.headers["content-type"]}`);
-  const { resourceSpans } = Sent.parse(JSON.parse(Buffer.concat(chunks).toString()));
-  received.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
-  response.setHeader("content-type", "application/json").end("{}");
-});
-await new Promise<void>((resolve) => void receiver.listen(0, "127.0.0.1", resolve));
-const { port } = receiver.address() as AddressInfo;
-const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${port}/v1/traces` });
+const collector = await openCollector();
+const { spans: received, types } = collector;
+const exporter = new OTLPTraceExporter({ url: collector.url });
 const provider = new TracerProvider({ spanProcessors: [new BatchSpanProcessor({ exporter })] });
 trace.setGlobalTracerProvider(provider);
 
-afterAll(() => void receiver.close());
+afterAll(() => collector.close());
 beforeEach(() => {
   for (const list of [received, types, urls]) list.length = 0;
 });
@@ -124,10 +90,6 @@ async function approve(of: LambdaFunctions): Promise<void> {
   expect(await postTo(of, { path: pathname, headers, body: '{"ok": true}' })).toBe(200);
 }
 
-function read({ attributes }: Span, name: string): unknown {
-  return Object.values(attributes.find(({ key }) => key === name)?.value ?? {})[0];
-}
-
 function below(parentId: string): Span[] {
   return received.filter(({ parentSpanId }) => parentSpanId === parentId);
 }
@@ -153,10 +115,10 @@ test("one order over five invocations of two hosts is one tree, and each invocat
 
   expect(new Set(types)).toEqual(new Set(["/v1/traces application/json"]));
   expect(new Set(received.map((span) => span.traceId))).toEqual(new Set([traceId]));
-  expect(new Set(received.map((span) => read(span, "layover.run.id")))).toEqual(new Set([runId]));
+  expect(new Set(received.map((span) => attributeOf(span, "layover.run.id")))).toEqual(new Set([runId]));
   const tree = below(caller).map((span) => ({
     name: span.name,
-    host: read(span, "layover.deployment.name"),
+    host: attributeOf(span, "layover.deployment.name"),
     steps: below(span.spanId).map(({ name }) => name),
   }));
   expect(tree.filter(({ name }) => name.startsWith("wait"))).toHaveLength(1);
@@ -167,8 +129,10 @@ test("one order over five invocations of two hosts is one tree, and each invocat
     "lambda: step ship",
     "lambda: step thank",
   ]);
-  const lambdaTurns = below(caller).filter((span) => read(span, "layover.deployment.name") === "lambda");
-  expect(lambdaTurns.map((span) => read(span, "faas.invocation_id"))).toEqual(lambdaTurns.map(() => "request-1"));
+  const lambdaTurns = below(caller).filter((span) => attributeOf(span, "layover.deployment.name") === "lambda");
+  expect(lambdaTurns.map((span) => attributeOf(span, "faas.invocation_id"))).toEqual(
+    lambdaTurns.map(() => "request-1"),
+  );
   expect(new Set(received.map(({ spanId }) => spanId)).size).toBe(received.length);
 });
 

@@ -4,6 +4,7 @@ import { encrypted } from "layover/encryption";
 import { neon } from "layover/neon";
 import { testKeys } from "../../postgres/encryption/keys.ts";
 import { forwarding } from "./forwarding.ts";
+import { playedQueue } from "./sending.ts";
 import { turning } from "./turning.ts";
 import { webhooks } from "./webhooks.ts";
 import { isolate, workflows } from "./workflows.ts";
@@ -56,16 +57,6 @@ const worker = serve<Env>({
   ...(tellsEach && { onError }),
   ...given,
 });
-
-/** Each batch is sent to the test, which takes it or not. */
-function playedQueue(url: string): QueueProducer {
-  return {
-    async sendBatch(messages) {
-      const { ok, status } = await fetch(url, { method: "POST", body: JSON.stringify([...messages]) });
-      if (!ok) throw new Error(`the queue refuses messages: ${status}`);
-    },
-  };
-}
 
 export default turning(
   forwarding<Env>({
