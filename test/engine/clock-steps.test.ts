@@ -1,7 +1,10 @@
 /** The database's clock is set while runs sleep, as after a failover to a server whose clock is off. */
+import { workflow } from "layover";
 import { describe, expect, test } from "vitest";
+import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
 import { tested, worldOf } from "./playing.ts";
+import { World } from "./world.ts";
 
 const database = testDatabase();
 const minute = 60_000;
@@ -65,4 +68,26 @@ test("signals are taken in the order of their arrival, though the clock was set 
   await world.ask((client) => client.resume(run.runId));
   expect(await world.run(run)).toMatchObject({ status: "completed", result: ["first", "second"] });
   expect((await world.history(run)).records.map(({ value }) => value)).toEqual(["first", "second"]);
+});
+
+test("what an earlier process has armed wakes in time, though the clock was set back after its end", async () => {
+  const napping = workflow({ name: "napping", version: 1, input: z.number() });
+  const woken: number[] = [];
+  const handler = napping.handler(async ({ input, step }) => {
+    await step.sleepUntil("nap", input);
+    await step.run("wake", () => void woken.push(world.now));
+  });
+  const world: World = await World.begin(database, { workflows: [handler] });
+  const due = [world.now + 70 * minute, world.now + 80 * minute];
+  const runs = [];
+  for (const at of due) runs.push(await world.start(napping, at));
+  await world.pass("10 minutes");
+  // The next process arms the first instant alone. The alarm for the second one rings an hour too early, and is gone.
+  await world.deploy({});
+  await world.setClock(-60 * minute);
+  await world.run(...runs);
+  for (const [index, at] of due.entries()) {
+    expect(woken[index]).toBeGreaterThanOrEqual(at);
+    expect(woken[index]).toBeLessThanOrEqual(at + 2 * minute);
+  }
 });

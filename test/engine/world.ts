@@ -84,6 +84,10 @@ export class World {
   #deployedAt = beginning;
   /** How far the database's clock is ahead of the hosts'. */
   #offMs = 0;
+  /** Whether that was ever changed. */
+  #wasClockSet = false;
+  /** How many processes there were. */
+  #born = 0;
 
   static async begin(database: TestDatabase, options: WorldOptions): Promise<World> {
     const clock = clocks.get(database) ?? database.turnClock();
@@ -146,6 +150,7 @@ export class World {
 
   /** Sets the database's clock ahead, or back by a negative number, as a failover does. */
   async setClock(byMs: number): Promise<void> {
+    this.#wasClockSet = true;
     this.#offMs += byMs;
     await this.#clock.set(this.now);
   }
@@ -272,13 +277,21 @@ export class World {
     return new Promise(() => {});
   }
 
-  /** Deploys new code in new processes, which begin with a tick of their own. */
+  /** Deploys new code in new processes, which begin with a tick of their own. Alarms in memory die with the old ones. */
   async deploy(options: Partial<WorldOptions>): Promise<void> {
     for (const process of this.#processes) process.die();
     this.#options = { ...this.#options, ...options };
     this.#deployedAt = this.now;
     this.#processes = this.#newProcesses();
-    await this.tick({ isFirst: true });
+    if (!this.#isOneProcess) return await this.tick({ isFirst: true });
+    this.platform.alarms = [];
+    this.#isBeginning = true;
+    for (const process of this.#processes) this.#takeOver(process);
+    while (this.#isBeginning) {
+      await this.#course.rest();
+      if (this.#isBeginning && !(await this.#course.event(Number.POSITIVE_INFINITY)))
+        throw this.#lost("a process never begins");
+    }
   }
 
   /** Carries out a tick that nobody armed. */
@@ -313,6 +326,14 @@ export class World {
 
   get #isOneProcess(): boolean {
     return this.#options.platform === "node" || this.#options.platform === "embedded";
+  }
+
+  /**
+   * Whether each instant has an alarm of its own. Only the process that has armed it arms it anew when the database's clock
+   * was set. For others the alarm may have rung too early, and the tick of an earlier alarm arms the instant.
+   */
+  get #isExact(): boolean {
+    return !this.#isOneProcess && !(this.#wasClockSet && this.#born > 1);
   }
 
   /** The database itself, to look at what no view shows. */
@@ -433,6 +454,7 @@ export class World {
   }
 
   #newProcess(index: number): Process {
+    this.#born += 1;
     const { workflows, schedules, deployment, keys } = this.#options.beside?.[index - 1] ?? this.#options;
     const { hasNoAddress, timeOfDay, warmRuns, invocation, environment, leaseMs, keepMs, keepFailedMs } = this.#options;
     const { telemetry } = this.#options;
@@ -478,7 +500,7 @@ export class World {
       endpoint: this.#options.endpoint ?? this.#database.query.endpoint,
       since: this.#deployedAt,
       now: this.now,
-      isExact: !this.#isOneProcess,
+      isExact: this.#isExact,
       firesNothing: this.#options.timeOfDay !== undefined,
     });
   }
