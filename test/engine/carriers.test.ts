@@ -55,13 +55,15 @@ class TwoClouds {
       deployment: { name, id, wakeAddress: address },
       onError: (error) => errors.push(String(error)),
       ringAt: async (address, readyUntil) => {
-        const rung = this.#hosts.find((other) => other.address === address);
+        const rung = this.#hosts.findLast((other) => other.address === address);
         if (rung === undefined || rung.isDown) throw new Error(`nobody is at ${address}`);
-        rung.rung += 1;
-        await rung.engine.tick({ readyUntil });
+        if (++rung.rung > 100) throw new Error(`${address} is rung without end`);
+        await rung.client.ring(readyUntil);
       },
     });
-    const client = new Client({ calls, dispatch, wake: async () => void (await engine.tick()) });
+    const wake = async (readyUntil?: number) =>
+      void (await engine.tick({ readyUntil, isRung: readyUntil !== undefined }));
+    const client = new Client({ calls, dispatch, wake });
     const host: Host = { address, engine, client, armed, turns: [], errors, isDown: false, rung: 0 };
     this.#hosts.push(host);
     return host;
@@ -185,6 +187,41 @@ test("a build that is not live any more is not rung", async () => {
   await here.client.start(theirs);
   await settle(here);
   expect(here.errors).toEqual([]);
+});
+
+test("two hosts whose new builds lack what their old ones had do not ring at each other without end", async () => {
+  const { clouds, clock, here: was, there: other } = await begin();
+  const { runId } = await was.client.start(shared, undefined, { delay: "1 hour" });
+  await clock.advance(minute);
+  const [here, there] = [was, other].map(({ address }) =>
+    clouds.host(new URL(address).hostname.split(".")[0] ?? "", [], { id: "two" }),
+  );
+  await here?.engine.tick();
+  await there?.engine.tick();
+  await clock.set((await clouds.dueAt(runId)) ?? 0);
+  await here?.engine.tick();
+  expect([here?.rung, there?.rung]).toEqual([0, 1]);
+});
+
+test("where two builds of a host live and the ring comes to the one without the code, that host rings again itself", async () => {
+  const { clouds, clock, here, there } = await begin();
+  const { runId } = await here.client.start(theirs);
+  const beside = clouds.host("there", [shared.handler(nothing)], { id: "two" });
+  await beside.engine.tick();
+  beside.armed.clear();
+  await settle(here);
+  expect([beside.rung, beside.turns]).toEqual([1, []]);
+  const dueAt = (await clouds.dueAt(runId)) ?? 0;
+  await clock.set(dueAt);
+  await here.engine.tick();
+  const first = Math.min(...[...beside.armed].filter((at) => at > dueAt));
+  expect(first - dueAt).toBe(minute);
+  await clock.set(first);
+  beside.armed.clear();
+  await beside.engine.tick(); // its alarm came to this build again
+  expect(Math.min(...[...beside.armed].filter((at) => at > first)) - first).toBe(minute);
+  await there.engine.tick(); // and then to the other one
+  expect(there.turns).toEqual([{ runId, turn: 1 }]);
 });
 
 test("a run that this deployment has refused goes on where the code fits", async () => {

@@ -7,6 +7,7 @@ import { Ticker } from "../../src/platform/node/in-process/ticker.ts";
 interface Tick {
   readonly isFirst: boolean;
   readonly looksAhead: boolean;
+  readonly isRung: boolean;
   end(answer?: Partial<TickAnswer>): Promise<void>;
   fail(sqlState?: string): Promise<void>;
 }
@@ -49,6 +50,18 @@ async function ring(): Promise<void> {
 }
 
 describe("ticks", () => {
+  test("ring at no other deployment if only other deployments have asked for them", async () => {
+    const rung = () => ticker.tick(1, { isRung: true });
+    await Promise.all([rung().catch(() => {}), vi.advanceTimersByTimeAsync(0).then(() => ticks[0]?.end())]);
+    void rung();
+    await vi.advanceTimersByTimeAsync(0);
+    void rung();
+    await ring();
+    await ticks[1]?.end();
+    expect(ticks.map(({ isRung }) => isRung)).toEqual([true, true, false]);
+    await ticks[2]?.end();
+  });
+
   test("never overlap: however often it rings during one, one more follows", async () => {
     for (let time = 0; time < 3; time += 1) await ring();
     expect(ticks).toHaveLength(1);

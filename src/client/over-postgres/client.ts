@@ -43,7 +43,7 @@ import { sendSignal } from "./signals.ts";
 import { Starts } from "./starts.ts";
 
 export interface ClientOptions extends ClientContextOptions {
-  /** Makes a tick happen now. `readyUntil`: as for the engine's tick. */
+  /** Makes a tick happen now. `readyUntil`: as for the engine's tick, if another deployment rings (`isRung`). */
   readonly wake: (readyUntil?: number) => Promise<void>;
   /** Opens a callback's token. Without it this client answers no callbacks. */
   readonly openCallback?: OpenCallback | undefined;

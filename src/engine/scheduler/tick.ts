@@ -48,6 +48,12 @@ export interface TickOptions {
    * though the clock may have been set back since. Left out: the alarm does not know.
    */
   readonly readyUntil?: number | undefined;
+  /**
+   * Whether another deployment has asked for this tick. Whoever asked rings at all others that have the code of what is due, so this
+   * tick rings at none. Two hosts would else ring at each other without end, for a run that only builds before theirs carried.
+   * Default: false.
+   */
+  readonly isRung?: boolean | undefined;
 }
 
 export interface TickAnswer {
@@ -83,6 +89,7 @@ class Tick {
   /** Whether the short waits of other processes are this tick's own, since those processes are dead. */
   readonly #takesOver: boolean;
   readonly #looksAhead: boolean;
+  readonly #isRung: boolean;
   /** The latest due instant at which it looks, for what is ready. */
   #readyUntil: number;
   readonly #mover: Mover;
@@ -95,7 +102,7 @@ class Tick {
   #triedThrough: string | undefined;
 
   constructor(context: EngineContext, limit: TimeLimit, options: TickOptions) {
-    const { isFirst = false, isExclusive = false, looksAhead = false, readyUntil = 0 } = options;
+    const { isFirst = false, isExclusive = false, looksAhead = false, readyUntil = 0, isRung = false } = options;
     const { deployment } = context.options;
     this.#context = context;
     this.#named = deployment && { deploymentName: deployment.name, deployment: deployment.id };
@@ -105,6 +112,7 @@ class Tick {
     this.#takesOver = isFirst && isExclusive;
     this.#looksAhead = looksAhead && !this.#takesOver;
     this.#readyUntil = readyUntil;
+    this.#isRung = isRung;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
     this.#budget = new TickBudget(options.most);
   }
@@ -232,13 +240,15 @@ class Tick {
 
   /**
    * Rings where the code is of what is due and not carried here: perhaps only an alarm of this host stood for it. If that fails,
-   * a tick comes again, after the time that the first of it is late by now: a minute at least, ten at most.
+   * a tick comes again, after the time that the first of it is late by now: a minute at least, ten at most. So it does if another
+   * build of this host has the code: which of the two gets a ring is for the host to say.
    */
   async #ringElsewhere({ now, elsewhere }: DueAnswer): Promise<void> {
     const { carriers, options } = this.#context;
     const due = elsewhere ?? [];
-    const addresses = due.map(({ address }) => address);
-    if (await this.#limit.wait(() => carriers.ring(addresses, now))) return;
+    const isDueHere = due.some(({ address }) => address === options.deployment?.wakeAddress);
+    const addresses = this.#isRung ? [] : due.map(({ address }) => address);
+    if ((await this.#limit.wait(() => carriers.ring(addresses, now))) && !isDueHere) return;
     const lateMs = now - Math.min(...due.map(({ dueAt }) => dueAt));
     await this.#limit.wait(() => options.calls.alarms.arm([motionMinute(now + ringAgainMs(lateMs) - minuteMs)]));
   }

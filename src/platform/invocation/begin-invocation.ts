@@ -75,9 +75,9 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   const engine = engineOf(Math.max(1, Math.floor(maxSteps / turns)));
   // What each finish leans on is armed beside the claim, so that no finish waits for it.
   if (isDelivery && clock.isKnown) calls.alarms.armFor(clock.now(), []).catch(() => {});
-  const tick = async (readyUntil?: number): Promise<TickAnswer> => {
+  const tick = async (readyUntil?: number, { isRung = false } = {}): Promise<TickAnswer> => {
     const { mostOfTick: most } = platform;
-    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, most });
+    const ticking = () => engine.tick({ onMoved: (moves) => ending.noteMoved(moves), readyUntil, isRung, most });
     const answer = await dispatcher.together(ticking);
     ending.noteTick(answer);
     // An alarm is to ring for what one tick may not dispatch.
@@ -87,7 +87,7 @@ export function beginInvocation(platform: InvocationHost, options: InvocationOpt
   const client = new Client({
     calls,
     dispatch,
-    wake: options.wake ?? (async (readyUntil) => void (await tick(readyUntil))),
+    wake: options.wake ?? (async (readyUntil) => void (await tick(readyUntil, { isRung: readyUntil !== undefined }))),
     traceparent: platform.engine.telemetry?.traceparent,
     openCallback: callbackOpener(platform),
     sealCallback,

@@ -93,15 +93,16 @@ export function partsOf(given: PartsOptions): Parts {
     return calls.noteDeployment({ ...named, note: what });
   };
   const ticker = new Ticker({
-    tick: async ({ isFirst, looksAhead, readyUntil }) => {
+    tick: async ({ isFirst, looksAhead, readyUntil, isRung }) => {
       await neighbours?.refresh();
-      const answer = await engine.tick({ isFirst, looksAhead, isExclusive, readyUntil });
+      const answer = await engine.tick({ isFirst, looksAhead, isExclusive, readyUntil, isRung });
       if (answer.hasSeenAll) await note("looked");
       return answer;
     },
     tell,
   });
-  const wake = async (readyUntil?: number) => void (await ticker.tick(readyUntil));
+  const wake = async (readyUntil?: number) =>
+    void (await ticker.tick(readyUntil, { isRung: readyUntil !== undefined }));
   const onError = (error: unknown) => report(error, "dispatching");
   const traceparent = options.telemetry?.traceparent;
   const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError, traceparent });

@@ -20,6 +20,8 @@ export interface WhichTick {
   readonly looksAhead: boolean;
   /** The tick also looks at what is ready and due by this instant of the database's clock. 0: nobody has asked for that. */
   readonly readyUntil: number;
+  /** Whether other deployments have asked for this tick, and nobody else. */
+  readonly isRung: boolean;
 }
 
 export interface TickerOptions {
@@ -52,6 +54,8 @@ export class Ticker {
   #isFirst = true;
   #looksAhead = true;
   #readyUntil = 0;
+  /** Whether only other deployments have asked for the next tick. */
+  #isRung = true;
   #isClosed = false;
 
   constructor(options: TickerOptions) {
@@ -62,8 +66,9 @@ export class Ticker {
   }
 
   /** Resolves when a tick that began after this call has ended; rejects if it failed. Another one is to come then. */
-  async tick(readyUntil = 0): Promise<TickAnswer> {
+  async tick(readyUntil = 0, { isRung = false } = {}): Promise<TickAnswer> {
     this.#readyUntil = Math.max(this.#readyUntil, readyUntil);
+    this.#isRung &&= isRung;
     this.#rings += 1;
     return await this.#tickNext();
   }
@@ -114,9 +119,15 @@ export class Ticker {
 
   async #tick(): Promise<TickAnswer> {
     if (this.#isClosed) throw closing();
-    const which = { isFirst: this.#isFirst, looksAhead: this.#looksAhead, readyUntil: this.#readyUntil };
+    const which = {
+      isFirst: this.#isFirst,
+      looksAhead: this.#looksAhead,
+      readyUntil: this.#readyUntil,
+      isRung: this.#isRung,
+    };
     this.#looksAhead = false;
     this.#readyUntil = 0;
+    this.#isRung = true;
     try {
       const answer = await this.#options.tick(which);
       if (answer.isOurs) this.#isFirst = false;
@@ -148,6 +159,7 @@ export class Ticker {
 
   async #sweep(): Promise<void> {
     const isAwaited = this.#next !== undefined;
+    this.#isRung = false;
     const ringsBefore = this.#rings;
     try {
       const { due } = await this.#tickNext();
