@@ -81,12 +81,20 @@ export interface DueAnswer {
    * The first 500 schedules that are due, on the first page. `lookAt`: the instant for which to arm before it is fired. Null:
    * it has no further instant.
    */
-  readonly schedules?: readonly { readonly name: string; readonly lookAt: number | null }[] | null;
+  readonly schedules?: readonly DueSchedule[] | null;
+}
+export interface DueSchedule {
+  readonly name: string;
+  readonly lookAt: number | null;
 }
 export interface FireCall {
   readonly environment: string;
   readonly versions: ClaimCall["versions"];
   readonly names: readonly string[];
+  /** Asks for the next page of what is due. */
+  readonly listsNext?: true;
+  /** Names of schedules that this page leaves out. */
+  readonly except?: readonly string[];
 }
 export interface FiredRun {
   readonly runId: string;
@@ -113,8 +121,12 @@ export interface FireAnswer {
   readonly skips: readonly { readonly schedule: string; readonly inRow: number; readonly skip: Skip }[];
   /** Those that fire no more, since their timezone is gone. Functions of an earlier release leave it out. */
   readonly stopped?: readonly { readonly schedule: string; readonly reason: string }[];
-  /** How many stay due, because somebody had locked them. */
+  /** How many stay due: somebody had locked them, or the call has started so many runs already. */
   readonly left: number;
+  /** Names of those that somebody had locked. Functions of an earlier release leave it out. */
+  readonly locked?: readonly string[];
+  /** The first 500 schedules that are due yet, with `listsNext`. Null: none is. Functions of an earlier release leave it out. */
+  readonly next?: readonly DueSchedule[] | null;
 }
 /** A schedule as it is declared. Its input is stored text, or the code of the run's first turn makes it. */
 export interface DeclaredSchedule extends ScheduleDefinition {

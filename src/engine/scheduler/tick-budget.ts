@@ -34,4 +34,9 @@ export class TickBudget {
     this.#turns -= others;
     return true;
   }
+
+  /** Counts turns that are dispatched whether they fit or not. */
+  takeTurns(count: number): void {
+    this.#turns -= count;
+  }
 }

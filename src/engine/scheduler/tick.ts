@@ -1,6 +1,6 @@
 /**
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
- * and only then dispatches. So at every moment each run is armed. Schedules that are due are fired first.
+ * and only then dispatches. So at every moment each run is armed. Then it fires the schedules that are due.
  */
 import {
   aboutToRingMs,
@@ -12,13 +12,15 @@ import {
 } from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move, NoteCall } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
+import { refusalBy } from "../finish/refusal.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";
 import { comingOf, type DelayedTurn, isAhead, type Look, look, readyOf } from "./due-runs.ts";
+import { Firings } from "./firings.ts";
 import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
-import { declared, fire, tellRefused } from "./schedules.ts";
+import { noteDeployment } from "./schedules.ts";
 import { type MostOfTick, TickBudget } from "./tick-budget.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
@@ -94,6 +96,9 @@ class Tick {
   #readyUntil: number;
   readonly #mover: Mover;
   readonly #budget: TickBudget;
+  readonly #firings: Firings;
+  /** The first page, which lists the schedules that are due. */
+  #first: DueAnswer | undefined;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
   readonly #seen = new Set<string>();
   readonly #locked: Look[] = [];
@@ -115,28 +120,44 @@ class Tick {
     this.#isRung = isRung;
     this.#mover = new Mover({ context, limit, onMoved: options.onMoved });
     this.#budget = new TickBudget(options.most);
+    this.#firings = new Firings({ context, limit, mover: this.#mover, budget: this.#budget });
   }
 
   async pass(): Promise<TickAnswer> {
-    const { calls } = this.#context.options;
     // This process may run other code under the same id, so what its deployment has refused is asked for again.
-    if (this.#isFirst) await this.#note("deployed", { isStart: true });
+    if (this.#isFirst) await this.#note("deployed", true);
+    let last: DueAnswer;
+    try {
+      last = await this.#lookAtRuns();
+    } catch (error) {
+      // A database that refuses what is done with runs may yet fire schedules.
+      if (this.#first !== undefined && refusalBy(error).isAnswered) await this.#firings.fire(this.#first);
+      throw error;
+    }
+    if (!last.isOurs) return await this.#leaveAlone(last);
+    await this.#firings.fire(this.#first ?? last);
+    return await this.#end(last.isNew);
+  }
+
+  /** Looks at the runs, page by page, and answers the last page. */
+  async #lookAtRuns(): Promise<DueAnswer> {
+    const { calls } = this.#context.options;
     let call = this.#firstCall();
     for (;;) {
       const page = await this.#limit.wait(() => calls.listDue(call));
-      if (!page.isOurs) return await this.#leaveAlone(page);
+      if (!page.isOurs) return page;
       if (calls.clock.readyUntil > this.#readyUntil) {
         call = this.#firstCall(); // this answer has told of it
         continue;
       }
+      if (call.after === undefined) this.#first = page;
       await this.#prepare(page);
-      await this.#mover.dispatch(await fire(this.#context, this.#limit, page));
       await this.#lookAt(page);
       await this.#sendKept(page);
       await this.#ringElsewhere(page);
       this.#limit.extend();
       const after = this.#endOf(page);
-      if (after === undefined) return await this.#end(page.isNew);
+      if (after === undefined) return page;
       call = { ...call, isNew: page.isNew, after };
     }
   }
@@ -160,20 +181,9 @@ class Tick {
   }
 
   /** Notes that this deployment is deployed, or that it is still there. */
-  async #note(note: "deployed" | "seen", start: { readonly isStart?: true } = {}): Promise<void> {
-    const { calls, environment = defaults.environment } = this.#context.options;
+  async #note(note: "deployed" | "seen", isStart = false): Promise<void> {
     if (this.#named === undefined) return;
-    const { versions, signatures } = this.#context.registry;
-    const carried = note === "deployed" && {
-      versions,
-      signatures,
-      schedules: await declared(this.#context),
-      isExclusive: this.#isExclusive,
-      ...start,
-    };
-    const { wakeAddress } = this.#context.options.deployment ?? {};
-    const call = { environment, ...this.#named, wakeAddress, note, ...carried };
-    tellRefused(this.#context, await this.#limit.wait(() => calls.noteDeployment(call)));
+    await noteDeployment(this.#context, this.#limit, { note, isStart, isExclusive: this.#isExclusive, ...this.#named });
   }
 
   /** Arms a late tick, since somebody may have adopted the database by then. */
@@ -276,7 +286,7 @@ class Tick {
       isOurs: true,
       due: this.#due,
       dispatched: this.#mover.dispatched,
-      isCutShort: !this.#isComplete,
+      isCutShort: !this.#isComplete || this.#firings.isCutShort,
       hasSeenAll,
       triedThrough,
     };

@@ -2,7 +2,9 @@
 -- listed. A schedule that is looked at early moves to its instant. One whose workflow is paused is not looked at any more: resume_workflow
 -- has it looked at again.
 --
--- `left`: some were locked, or the call has started a thousand runs already. They stay due, and the scheduler looks again soon.
+-- `left`: some were `locked`, or the call has started a thousand runs already. They stay due, and the scheduler looks again soon.
+--
+-- With `listsNext` it answers the page that comes `next`, as list_due does: what is due yet, except what is locked, and `except`.
 --
 -- If the answer of such a call is lost, the schedules have moved on when it is sent again. It then answers the runs that they have started and
 -- that nobody has claimed (list_fired).
@@ -14,6 +16,7 @@ declare
   v_skips jsonb := '[]';
   v_stopped jsonb := '[]';
   v_left  integer := 0;
+  v_locked jsonb := '[]';
   v_fired jsonb;
   v_name  text;
   v       layover.schedule;
@@ -28,6 +31,7 @@ begin
     select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update skip locked;
     if not found then
       v_left := v_left + 1;
+      v_locked := v_locked || to_jsonb(v_name);
       continue;
     end if;
     if v.due_at is null or v.due_at > v_now then
@@ -50,5 +54,7 @@ begin
     end if;
   end loop;
   perform layover.check_armed(p);
-  return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'stopped', v_stopped, 'left', v_left);
+  return json_build_object('now', layover.to_ms(layover.now()), 'runs', v_runs, 'skips', v_skips, 'stopped', v_stopped, 'left', v_left,
+    'locked', v_locked, 'next', case when coalesce((p->>'listsNext')::boolean, false) then layover.list_due_schedules(
+      p || jsonb_build_object('except', coalesce(p->'except', '[]') || v_locked), v_now) end);
 end $$;

@@ -1,0 +1,211 @@
+/** Schedules in great number, and a database that refuses to fire them or to look at runs. Nothing here carries out a run. */
+import { schedule, workflow } from "layover";
+import { v7 } from "uuid";
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Query, TurnRef } from "../../src/core/ports.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import type { LayoverEvent } from "../../src/engine/events.ts";
+import type { TickAnswer } from "../../src/engine/scheduler/tick.ts";
+import type { MostOfTick } from "../../src/engine/scheduler/tick-budget.ts";
+import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
+import type { Clock } from "../postgres/clock.ts";
+import { testDatabase } from "../postgres/database.ts";
+import { isWhole } from "../size.ts";
+
+const database = testDatabase({ perTest: true });
+const minute = 60_000;
+const noon = Date.UTC(2026, 0, 1, 12);
+/** How many schedules a page holds. */
+const page = 500;
+const idle = workflow({ name: "idle", version: 1 });
+
+let clock: Clock;
+/** The time of the hosts and of the database. */
+let now: number;
+let calls: Calls;
+let engine: Engine;
+let armed: number[];
+let dispatched: TurnRef[];
+let events: LayoverEvent[];
+let sent: string[];
+/** How long each firing takes, by the clock of the host. */
+let firingMs: number;
+
+beforeEach(async () => {
+  clock = await database.turnClock();
+  await clock.set(noon);
+  now = noon;
+  firingMs = 0;
+  [armed, dispatched, events, sent] = [[], [], [], []];
+  const host = { monotonic: () => now, after: () => () => {} };
+  const query = (async (text, parameters) => {
+    const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
+    sent.push(name);
+    if (name === "fire_schedules") now += firingMs;
+    return await database.query(text, parameters);
+  }) as Query;
+  calls = makeCalls({
+    query: Object.assign(query, { endpoint: database.query.endpoint }),
+    namespace: "default",
+    alarm: async (instants) => void armed.push(...instants.map(({ at }) => at)),
+    host,
+  });
+  const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns);
+  const onEvent = (event: LayoverEvent) => void events.push(event);
+  engine = new Engine({ calls, dispatch, onEvent, workflows: [idle.handler(async () => {})], host });
+});
+
+/** Makes schedules that are all due at one instant, and lets it come. */
+async function due(count: number): Promise<void> {
+  const first = schedule({ name: "s00001", every: "1 day", startAt: new Date(noon + minute), start: idle });
+  await calls.createSchedule({ name: first.name, definition: { ...first.definition, encodedInput: "0null" } });
+  await database.pool.query(
+    `insert into layover.schedule
+     select (jsonb_populate_record(v, jsonb_build_object('name', 's' || lpad(n::text, 5, '0')))).*
+       from layover.schedule v, generate_series(2, $1) as n`,
+    [count],
+  );
+  await pass(2);
+}
+
+async function pass(minutes: number): Promise<void> {
+  now += minutes * minute;
+  await clock.set(now);
+}
+
+async function tick(most?: MostOfTick): Promise<TickAnswer> {
+  [sent, dispatched, armed] = [[], [], []];
+  return await engine.tick({ most });
+}
+
+async function fired(): Promise<number> {
+  const { rows } = await database.pool.query(
+    "select count(*)::integer as runs from layover.run where scheduled is not null",
+  );
+  return rows[0]?.runs;
+}
+
+const errors = () => events.flatMap((event) => (event.kind === "error" ? [event.doing] : []));
+const firings = () => sent.filter((name) => name === "fire_schedules").length;
+const isArmedSoon = () => armed.some((at) => at > now && at <= now + 2 * minute);
+
+/** Has the database refuse to change a schedule of which `condition` is true. SQL about the row `new`. */
+async function refuse(condition: string): Promise<void> {
+  await database.pool.query(`create function public.refuse() returns trigger language plpgsql as $$
+    begin raise exception 'refused'; end $$`);
+  await database.pool.query(`create trigger refusing before update on layover.schedule
+    for each row when (${condition}) execute function public.refuse()`);
+}
+
+/** Has a function of layover's raise, as one does that a disk or a hand has broken. */
+async function breakDown(name: string, shape: string): Promise<void> {
+  await database.pool.query(`create or replace function layover.${name}${shape} language plpgsql as $$
+    begin raise exception 'broken'; end $$`);
+}
+
+async function aRunDue(): Promise<string> {
+  const runId = v7({ msecs: now });
+  await calls.startRun({ runId, workflow: "idle", version: 1, encodedInput: "0{}" });
+  await pass(3);
+  return runId;
+}
+
+describe("schedules that are due at one instant", () => {
+  const count = isWhole ? 10_000 : 1_200;
+
+  test("fire in one tick, a statement each 500", { timeout: 600_000 }, async () => {
+    await due(count);
+    const { isCutShort } = await tick();
+    expect(await fired()).toBe(count);
+    expect(new Set(dispatched.map(({ runId }) => runId)).size).toBe(count);
+    expect([sent.filter((name) => name === "list_due").length, firings()]).toEqual([1, Math.ceil(count / page)]);
+    expect(isCutShort).toBe(false);
+    await tick();
+    expect(firings()).toBe(0);
+  });
+
+  test("fire as far as the tick may dispatch, a page at least, and the rest in the next one", async () => {
+    await due(1_200);
+    expect((await tick({ turns: 400, groups: 1 })).isCutShort).toBe(true);
+    expect(isArmedSoon()).toBe(true);
+    expect(await fired()).toBe(1_000);
+    expect((await tick({ turns: 400, groups: 1 })).isCutShort).toBe(false);
+    expect(await fired()).toBe(1_200);
+  });
+
+  test("fire for 40 seconds at most, and the rest comes in the next tick", async () => {
+    await due(1_700);
+    firingMs = 15_000;
+    expect((await tick()).isCutShort).toBe(true);
+    expect(isArmedSoon()).toBe(true);
+    expect(await fired()).toBe(1_500);
+  });
+
+  test("wait for nobody: those that somebody has locked are left to the next tick, and asked for once", async () => {
+    await due(600);
+    const holder = await database.pool.connect();
+    try {
+      await holder.query("begin");
+      await holder.query("select from layover.schedule where name <= 's00010' for update");
+      await tick();
+      expect([await fired(), firings()]).toEqual([590, 2]);
+      expect(isArmedSoon()).toBe(true);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    await tick();
+    expect(await fired()).toBe(600);
+  });
+});
+
+describe("a database that refuses to fire", () => {
+  test("does not stop runs that are due: they are dispatched, the error is told, and a tick comes within two minutes", async () => {
+    await due(3);
+    const runId = await aRunDue();
+    await breakDown("fire_schedules", "(p jsonb) returns json");
+    expect(await tick()).toMatchObject({ due: 1, dispatched: 1 });
+    expect(dispatched.map((ref) => ref.runId)).toEqual([runId]);
+    expect(errors()).toEqual([
+      "firing the schedule s00001",
+      "firing the schedule s00002",
+      "firing the schedule s00003",
+    ]);
+    expect(isArmedSoon()).toBe(true);
+  });
+
+  test("one schedule fires the others, also those that come after a whole page", async () => {
+    await due(1_100);
+    await refuse("new.name = 's00007'");
+    await tick();
+    expect(await fired()).toBe(1_099);
+    expect(errors()).toEqual(["firing the schedule s00007"]);
+    expect(isArmedSoon()).toBe(true);
+  });
+
+  test("any of many is asked some sixty times a tick, and no oftener", async () => {
+    await due(1_100);
+    await refuse("true");
+    await tick();
+    expect(firings()).toBeGreaterThanOrEqual(60);
+    expect(firings()).toBeLessThan(70);
+    expect(isArmedSoon()).toBe(true);
+  });
+
+  test("since it cannot compute an instant does not stop runs that are due", async () => {
+    await due(1);
+    const runId = await aRunDue();
+    await breakDown("next_instant", "(name text, definition jsonb, after timestamptz) returns timestamptz");
+    await tick();
+    expect(dispatched.map((ref) => ref.runId)).toEqual([runId]);
+    expect(errors()).toEqual(["firing the schedule s00001"]);
+  });
+});
+
+test("a database that refuses to move runs on does not stop schedules", async () => {
+  await due(1);
+  await aRunDue();
+  await breakDown("move_due", "(p jsonb) returns json");
+  await expect(tick()).rejects.toThrow("broken");
+  expect(await fired()).toBe(1);
+});
