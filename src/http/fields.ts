@@ -54,6 +54,19 @@ export function optionalNumber(body: Body, field: string): number | undefined {
   throw invalidField(field, `is ${kindOf(value)}, not a number`, "Leave the quotes away.");
 }
 
+export function requiredNumber(body: Body, field: string): number {
+  return given(optionalNumber(body, field), field);
+}
+
+export function requiredText(body: Body, field: string): string {
+  return given(optionalText(body, field), field);
+}
+
+function given<Value>(value: Value | undefined, field: string): Value {
+  if (value !== undefined) return value;
+  throw invalidField(field, "is missing", "This request needs it.");
+}
+
 export function optionalFlag(body: Body, field: string): boolean | undefined {
   const value = body[field] ?? undefined;
   if (value === undefined || typeof value === "boolean") return value;

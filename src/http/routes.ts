@@ -14,6 +14,7 @@ import { runRoutes } from "./runs.ts";
 import { scheduleRoutes } from "./schedules.ts";
 import { signalRoutes } from "./signals.ts";
 import { startRoutes } from "./starts.ts";
+import { upgradeRoute } from "./upgrades.ts";
 
 export interface RouteTerms {
   readonly contracts: Contracts;
@@ -34,6 +35,7 @@ export function routesOf({ contracts, maxBytes, answered, webhooks = [], isClosi
     ...repairRoutes(contracts, maxBytes),
     deleteRoute,
     exportRoute(maxBytes),
+    upgradeRoute(maxBytes),
     ...scheduleRoutes(contracts, maxBytes),
     ...runCallbackRoutes(contracts, maxBytes),
     ...callbackRoutes({ contracts, maxBytes, answered }),

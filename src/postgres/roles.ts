@@ -28,6 +28,7 @@ const reading = [
   "list_runs",
   "get_history",
   "read_replay",
+  "read_mail",
   "list_parked",
   "get_schedule",
   "list_schedules",

@@ -1,6 +1,6 @@
 /** What the SQL functions take and answer by which a run is replayed elsewhere. As in wire.ts. */
 import type { Patch } from "../core/replay/patches.ts";
-import type { Place, WirePending, WireRecord, WireRun } from "./wire.ts";
+import type { Place, WirePending, WireRecord, WireRun, WireSignal } from "./wire.ts";
 import type { RunKey, Unknown } from "./wire-verbs.ts";
 
 /** What the first page has beside its records. */
@@ -65,6 +65,59 @@ export type ExportCall = RunKey &
 
 /** `not_applicable`: a further page was asked for without the first one. */
 export type ExportAnswer = ReplayAnswer | { readonly outcome: "not_applicable" };
+
+export interface MailCall {
+  /** The number of the last signal that the caller has. Left out: none. */
+  readonly after?: number;
+  /** The most bytes of payloads in the answer, roughly. Default: 2,000,000. */
+  readonly budgetBytes?: number;
+}
+
+/** A run as somebody has looked at it. It is still the same as long as all of these are. */
+export interface Looked {
+  readonly epoch: number;
+  readonly turn: number;
+  /** The position of its last record. */
+  readonly position: number;
+  /** The number of the last signal that it has not taken. 0: none. */
+  readonly lastMail: number;
+}
+
+/** What a run may still be given. */
+export interface MailPage extends Looked {
+  readonly outcome: "read";
+  readonly runId: string;
+  /** Whether another run waits for its end. */
+  readonly isAwaited: boolean;
+  /** Signals that it has not taken. None: this was the last page. */
+  readonly signals: readonly WireSignal[];
+}
+
+export type UpgradeCall = RunKey &
+  Looked & {
+    /** The version that it has, and the one that it is to have. */
+    readonly from: number;
+    readonly to: number;
+    /** The signature of the new version's contract. */
+    readonly signature: string;
+    readonly callId: string;
+    readonly reason?: string;
+    readonly by?: string;
+  };
+
+export type UpgradeAnswer = { readonly runId: string } & (
+  | {
+      readonly outcome: "upgraded";
+      readonly version: number;
+      /** What is ready. Null or left out: nothing. */
+      readonly turn?: number | null;
+      readonly branches?: readonly (Place & { readonly turn: number })[] | null;
+    }
+  | { readonly outcome: "at_work"; readonly until: number }
+  | { readonly outcome: "not_applicable"; readonly status: string }
+  /** `moved_on`: it is not as it was looked at any more. `not_carried`: no deployment carries the new version. */
+  | { readonly outcome: "moved_on" | "not_carried" }
+);
 
 export interface ParkedCall {
   readonly workflow?: string;

@@ -27,6 +27,8 @@ export interface ClaimTurn extends Partial<Place> {
   readonly have?: {
     readonly epoch: number;
     readonly position: number;
+    /** The version whose code it runs. Releases before leave it out. */
+    readonly version?: number;
     /** It knows the pending rows that were demanded up to there. Left out: all of them. */
     readonly rowsThrough?: number;
   };

@@ -9,7 +9,7 @@ import { moves } from "./hammer-moves.ts";
 /** These take no lock on a row. */
 const readers = [
   ...["read_clock", "list_due", "get_run", "get_history", "list_runs", "read_callback", "read_page", "new_id"],
-  ...["read_replay", "list_parked"],
+  ...["read_replay", "read_mail", "list_parked"],
   ...["check_key", "list_keys", "diagnose", "get_delivery", "list_deliveries", "get_schedule", "list_schedules"],
 ];
 

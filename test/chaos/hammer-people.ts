@@ -34,6 +34,17 @@ export const peoplesMoves: Readonly<Record<string, Move>> = {
       async (session, ground) => await call(session, `${verb}_run`, onRun(pick(await runsOf(ground))?.["runId"])),
     ]),
   ),
+  upgrade_run: async (session, ground) => {
+    const { runId } = pick(await runsOf(ground)) ?? {};
+    const [looked] = await ground.stage.look(
+      `select r.version as "from", t.epoch, t.turn, t.last_position as position, layover.last_mail(r.id)::int as "lastMail"
+         from layover.run r join layover.run_state t on t.run_id = r.id where r.id = $1`,
+      [runId],
+    );
+    // The hunt's claims carry version 1 only, so most runs stay there, and the others come back.
+    const to = looked?.["from"] === 2 ? 1 : pick([1, 1, 2]);
+    if (looked !== undefined) await call(session, "upgrade_run", { ...onRun(runId), ...looked, to });
+  },
   operate_runs: async (session) => {
     const verb = pick(["pause", "resume", "resume", "cancel", "terminate", "retry", "restart", "delete", "signal"]);
     const filter = {

@@ -1,6 +1,7 @@
 /** Two deployments on one database, each with alarms and dispatches of its own, as on two clouds. Each has code that the other lacks. */
 import { expect, test } from "vitest";
 import { Client } from "../../src/client/over-postgres/client.ts";
+import { upgradeRun } from "../../src/client/over-postgres/upgrades.ts";
 import { type Workflow, workflow } from "../../src/core/contract/contract.ts";
 import type { TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
@@ -245,4 +246,31 @@ test("a run that this deployment has refused goes on where the code fits", async
   expect(there.turns).toMatchObject([{ runId }]);
   await settle(there);
   expect(await there.client.get(runId)).toMatchObject({ status: "completed" });
+});
+
+test("a run that is moved to a version which only another deployment carries is due there at once", async () => {
+  const clock = await database.turnClock();
+  const clouds = new TwoClouds(clock);
+  const nap = [1, 2].map((version) => workflow({ name: "nap", version }));
+  const [here, there] = nap.map((contract, index) =>
+    clouds.host(`nap-${index}`, [contract.handler(({ step }) => step.sleep("nap", "1 hour"))]),
+  );
+  if (here === undefined || there === undefined || nap[0] === undefined) throw new Error("two hosts are there");
+  await here.engine.tick();
+  await there.engine.tick();
+  const { runId } = await here.client.start(nap[0]);
+  await settle(here);
+  const looked = { from: 1, to: 2, epoch: 0, turn: 2, position: 0, lastMail: 0, signature: "two" };
+  await here.client.within((context) => upgradeRun(context, runId, looked));
+  const soonAt = (await clouds.dueAt(runId)) ?? 0;
+  expect([...here.armed]).toContain(soonAt);
+  await clock.set(soonAt);
+  await here.engine.tick();
+  const dueAt = (await clouds.dueAt(runId)) ?? 0;
+  expect(dueAt).toBeGreaterThan(soonAt + 50 * minute);
+  expect([...there.armed]).toContain(dueAt);
+  await clock.set(dueAt + minute);
+  await there.engine.tick();
+  await settle(there);
+  expect(await here.client.get(runId)).toMatchObject({ status: "completed", version: 2 });
 });

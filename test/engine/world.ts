@@ -44,6 +44,7 @@ const reading = new Set([
   "list_runs",
   "get_history",
   "read_replay",
+  "read_mail",
   "read_callback",
 ]);
 const clocks = new WeakMap<TestDatabase, Promise<Clock>>();

@@ -46,6 +46,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^(get_run|get_history)$/, "postgres/timelines postgres/keys client http/runs"],
   [/^describe$/, "races/bare-calls client http/runs"],
   [/^(read_replay|export_run|describe_replay|list_parked)$/, "cli/export cli/replay-check postgres/keys"],
+  [/^(upgrade_run|read_mail|last_mail|is_of_version)$/, "races/upgrades engine/upgrades cli/upgrade postgres/keys"],
   [/^read_callback$/, "postgres/callback-pages postgres/keys http/callbacks"],
   [
     /^(start_run|is_same|is_same_schedule|refuse_late_commit|find_run|read_run)$/,

@@ -241,6 +241,7 @@ describeEachPostgres(
         "list_runs",
         "list_schedules",
         "read_clock",
+        "read_mail",
         "read_replay",
       ]);
       for (const { name, column } of await tables()) {

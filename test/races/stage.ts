@@ -9,6 +9,7 @@ import { Client } from "pg";
 import { afterEach, beforeEach, expect } from "vitest";
 import { z } from "zod";
 import type * as wire from "../../src/postgres/wire.ts";
+import type * as replays from "../../src/postgres/wire-replay.ts";
 import type * as scheduler from "../../src/postgres/wire-scheduler.ts";
 import type * as schedules from "../../src/postgres/wire-schedules.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
@@ -38,6 +39,8 @@ export interface Answers {
   terminate_run: verbs.OperationAnswer;
   operate_runs: verbs.OperateRunsAnswer;
   delete_run: verbs.OperationAnswer;
+  upgrade_run: replays.UpgradeAnswer | verbs.Unknown;
+  read_mail: replays.MailPage | verbs.Unknown;
   fork_run: verbs.RepairAnswer;
   pause_workflow: verbs.WorkflowAnswer;
   resume_workflow: verbs.WorkflowAnswer;

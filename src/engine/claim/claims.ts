@@ -37,7 +37,7 @@ export class Claims {
       ...(ref.groupSize !== undefined && { groupSize: ref.groupSize }),
       ...ref.branch,
       ...(held !== undefined && {
-        have: { epoch: held.epoch, position: held.execution.position, rowsThrough: held.rowsThrough },
+        have: haveOf(held, held.execution.position, held.rowsThrough),
       }),
     };
   }
@@ -51,9 +51,13 @@ export class Claims {
     const position = plan.position + (plan.records?.length ?? 0);
     return {
       ...this.ofTurn({ runId: claim.runId, turn: claim.turn + 1 }, undefined),
-      have: { epoch: loaded.epoch, position, rowsThrough: position },
+      have: haveOf(loaded, position, position),
     };
   }
+}
+
+function haveOf({ epoch, workflow }: LoadedRun, position: number, rowsThrough: number) {
+  return { epoch, position, version: workflow.contract.version, rowsThrough };
 }
 
 function randomToken(): string {

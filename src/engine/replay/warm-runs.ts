@@ -24,7 +24,9 @@ export class WarmRuns {
 
   keep(loaded: LoadedRun): void {
     if (this.#capacity === 0) return;
-    const kept = (this.#loaded.get(loaded.runId) ?? []).filter(({ epoch }) => epoch === loaded.epoch);
+    const kept = (this.#loaded.get(loaded.runId) ?? []).filter(
+      ({ epoch, workflow }) => epoch === loaded.epoch && workflow === loaded.workflow,
+    );
     this.#put(loaded.runId, [loaded, ...kept.filter((other) => other !== loaded)].slice(0, mostOfOneRun));
     for (const oldest of this.#loaded.keys()) {
       if (this.#loaded.size <= this.#capacity && this.#bytes <= this.#mostBytes) return;
@@ -50,8 +52,14 @@ export class WarmRuns {
       ?.find(({ execution }) => execution.find(path, occurrence)?.demandedAfter === execution.position);
   }
 
-  findAt(runId: string, epoch: number, position: number): LoadedRun | undefined {
-    return this.#loaded.get(runId)?.find((loaded) => loaded.epoch === epoch && loaded.execution.position === position);
+  /** Finds a loaded run that stands there. `version`: that of its workflow, which the run may have changed. */
+  findAt(runId: string, epoch: number, position: number, version: number | undefined): LoadedRun | undefined {
+    return this.#loaded
+      .get(runId)
+      ?.find(
+        ({ execution, workflow, ...loaded }) =>
+          loaded.epoch === epoch && execution.position === position && workflow.contract.version === version,
+      );
   }
 
   forget(runId: string): void {

@@ -86,7 +86,8 @@ async function loadedAt(invocation: Invocation, atWork: TurnAtWork<ClaimedBranch
   const { epoch, position } = claimed;
   if (held !== undefined && claimed.have === position && held.epoch === epoch && held.execution.position === position)
     return held;
-  const other = warm.findAt(turn.runId, epoch, position);
+  const version = claimed.run?.version ?? held?.workflow.contract.version;
+  const other = warm.findAt(turn.runId, epoch, position, version);
   if (other !== undefined) return other;
   if (claimed.run == null) {
     // The loaded run that the claim named has moved on since. The same token gets the whole answer.

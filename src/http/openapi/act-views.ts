@@ -3,6 +3,7 @@ import type { DeliveryPage, DeliveryView } from "../../client/deliveries.ts";
 import type { CallbackView } from "../../client/mail.ts";
 import { type ManyPage, type Refused, refusals } from "../../client/many.ts";
 import type { OperationReceipt } from "../../client/operations.ts";
+import type { UpgradeReceipt } from "../../client/over-postgres/upgrades.ts";
 import type { ForkReceipt, RepairReceipt, RestartPlan } from "../../client/repairs.ts";
 import type { SignalReceipt } from "../../client/run.ts";
 import type { ScheduleCreated, SchedulePage, ScheduleView } from "../../client/schedules.ts";
@@ -78,6 +79,10 @@ export const actViews = {
     ),
     takes: list(object<WireTake>({ position: integer, number: integer, name: text, receivedAt: integer })),
     rest: described("What only the first page has.", nullable({ type: "object" })),
+  }),
+  Upgraded: object<UpgradeReceipt>({
+    runId: uuid,
+    outcome: described("`moved_on`, `at_work`: nothing was done.", oneOf("upgraded", "moved_on", "at_work")),
   }),
   Callback: object<CallbackView>({
     workflow: text,

@@ -11,6 +11,8 @@ import {
   optionalText,
   optionalTexts,
   type ReadField,
+  requiredNumber,
+  requiredText,
 } from "../fields.ts";
 import { endedFields, endedFilterOf, filterFields, filterOf, optionalStatus } from "../filter.ts";
 import { optionalResults, optionalSignal } from "../repairs.ts";
@@ -33,6 +35,8 @@ const schemas: ReadonlyMap<ReadField, JsonSchema> = new Map<ReadField, JsonSchem
   [anyValue, anything],
   [optionalText, nullable(text)],
   [optionalNumber, nullable({ type: "integer" })],
+  [requiredNumber, { type: "integer" }],
+  [requiredText, text],
   [optionalFlag, nullable(flag)],
   [
     optionalDuration,

@@ -12,6 +12,7 @@ import { runDescriptions } from "../runs.ts";
 import { scheduleDescriptions } from "../schedules.ts";
 import { signalDescriptions } from "../signals.ts";
 import { startDescriptions } from "../starts.ts";
+import { upgradeDescriptions } from "../upgrades.ts";
 import { webhookDescriptions } from "../webhooks/deliveries.ts";
 import { Components, wordsOf } from "./components.ts";
 import type { DocumentTerms } from "./mount.ts";
@@ -83,6 +84,7 @@ export function descriptions(): Descriptions {
     ...signalDescriptions(),
     ...operationDescriptions(),
     ...exportDescriptions(),
+    ...upgradeDescriptions(),
     ...scheduleDescriptions(),
     ...repairDescriptions(),
     ...runCallbackDescriptions(),

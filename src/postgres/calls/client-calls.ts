@@ -151,6 +151,15 @@ export function clientCalls(sender: CallSender) {
       return sender.call("read_replay", call);
     },
 
+    readMail(call: verbs.RunKey & replays.MailCall): Promise<replays.MailPage | verbs.Unknown> {
+      return sender.call("read_mail", call);
+    },
+
+    upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
+      // What the run waits for was armed by hosts of the old version, so this one has the scheduler look.
+      return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
+    },
+
     listParked(call: replays.ParkedCall): Promise<replays.ParkedPage> {
       return sender.call("list_parked", call);
     },

@@ -88,7 +88,7 @@ begin
      returning b.claims, b.leased_until into branch.claims, branch.leased_until;
   end if;
   v_have := case when (c->'have'->>'epoch')::integer = s.epoch
-    and (c->'have'->>'position')::integer <= branch.demanded_after then (c->'have'->>'position')::integer end;
+    and (c->'have'->>'position')::integer <= branch.demanded_after and layover.is_of_version(v_run, c->'have') then (c->'have'->>'position')::integer end;
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(v_now), 'epoch', s.epoch, 'turn', branch.turn,
     'have', v_have, 'position', branch.demanded_after, 'handedPosition', s.handed_position,
     'lastRecordAt', layover.to_ms(s.last_record_at), 'timeoutAt', layover.to_ms(s.timeout_at),

@@ -20,7 +20,7 @@ begin
        and b.kind = 'branch' and b.position is null
        for update) as b;
   v_now := layover.now();
-  select t.epoch, t.last_record_at, t.handed_position, t.timeout_at, t.due_at,
+  select r.version, t.epoch, t.last_record_at, t.handed_position, t.timeout_at, t.due_at,
       layover.page_budget(t.history_bytes, t.last_position, (p->>'budgetBytes')::bigint) as budget
     into s
     from layover.run_state t join layover.run r on r.id = t.run_id
@@ -34,6 +34,8 @@ begin
       select b.ctid, i.number, (i.turn->>'token')::uuid as token,
           case when (i.turn->'have'->>'epoch')::integer = s.epoch
             and (i.turn->'have'->>'position')::integer <= b.demanded_after
+            and case when i.turn->'have' ? 'version' then (i.turn->'have'->>'version')::integer = s.version
+              else layover.is_of_version(v_run, i.turn->'have') end
             then (i.turn->'have'->>'position')::integer end as have
         from unnest(turns) with ordinality as i (turn, number) cross join lateral (
           select b.ctid, b.demanded_after from layover.pending b

@@ -32,6 +32,7 @@ begin
          and layover.is_due_late(p, t.dispatches, t.due_at) is not true
        returning i.number, case
            when (i.have->>'position')::integer = t.last_position and (i.have->>'epoch')::integer = t.epoch
+             and (i.have->>'version')::integer = r.version
              and not t.has_pending and not t.has_mail and t.begun is null
            then layover.describe_held(t)
            else layover.describe_claimed(t, i.have, (p->>'budgetBytes')::bigint) end as answer

@@ -4,7 +4,7 @@ create or replace function layover.describe_claimed(s layover.run_state, have js
 language plpgsql volatile as $$
 declare
   v_have constant integer := case when (have->>'epoch')::integer = s.epoch
-    and (have->>'position')::integer <= s.last_position then (have->>'position')::integer end;
+    and (have->>'position')::integer <= s.last_position and layover.is_of_version(s.run_id, have) then (have->>'position')::integer end;
 begin
   return json_build_object('outcome', 'claimed', 'now', layover.to_ms(layover.now()), 'epoch', s.epoch, 'turn', s.turn,
     'have', v_have, 'position', s.last_position, 'handedPosition', s.handed_position,
