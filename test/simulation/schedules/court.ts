@@ -6,12 +6,14 @@ import type { Pool } from "pg";
 import type { DeclaredSchedule } from "../../../src/postgres/wire-scheduler.ts";
 import { twoMinutes } from "../../engine/watch.ts";
 import {
+  adopted,
   declared,
   type Expected,
   fired,
   isSame,
   lookedAtAgain,
   paused,
+  type Rival,
   type Row,
   resumed,
   triggered,
@@ -20,7 +22,7 @@ import {
 
 interface Snapshot {
   readonly now: number;
-  readonly rows: ReadonlyMap<string, Row & { readonly workflow: string }>;
+  readonly rows: ReadonlyMap<string, Seen["schedules"][number]>;
   /** The ids of all runs that schedules have started. */
   readonly runs: ReadonlySet<string>;
   /** Workflows that are paused. */
@@ -37,6 +39,7 @@ interface Call {
   readonly workflow?: string;
   readonly runId?: string;
   readonly ignoresOverlap?: boolean;
+  readonly owner?: string;
 }
 
 /** How late a firing may be when nothing goes wrong, in milliseconds: a look at the motion minute, by an alarm that rings late. */
@@ -126,7 +129,7 @@ export class Court {
 
 interface Seen {
   readonly now: number;
-  readonly schedules: readonly (Row & { readonly workflow: string })[];
+  readonly schedules: readonly (Row & { readonly workflow: string; readonly rival: Rival | null })[];
   readonly runs: readonly string[];
   readonly held: readonly string[];
 }
@@ -156,6 +159,11 @@ function* expectations(name: string, call: Call, before: Snapshot, { now }: Snap
         break;
       case "resume_schedule":
         yield isMeant ? resumed(row) : unchanged(row);
+        break;
+      case "adopt_schedule":
+        yield isMeant && row.rival !== null && row.rival.owner === call.owner
+          ? adopted(row, row.rival, now)
+          : unchanged(row);
         break;
       case "trigger_schedule":
         yield isMeant && call.runId !== undefined && !before.runs.has(`${row.name}@${call.runId}`)
@@ -207,7 +215,7 @@ function time(ms: number | null): string {
 }
 
 /** SQL of a row: `v` is the schedule, `t` the state of the run that it has started last. */
-export const rowText = `json_build_object('name', v.name, 'owner', v.owner, 'definition', v.definition, 'workflow', v.workflow,
+export const rowText = `json_build_object('name', v.name, 'owner', v.owner, 'rival', v.rival, 'definition', v.definition, 'workflow', v.workflow,
             'next', layover.to_ms(v.next_at), 'fires', layover.to_ms(v.fires_at), 'due', layover.to_ms(v.due_at),
             'last', layover.to_ms(v.last_at), 'fired', v.fired, 'skipped', v.skipped, 'inRow', v.skipped_in_row,
             'cause', v.last_skip->>'cause', 'isPaused', v.paused_at is not null, 'lastRun', v.last_run_id,

@@ -111,6 +111,24 @@ export const planted: readonly Planted[] = [
     wrong: /fires is .* instead of/,
   },
   {
+    what: "another deployment takes over a schedule that nobody has given to it",
+    definition: changed(
+      "schedule/declare_schedules.sql",
+      "elsif found and v.owner is distinct from v_owner",
+      "elsif false",
+    ),
+    wrong: /its definition is another one|owner is "elsewhere" instead of/,
+  },
+  {
+    what: "an adopted schedule keeps its old owner",
+    definition: changed(
+      define,
+      "set owner = v.owner, definition",
+      "set owner = coalesce(o.owner, v.owner), definition",
+    ),
+    wrong: /owner is "server" instead of/,
+  },
+  {
     what: "an instant is fired before it has come",
     definition: changed(firing, "elsif v.fires_at > v_now then", "elsif false then"),
     wrong: /the run .* started/,

@@ -11,6 +11,7 @@ import type { TestDatabase } from "../../postgres/database.ts";
 import type { Site } from "../site.ts";
 import { beginning, declare, nameOf, quick, workflows } from "./code.ts";
 import { Court } from "./court.ts";
+import { declarationElsewhere, rivalOf } from "./elsewhere.ts";
 import { wrongRuns } from "./runs.ts";
 import type { Act, Scenario, Terms } from "./scenario.ts";
 
@@ -27,7 +28,7 @@ const minuteMs = 60_000;
 const calmMs = 10 * minuteMs;
 const longestStrayMs = 5 * minuteMs;
 /** SQL functions that somebody asks for who waits for the answer for ever. */
-const asked = /^(create|pause|resume|trigger|delete)_/;
+const asked = /^(create|pause|resume|trigger|delete|adopt)_/;
 /** What follows a deployment until its first tick has succeeded: as hosts ring again. */
 const mostTries = 30;
 
@@ -159,6 +160,12 @@ class Play {
         const { verb, which } = act;
         return await this.#insist((schedules) => schedules[verb](nameOf(which)));
       }
+      case "adopt": {
+        const { owner } = await rivalOf(this.#site, world.namespace, act.which);
+        return await this.#insist((schedules) => schedules.adopt(nameOf(act.which), { owner }));
+      }
+      case "declare elsewhere":
+        return await this.#declareElsewhere(act.which, act.terms);
       case "delete":
         return await this.#insist((schedules) => schedules.delete(`made ${act.which}`));
       case "trigger":
@@ -205,6 +212,14 @@ class Play {
     await this.world.deploy(this.#build());
     await this.#untilNoted();
     this.court.excuse(this.world.now);
+  }
+
+  /** It changes nothing until somebody adopts it, so it arms nothing. */
+  async #declareElsewhere(which: number, terms: Terms): Promise<void> {
+    const { namespace } = this.world;
+    const { isOurs } = await rivalOf(this.#site, namespace, which);
+    const call = declarationElsewhere(namespace, which, terms);
+    if (isOurs) await this.#judged("select layover.note_deployment($1) as answer", [call]);
   }
 
   #insist(question: (schedules: ScheduleVerbs) => Promise<unknown>): Promise<void> {

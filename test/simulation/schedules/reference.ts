@@ -24,6 +24,9 @@ export interface Row {
   readonly isAtWork: boolean;
 }
 
+/** What another deployment declares under its name. */
+export type Rival = Pick<Row, "definition"> & { readonly owner: string };
+
 /** When the scheduler has to look: never, or so early that the instant is served. `same`: nothing may have changed it. */
 export type Due = "never" | "in time" | "same";
 
@@ -76,12 +79,20 @@ export function declared(
   { name, owner, definition, now }: Pick<Row, "name" | "owner" | "definition"> & { readonly now: number },
 ): Expected {
   if (row === undefined) return calendar({ ...fresh, name, owner, definition }, now);
-  if (row.owner !== owner || isSame(row.definition, definition)) return unchanged(row);
-  const edited = { ...row, definition };
+  return row.owner !== owner || isSame(row.definition, definition) ? unchanged(row) : edited(row, definition, now);
+}
+
+/** What becomes of it when another deployment takes it over. */
+export function adopted(row: Row, { owner, definition }: Rival, now: number): Expected {
+  return row.owner === owner ? unchanged(row) : edited({ ...row, owner }, definition, now);
+}
+
+function edited(row: Row, definition: DeclaredSchedule, now: number): Expected {
+  const changed = { ...row, definition };
   if (calendarPart(row.definition) === calendarPart(definition))
-    return { row: edited, due: row.isPaused || row.next === null ? "never" : "in time", runs: [] };
+    return { row: changed, due: row.isPaused || row.next === null ? "never" : "in time", runs: [] };
   const after = Math.max(row.last ?? 0, row.next === null ? now : Math.min(now, row.next - 1));
-  return calendar(edited, after);
+  return calendar(changed, after);
 }
 
 export function paused(row: Row): Expected {

@@ -3,6 +3,7 @@ import fc from "fast-check";
 
 export interface Scenario {
   readonly platform: "cloud" | "node" | "embedded";
+  /** How many share the work. Alarms in memory are one process' (World), so there is one where they are. */
   readonly processes: number;
   /** How long it goes on, in milliseconds. */
   readonly forMs: number;
@@ -36,10 +37,11 @@ export type Calendar =
 /** `which`: the number of a schedule. Times count from the start of the world. */
 export type Act = { readonly atMs: number } & (
   | {
-      readonly verb: "pause" | "resume" | "trigger" | "trigger at once" | "remove" | "create" | "delete";
+      readonly verb: "pause" | "resume" | "trigger" | "trigger at once" | "remove" | "create" | "delete" | "adopt";
       readonly which: number;
     }
-  | { readonly verb: "edit"; readonly which: number; readonly terms: Terms }
+  /** `declare elsewhere`: another deployment declares something else under that name. */
+  | { readonly verb: "edit" | "declare elsewhere"; readonly which: number; readonly terms: Terms }
   | { readonly verb: "pause workflow" | "resume workflow"; readonly isSlow: boolean }
   | { readonly verb: "set the clock" | "outage"; readonly byMs: number }
   | { readonly verb: "tick" | "tick twice" | "roll back" }
@@ -91,6 +93,25 @@ function termsWithin(forMs: number): fc.Arbitrary<Terms> {
 }
 
 const names = fc.nat({ max: 3 });
+const editing = fc.constantFrom("edit" as const, "edit" as const, "declare elsewhere" as const);
+
+/** What people do: now and then two of them do it to one schedule, at one instant. */
+function actsOf(forMs: number, maxLength: number): fc.Arbitrary<readonly Act[]> {
+  const act = actsWithin(forMs);
+  const pair = fc
+    .tuple(act, act)
+    .map(([one, other]) => [one, { ...other, atMs: one.atMs, ...("which" in one && { which: one.which }) } as Act]);
+  const elsewhere = fc.constant("declare elsewhere" as const);
+  const takeover = fc
+    .record({ verb: elsewhere, atMs: instants(forMs), which: names, terms: termsWithin(forMs) })
+    .map((one): Act[] => [one, { verb: "adopt", atMs: one.atMs, which: one.which }]);
+  const some = fc.oneof(
+    { weight: 6, arbitrary: act.map((one) => [one]) },
+    { weight: 2, arbitrary: pair },
+    { weight: 1, arbitrary: takeover },
+  );
+  return fc.array(some, { maxLength }).map((all) => all.flat().toSorted((one, other) => one.atMs - other.atMs));
+}
 
 function actsWithin(forMs: number): fc.Arbitrary<Act> {
   const atMs = instants(forMs);
@@ -106,6 +127,7 @@ function actsWithin(forMs: number): fc.Arbitrary<Act> {
       "remove",
       "create",
       "delete",
+      "adopt",
     ),
     atMs,
     which,
@@ -116,7 +138,7 @@ function actsWithin(forMs: number): fc.Arbitrary<Act> {
   );
   return fc.oneof(
     { weight: 6, arbitrary: person },
-    { weight: 3, arbitrary: fc.record({ verb: fc.constant("edit" as const), atMs, which, terms: termsWithin(forMs) }) },
+    { weight: 5, arbitrary: fc.record({ verb: editing, atMs, which, terms: termsWithin(forMs) }) },
     {
       weight: 3,
       arbitrary: fc.record({
@@ -147,25 +169,25 @@ function actsWithin(forMs: number): fc.Arbitrary<Act> {
 /** Scenarios of so many days. */
 export function scenariosOf(days: number): fc.Arbitrary<Scenario> {
   const forMs = days * dayMs;
-  return fc.record({
-    platform: fc.constantFrom("cloud" as const, "cloud" as const, "node" as const, "embedded" as const),
-    processes: fc.constantFrom(1, 2),
-    forMs: fc.constant(forMs),
-    schedules: fc.array(termsWithin(forMs), { minLength: 1, maxLength: 3 }),
-    acts: fc
-      .array(actsWithin(forMs), { maxLength: Math.ceil(8 * Math.sqrt(days)) })
-      .map((acts) => acts.toSorted((one, other) => one.atMs - other.atMs)),
-    perMille: fc.constantFrom(0, 5, 20, 60),
-    focus: fc.constantFrom(
-      undefined,
-      "fire_schedules",
-      "fire_schedules",
-      "list_due",
-      "note_deployment",
-      "alarm",
-      "dispatch",
-    ),
-    troubles: fc.integer({ min: 0, max: Math.ceil(12 * days) }),
-    seed: fc.noShrink(fc.nat()),
-  });
+  return fc
+    .record({
+      platform: fc.constantFrom("cloud" as const, "cloud" as const, "node" as const, "embedded" as const),
+      processes: fc.constantFrom(1, 2),
+      forMs: fc.constant(forMs),
+      schedules: fc.array(termsWithin(forMs), { minLength: 1, maxLength: 3 }),
+      acts: actsOf(forMs, Math.ceil(8 * Math.sqrt(days))),
+      perMille: fc.constantFrom(0, 5, 20, 60),
+      focus: fc.constantFrom(
+        undefined,
+        "fire_schedules",
+        "fire_schedules",
+        "list_due",
+        "note_deployment",
+        "alarm",
+        "dispatch",
+      ),
+      troubles: fc.integer({ min: 0, max: Math.ceil(12 * days) }),
+      seed: fc.noShrink(fc.nat()),
+    })
+    .map((drawn) => (drawn.platform === "cloud" ? drawn : { ...drawn, processes: 1 }));
 }
