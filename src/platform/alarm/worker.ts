@@ -14,9 +14,14 @@ export interface AlarmEnv {
   readonly APPS: Readonly<Record<string, string>> | string;
 }
 
+interface Runtime {
+  readonly host: WallClock;
+  readonly onError: (error: unknown) => void;
+}
+
 const path = new RegExp(`^/apps/(${appForm})/(arm|status)$`);
 
-async function onRequest(request: Request, env: AlarmEnv, host: WallClock): Promise<Response> {
+async function onRequest(request: Request, env: AlarmEnv, { host, onError }: Runtime): Promise<Response> {
   try {
     const { pathname } = new URL(request.url);
     if (pathname === "/health") return Response.json({ ok: true });
@@ -30,7 +35,7 @@ async function onRequest(request: Request, env: AlarmEnv, host: WallClock): Prom
     return verb === "arm" ? await arm(request, app, env, host) : await status(request, app, env, host);
   } catch (error) {
     const shown = shownError(error);
-    if (statusOf(shown) >= 500) console.error("error while answering:", error);
+    if (statusOf(shown) >= 500) onError(error);
     return problem(shown);
   }
 }
@@ -81,10 +86,14 @@ function unknown(): LayoverError {
   });
 }
 
-/** Makes the Worker. A test gives it another clock. */
-export function alarmWorker(host: WallClock) {
+/** Makes the Worker. A test gives it another clock, and hears what goes wrong. */
+export function alarmWorker(host: WallClock, onError: Runtime["onError"] = print) {
   return {
-    fetch: (request: Request, env: AlarmEnv) => onRequest(request, env, host),
+    fetch: (request: Request, env: AlarmEnv) => onRequest(request, env, { host, onError }),
     scheduled: (_: unknown, env: AlarmEnv) => onCron(env),
   };
+}
+
+function print(error: unknown): void {
+  console.error("error while answering:", error);
 }

@@ -1,4 +1,5 @@
 /** Answers a request: of the world, or of the alarm, which asks for a tick. */
+import type { Client } from "../../client/over-postgres/client.ts";
 import { pause } from "../../core/waits.ts";
 import { besideApiKeys } from "../../http/access.ts";
 import { type RingAnswer, readRing, tickPath } from "../../http/alarm.ts";
@@ -14,28 +15,56 @@ import type { Served } from "./served.ts";
 const ringMs = 20_000;
 
 export async function onRequest(served: Served, request: Request, waitUntil?: WaitUntil): Promise<Response> {
-  const { prefix, process, report } = served;
+  const { prefix, report } = served;
   const isRing = request.method === "POST" && new URL(request.url).pathname === `${prefix}${tickPath}`;
-  process.wake();
-  let ended: Promise<unknown> = Promise.resolve();
-  const end = (invocation: HostedInvocation): Promise<unknown> => {
-    ended = invocation.end().catch((error: unknown) => report(error, "ending an invocation"));
-    return ended;
-  };
   try {
-    return await (isRing ? onRing(served, request, end) : answer(served, request, end));
+    if (isRing) return await awake(served, waitUntil, (end) => onRing(served, request, end));
+    return await inRequest(served, waitUntil, (client) => answer(served, request, client));
   } catch (error) {
     const shown = shownError(error);
     if (statusOf(shown) >= 500) report(error, answering(request));
     return problem(shown);
+  }
+}
+
+/** Answers a question of somebody outside, as a request does. What that begins goes on after the answer. */
+export async function inRequest<Answer>(
+  served: Served,
+  waitUntil: WaitUntil | undefined,
+  question: (client: Client) => Promise<Answer>,
+): Promise<Answer> {
+  return await awake(served, waitUntil, async (end) => {
+    const invocation = served.begin();
+    try {
+      return await question(invocation.client);
+    } finally {
+      void end(invocation);
+    }
+  });
+}
+
+type End = (invocation: HostedInvocation) => Promise<unknown>;
+
+/** Has the process awake until the work is done, and what it has begun. */
+async function awake<Answer>(
+  { process, report }: Served,
+  waitUntil: WaitUntil | undefined,
+  work: (end: End) => Promise<Answer>,
+): Promise<Answer> {
+  process.wake();
+  let ended: Promise<unknown> = Promise.resolve();
+  const end: End = (invocation) => {
+    ended = invocation.end().catch((error: unknown) => report(error, "ending an invocation"));
+    return ended;
+  };
+  try {
+    return await work(end);
   } finally {
     ended = ended.finally(() => process.rest());
     if (waitUntil === undefined) await ended;
     else waitUntil(ended);
   }
 }
-
-type End = (invocation: HostedInvocation) => Promise<unknown>;
 
 /** Does one pass of the scheduler, and carries out what it finds. */
 async function onRing({ process, tell, begin }: Served, request: Request, end: End): Promise<Response> {
@@ -59,32 +88,27 @@ async function onRing({ process, tell, begin }: Served, request: Request, end: E
 }
 
 /** Answers whoever calls from outside. */
-async function answer(served: Served, request: Request, end: End): Promise<Response> {
-  const { options, namespace, prefix, process, report, tell, begin } = served;
+async function answer(served: Served, request: Request, client: Client): Promise<Response> {
+  const { options, namespace, prefix, process, report, tell } = served;
   const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
   const { secrets, environment, publicUrl } = process.load();
-  const invocation = begin();
   const terms = { secrets, namespace, environment };
-  try {
-    const site = createSite({
-      ...terms,
-      publicUrl,
-      dashboard: dashboard?.mount,
-      openapi,
-      contracts: workflows.map(({ contract }) => contract),
-      remembered: process.remembered,
-      prefix,
-      cors,
-      client: invocation.client,
-      webhooks: mountWebhooks(webhooks, { env: process.variables, tell }),
-      authenticate: authenticate && besideApiKeys(authenticate, terms),
-      now: () => process.host.now(),
-      onError: (error) => report(error, answering(request)),
-    });
-    return await site.fetch(request);
-  } finally {
-    void end(invocation);
-  }
+  const site = createSite({
+    ...terms,
+    publicUrl,
+    dashboard: dashboard?.mount,
+    openapi,
+    contracts: workflows.map(({ contract }) => contract),
+    remembered: process.remembered,
+    prefix,
+    cors,
+    client,
+    webhooks: mountWebhooks(webhooks, { env: process.variables, tell }),
+    authenticate: authenticate && besideApiKeys(authenticate, terms),
+    now: () => process.host.now(),
+    onError: (error) => report(error, answering(request)),
+  });
+  return await site.fetch(request);
 }
 
 function unarmed(due: number): string {
