@@ -4,7 +4,7 @@
  *   --seeds N       how many (1,000), from --from S (1) on
  *   --minutes M     ... and on, until so much time has passed
  *   --program V     only scenarios with this verb: map, race, callback, poison …
- *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded, mixed
+ *   --on HOST       only on this platform: cloudflare, aws, cron, node, embedded, fetch, mixed
  *   --trace         prints what happens; for one seed or a few
  *   --twice         plays each seed twice: the same has to happen
  *   --jobs N        threads (the machine's cores)

@@ -85,9 +85,9 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
     ...clockSteps.map(({ atMs, byMs }) => `At ${seconds(atMs)} the database's clock is set by ${seconds(byMs)}.`),
-    ...(refusal === undefined || platform !== "cloudflare"
+    ...(refusal === undefined || !(platform in refusing)
       ? []
-      : [`From ${seconds(refusal.fromMs)} to ${seconds(refusal.untilMs)} the queue takes nothing.`]),
+      : [`From ${seconds(refusal.fromMs)} to ${seconds(refusal.untilMs)} ${Reflect.get(refusing, platform)}.`]),
     ...deployments.map(
       ({ atMs, without, graceMs }) =>
         `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}${graceMs === undefined ? "" : `, and ${seconds(graceMs)} of grace for the one before it`}.`,
@@ -106,6 +106,8 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
     ),
   ].join("\n");
 }
+
+const refusing = { cloudflare: "the queue takes nothing", fetch: "the app answers no ring" };
 
 function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
   const all = platform === undefined ? scenario : scenario.map((drawn) => ({ ...drawn, platform }));

@@ -12,8 +12,8 @@ import { openSite, type Site } from "./site.ts";
 
 /** `twice`: how many stories are told twice. `seconds`: for how long seeds are played at least. */
 const size = isWhole
-  ? { seeds: 300, seconds: 60, twice: 40, planted: 3, mixed: 100 }
-  : { seeds: 60, seconds: 0, twice: 8, planted: 1, mixed: 10 };
+  ? { seeds: 300, seconds: 60, twice: 40, planted: 3, mixed: 100, fetch: 100 }
+  : { seeds: 60, seconds: 0, twice: 8, planted: 1, mixed: 10, fetch: 10 };
 
 const version = inject("postgres").versions[0] ?? "15";
 let site: Site;
@@ -104,5 +104,12 @@ test("so it is where two clouds share a database, and each lacks a version that 
   for (let seed = 18; seed < 18 + size.mixed; seed += 1) {
     const { wrongs } = await playSeed(site, seed, { platform: "mixed" });
     expect(wrongs, `npm run simulate -- --on mixed --from ${seed} --seeds 1 --trace`).toEqual([]);
+  }
+});
+
+test("so it is on a host of requests, which the stand-alone alarm wakes", { timeout: 1_200_000 }, async () => {
+  for (let seed = 1; seed <= size.fetch; seed += 1) {
+    const { wrongs } = await playSeed(site, seed, { platform: "fetch" });
+    expect(wrongs, `npm run simulate -- --on fetch --from ${seed} --seeds 1 --trace`).toEqual([]);
   }
 });

@@ -1,13 +1,21 @@
 /**
- * A Durable Object, around layover's own class for it. Its clock is off; its alarm is late, tried again where its handler
+ * A Durable Object, around a class of layover's own for it. Its clock is off; its alarm is late, tried again where its handler
  * is cut off or throws, and then dropped; its storage fails now and then.
  */
 
 import { minuteRingsAt } from "../../../src/core/waking.ts";
 import type { MinuteStorage } from "../../../src/platform/cloudflare/alarm/minutes.ts";
 import { PlayedObject } from "../../platform/minute-storage.ts";
-import type { Isolate } from "./isolate.ts";
 import type { Ground } from "./outside.ts";
+
+/** What the runtime calls of a Durable Object. */
+interface Callable {
+  fetch(request: Request): Promise<Response>;
+  alarm(): Promise<void>;
+}
+
+/** Makes the object where it runs now, or answers the one that is there. `now`: its clock. */
+export type MakeObject = (storage: PlayedObject, now: () => number) => Callable;
 
 /**
  * How often an alarm is tried again before it is dropped, from 2 s on, doubling:
@@ -35,9 +43,24 @@ export class AlarmObject {
   #tries = 0;
   #isRinging = false;
 
-  constructor(ground: Ground) {
+  constructor(ground: Ground, { mostOffMs = 600_000 }: { readonly mostOffMs?: number } = {}) {
     this.#ground = ground;
-    this.#offMs = ground.below(1_200_000) - 600_000;
+    this.#offMs = ground.below(2 * mostOffMs) - mostOffMs;
+  }
+
+  /** What its storage has by this key. */
+  stored(key: string): unknown {
+    return this.#storage.entries.get(key);
+  }
+
+  /** The world's time of an instant of its clock. */
+  timeOf(at: number): number {
+    return at - this.#offMs;
+  }
+
+  /** Whether its alarm is set, or rings. */
+  get isSet(): boolean {
+    return this.#isRinging || this.#storage.alarmAt !== null;
   }
 
   /** When its alarm rings, by the world's clock. */
@@ -62,13 +85,13 @@ export class AlarmObject {
     return Array.isArray(live) && live.some(({ id }) => id === deployment);
   }
 
-  async fetch(isolate: Isolate, request: Request): Promise<Response> {
+  async fetch(make: MakeObject, request: Request): Promise<Response> {
     this.#mayFail();
-    return await this.#in(isolate).fetch(request);
+    return await this.#made(make).fetch(request);
   }
 
   /** Rings the alarm. Answers how to cut its handler off, and whether the handler has ended before that. */
-  ring(isolate: Isolate): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
+  ring(make: MakeObject): { readonly cutOff: () => void; readonly hasEnded: Promise<boolean> } {
     this.#storage.alarmAt = null;
     this.#isRinging = true;
     this.#mayFail();
@@ -83,7 +106,7 @@ export class AlarmObject {
       } else this.#tryAgain();
       return true;
     };
-    const hasEnded = this.#in(isolate)
+    const hasEnded = this.#made(make)
       .alarm()
       .then(
         () => end(true),
@@ -96,8 +119,7 @@ export class AlarmObject {
     this.#tries += 1;
     if (this.#tries > retries) this.#tries = 0;
     // An alarm that was set meanwhile is another one.
-    else if (this.#storage.alarmAt === null)
-      this.#storage.alarmAt = this.#now() + firstRetryMs * 2 ** (this.#tries - 1);
+    else if (this.#storage.alarmAt === null) this.#storage.alarmAt = this.now() + firstRetryMs * 2 ** (this.#tries - 1);
   }
 
   #mayFail(): void {
@@ -106,11 +128,12 @@ export class AlarmObject {
     if (method !== undefined) this.#storage.broken.add(method);
   }
 
-  #now(): number {
+  /** What time it is by its clock. */
+  now(): number {
     return this.#ground.now() + this.#offMs;
   }
 
-  #in(isolate: Isolate) {
-    return isolate.object(this.#storage, () => this.#now());
+  #made(make: MakeObject): Callable {
+    return make(this.#storage, () => this.now());
   }
 }

@@ -166,7 +166,7 @@ export class Cloudflare implements Outside {
     const { method, body, signal } = init;
     const request = () => new Request(url, { method: method ?? "GET", body: body ?? null });
     const answer = isolate.ask("alarm", describeMessage(JSON.parse(String(body))), () =>
-      object.fetch(isolate, request()),
+      object.fetch((...its) => isolate.object(...its), request()),
     );
     return await new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -207,7 +207,7 @@ export class Cloudflare implements Outside {
   }
 
   #ring(object: AlarmObject, isolate: Isolate): void {
-    const { cutOff, hasEnded } = object.ring(isolate);
+    const { cutOff, hasEnded } = object.ring((...its) => isolate.object(...its));
     this.#underWay.set(cutOff, isolate);
     void hasEnded.then(() => this.#underWay.delete(cutOff));
   }

@@ -7,9 +7,9 @@ export abstract class Hosted extends Mortal {
   /** How many deliveries are under way that have turns of groups. */
   #groups = 0;
 
-  /** Carries out what was delivered: `turns`, as they came. */
-  protected async carryingOut<Answer>(turns: readonly unknown[], work: () => Promise<Answer>): Promise<Answer> {
-    const isGroup = turns.some((turn) => isSuspect(Object(turn)));
+  /** Carries out what was delivered: `turns`, as they came. "any": what will be dispatched here is not known yet. */
+  protected async carryingOut<Answer>(turns: readonly unknown[] | "any", work: () => Promise<Answer>): Promise<Answer> {
+    const isGroup = turns === "any" || turns.some((turn) => isSuspect(Object(turn)));
     if (isGroup) this.#groups += 1;
     const answer = await atWork.run(this, work);
     if (isGroup) this.#groups -= 1;
