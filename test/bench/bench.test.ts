@@ -14,6 +14,7 @@ import { batches } from "./scenarios/batches.ts";
 import { children } from "./scenarios/children.ts";
 import { childrenInARow } from "./scenarios/children-in-a-row.ts";
 import { dueAtOnce } from "./scenarios/due-at-once.ts";
+import { encryption } from "./scenarios/encryption.ts";
 import { fanOut } from "./scenarios/fan-out.ts";
 import { hops } from "./scenarios/hops.ts";
 import { lapsOf } from "./scenarios/laps.ts";
@@ -21,6 +22,7 @@ import { longRun } from "./scenarios/long-run.ts";
 import { manyRuns } from "./scenarios/many-runs.ts";
 import { retries } from "./scenarios/retries.ts";
 import { signals } from "./scenarios/signals.ts";
+import { tracesOf } from "./scenarios/traces.ts";
 import { undosOf } from "./scenarios/undos.ts";
 import { table } from "./table.ts";
 import { judge, describe as sentence } from "./verdict.ts";
@@ -147,6 +149,17 @@ describe("a verdict", () => {
     );
     expect(verdicts.map(({ isMet }) => isMet)).toEqual([false, false, false]);
   });
+});
+
+test("scenarios have letters of their own, and the contender that is held to aims is none that others are compared with", () => {
+  const contenders = [layover, { ...layover, name: "layover, traced" }, { ...layover, name: "layover, encrypted" }];
+  const shape = { contenders, runs: 1, steps: 1 };
+  const compared = [tracesOf(shape), encryption(shape)];
+  expect(new Set(compared.map(({ name }) => name)).size).toBe(2);
+  for (const { held, aims } of compared) {
+    expect(contenders.slice(1).map(({ name }) => name)).toContain(held);
+    expect(aims).toHaveLength(1);
+  }
 });
 
 describe("figures", () => {

@@ -106,7 +106,7 @@ try {
       });
       console.log(`\n${table(result)}\n`);
       results.push(result);
-      verdicts.push(...judge(scenario, result, "layover"));
+      verdicts.push(...judge(scenario, result, scenario.held ?? "layover"));
     }
     if (options.json !== undefined) {
       const document = { takenAt, machine, rounds, connections: CONNECTIONS, results, verdicts };

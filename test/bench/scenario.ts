@@ -17,6 +17,8 @@ export interface Scenario<E extends Engine = Engine> {
   /** The first is the bound that the others are compared with. */
   readonly contenders: readonly Contender<E>[];
   readonly aims: readonly Aim[];
+  /** The name of the contender that is held to the aims. Default: layover. */
+  readonly held?: string;
   /** How many connections each contender may open. Default: those of the whole benchmark. */
   readonly connections?: number;
   /** One round. `share` of the whole size: 1, or less to warm up. */

@@ -1,4 +1,4 @@
-/** (m) What encryption costs a step: the same engine with it and without it. The first contender is without. */
+/** (n) What encryption costs a step: the same engine with it and without it. The first contender is without. */
 
 import { roundOfRuns } from "../round-of-runs.ts";
 import type { Scenario } from "../scenario.ts";
@@ -7,9 +7,10 @@ type Shape = Pick<Scenario, "contenders"> & { readonly runs: number; readonly st
 
 export function encryption({ contenders, runs, steps }: Shape): Scenario {
   return {
-    name: "m",
+    name: "n",
     title: `${runs.toLocaleString("en")} runs × ${steps} steps, encrypted`,
     contenders,
+    held: "layover, encrypted",
     aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.9 }],
     takeRound: roundOfRuns({ runs, steps }),
   };

@@ -10,7 +10,8 @@ export function tracesOf({ contenders, runs, steps }: Shape): Scenario {
     name: "m",
     title: `${runs.toLocaleString("en")} runs × ${steps} steps, traced`,
     contenders,
-    aims: [],
+    held: "layover, traced",
+    aims: [{ figure: "stepsPerSecond", of: "the ratio to the bound", is: "at least", limit: 0.95 }],
     takeRound: roundOfRuns({ runs, steps }),
   };
 }
