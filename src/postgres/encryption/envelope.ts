@@ -2,7 +2,6 @@
  * One encrypted text: `2sealed.<key id>.<base64url of nonce, ciphertext and tag>`, by AES-256-GCM. What else it is bound to
  * (`about`) is authenticated and not stored.
  */
-import { fromBase64Url, toBase64Url } from "../../core/base64.ts";
 import { sealedMark } from "../../core/codec/stored-value.ts";
 import { decrypt, encrypt } from "./cipher.ts";
 import type { KeyRing } from "./keys.ts";
@@ -14,9 +13,6 @@ export interface About {
   /** A run, or a place in a run. Empty: the text may move to another run. */
   readonly scope: string;
 }
-
-const nonceBytes = 12;
-const utf8 = new TextEncoder();
 
 /** Sealed texts within another text, such as the reason within an error that SQL made. */
 export const sealedWithin = /2sealed\.[\w-]{1,32}\.[\w-]+/g;
@@ -30,14 +26,8 @@ export async function seal(ring: KeyRing, text: string, about: About, isSteady: 
   const bound = boundTo(about);
   const key = await ring.keyOf(current, about.namespace);
   if (key === undefined) throw new Error("the current key is gone");
-  const nonce = isSteady
-    ? (await ring.macOf("nonce", about.namespace, `${bound}\n${text}`)).subarray(0, nonceBytes)
-    : crypto.getRandomValues(new Uint8Array(nonceBytes));
-  const sealed = await encrypt(key, nonce, utf8.encode(bound), utf8.encode(text));
-  const bytes = new Uint8Array(nonceBytes + sealed.length);
-  bytes.set(nonce);
-  bytes.set(sealed, nonceBytes);
-  return `${sealedMark}${current}.${toBase64Url(bytes)}`;
+  const nonce = isSteady ? await ring.macOf("nonce", about.namespace, `${bound}\n${text}`) : undefined;
+  return `${sealedMark}${current}.${await encrypt(key, bound, text, nonce)}`;
 }
 
 /** Opens a sealed text, or says why it cannot be opened. */
@@ -50,13 +40,9 @@ export async function open(
   const key = ring.keyOf(id, about.namespace);
   if (key === undefined)
     return { why: `it is encrypted by the key ${JSON.stringify(id.slice(0, 32))}, which is not given here` };
-  const bytes = fromBase64Url(payload);
-  if (bytes === undefined) return { why: "its encrypted text is damaged" };
   try {
-    const nonce = new Uint8Array(bytes.subarray(0, nonceBytes));
-    const sealedBytes = new Uint8Array(bytes.subarray(nonceBytes));
-    const opened = await decrypt(await key, nonce, utf8.encode(boundTo(about)), sealedBytes);
-    return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(opened) };
+    const text = await decrypt(await key, boundTo(about), payload);
+    return text === undefined ? { why: "its encrypted text is damaged" } : { text };
   } catch {
     return {
       why: `it is not what the key ${JSON.stringify(id)} encrypted here: the secret is another one, or the row was changed`,

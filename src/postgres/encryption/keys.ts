@@ -1,8 +1,9 @@
 /**
  * The keys of encryption. Each namespace and key id has an AES key of its own, and each namespace two keys for MACs. All are
- * derived from the given secrets by HKDF-SHA256. By WebCrypto alone, which every host has.
+ * derived from the given secrets by HKDF-SHA256, once.
  */
 import { LayoverError } from "../../core/errors.ts";
+import { type Key, keyFrom, mac } from "./cipher.ts";
 
 export interface EncryptionKeys {
   /** Id of the key that encrypts. It is stored beside each value, readable. */
@@ -19,18 +20,12 @@ export interface EncryptionKeys {
   readonly sameness: string | undefined;
 }
 
-/** A key of AES, and its bytes for hosts that have Node's own cipher. */
-export interface AesKey {
-  readonly key: CryptoKey;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
-
 export class KeyRing {
   readonly current: string;
   readonly #secrets: ReadonlyMap<string, string>;
   readonly #sameness: string;
-  readonly #aes = new Map<string, Promise<AesKey>>();
-  readonly #macs = new Map<string, Promise<CryptoKey>>();
+  readonly #aes = new Map<string, Promise<Key>>();
+  readonly #macs = new Map<string, Promise<Key>>();
 
   /** @throws LayoverError `invalid_secret` */
   constructor({ current, keys, sameness }: EncryptionKeys) {
@@ -46,22 +41,20 @@ export class KeyRing {
   }
 
   /** Undefined: there is no key of this id. */
-  keyOf(id: string, namespace: string): Promise<AesKey> | undefined {
+  keyOf(id: string, namespace: string): Promise<Key> | undefined {
     const secret = this.#secrets.get(id);
     if (secret === undefined) return undefined;
-    return once(this.#aes, JSON.stringify([id, namespace]), async () => {
-      const bytes = await derive(secret, JSON.stringify(["key", id, namespace]));
-      return { bytes, key: await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]) };
-    });
+    return once(this.#aes, `${id} ${namespace}`, async () =>
+      keyFrom(await derive(secret, JSON.stringify(["key", id, namespace])), "AES-GCM"),
+    );
   }
 
   /** Makes a MAC, by another key for each purpose. */
   async macOf(purpose: "same" | "nonce", namespace: string, text: string): Promise<Uint8Array<ArrayBuffer>> {
-    const key = await once(this.#macs, JSON.stringify([purpose, namespace]), async () => {
-      const bytes = await derive(this.#sameness, JSON.stringify([purpose, namespace]));
-      return await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-    });
-    return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8.encode(text)));
+    const key = await once(this.#macs, `${purpose} ${namespace}`, async () =>
+      keyFrom(await derive(this.#sameness, JSON.stringify([purpose, namespace])), "HMAC"),
+    );
+    return await mac(key, text);
   }
 }
 

@@ -6,7 +6,7 @@ import { type About, open, seal, sealedWithin } from "./envelope.ts";
 import type { KeyRing } from "./keys.ts";
 import { samenessOf } from "./sameness.ts";
 import { answers, calls } from "./shapes.ts";
-import { type Met, walk } from "./walk.ts";
+import { type Met, type Walked, walk } from "./walk.ts";
 
 /** SQL keeps 2,000 characters of why a run does not get on. An envelope of so many bytes is shorter. */
 const longestWhy = 1_400;
@@ -97,21 +97,17 @@ export class Sealer implements Sealing {
   }
 }
 
-/** Walks twice: to begin with what takes time, and to put its results in place. Undefined: the text stays. */
+/** Has what takes time begun at once by a walk, and puts its results in place when it is there. Undefined: the text stays. */
 async function replaced<Json>(
   json: Json,
-  walking: (visit: (met: Met) => unknown) => unknown,
+  walking: (visit: (met: Met) => Promise<unknown> | undefined) => Walked,
   replace: (met: Met) => Promise<unknown> | undefined,
 ): Promise<Json> {
-  const begun: (Promise<unknown> | string)[] = [];
-  walking((met) => {
-    begun.push(replace(met) ?? met.text);
-    return met.text;
-  });
-  if (begun.every((each) => typeof each === "string")) return json;
-  const results = await Promise.all(begun);
-  let next = 0;
-  return walking(() => results[next++]) as Json; // the shape of what was walked over
+  const { copy, slots } = walking(replace);
+  if (slots.length === 0) return json;
+  const results = await Promise.all(slots.map(({ made }) => made));
+  for (const [index, { within, name }] of slots.entries()) within[name] = results[index];
+  return copy as Json; // the shape of what was walked over
 }
 
 /** Tells the engine that a claimed run has mail which cannot be opened. */

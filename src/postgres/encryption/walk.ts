@@ -13,10 +13,23 @@ export interface Met {
   readonly turn: number | undefined;
 }
 
-/** Answers what to put in its place. */
-type Visit = (met: Met) => unknown;
+/** Begins to make what comes in its place. Undefined: it stays. */
+type Visit = (met: Met) => Promise<unknown> | undefined;
 
 type Fields = Readonly<Record<string, unknown>>;
+
+/** Where something that is being made comes to lie. */
+export interface Slot {
+  /** A list or an object of the copy. */
+  readonly within: Record<string | number, unknown>;
+  readonly name: string | number;
+  readonly made: Promise<unknown>;
+}
+
+export interface Walked {
+  readonly copy: unknown;
+  readonly slots: readonly Slot[];
+}
 
 /** What is known of the objects around a value. */
 interface Around {
@@ -27,8 +40,11 @@ interface Around {
 /**
  * `beside`: the call that is answered. Its fields name the runs of the elements that are answered.
  */
-export function walk(node: unknown, shape: Shape, visit: Visit, beside?: unknown): unknown {
-  return step(node, shape, visit, { beside, around: { fields: {} } });
+export function walk(node: unknown, shape: Shape, visit: Visit, beside?: unknown): Walked {
+  const slots: Slot[] = [];
+  const top: Record<string, unknown> = { copy: node };
+  put(top, "copy", shape, { beside, around: { fields: {} }, visit, slots });
+  return { copy: top["copy"], slots };
 }
 
 type ObjectShape = Extract<Shape, { readonly [field: string]: Shape }>;
@@ -36,78 +52,93 @@ type ObjectShape = Extract<Shape, { readonly [field: string]: Shape }>;
 interface Place {
   readonly beside: unknown;
   readonly around: Around;
+  readonly visit: Visit;
+  readonly slots: Slot[];
 }
 
-function step(node: unknown, shape: Shape, visit: Visit, place: Place): unknown {
-  if (shape === "tuple") return Array.isArray(node) ? tuple(node, visit, place.around) : node;
-  if (shape === "same") return node;
-  if (typeof shape === "string") return typeof node === "string" ? leaf(node, shape, visit, place.around) : node;
-  if (isList(shape)) return Array.isArray(node) ? list(node, shape[0], visit, place) : node;
-  return isFields(node) ? fields(node, shape, visit, place) : node;
+/** Puts a copy in the place of what lies there. */
+function put(within: Slot["within"], name: string | number, shape: Shape, place: Place): void {
+  const node = within[name];
+  if (typeof shape === "string") {
+    const met = shape === "tuple" ? undefined : metOf(node, shape, place.around);
+    if (met !== undefined) begin(within, name, met, place);
+    else if (shape === "tuple" && Array.isArray(node)) within[name] = tuple(node, place);
+  } else if (isList(shape)) {
+    if (Array.isArray(node)) within[name] = list(node, shape[0], place);
+  } else if (isFields(node)) within[name] = fields(node, shape, place);
+}
+
+function begin(within: Slot["within"], name: string | number, met: Met, { visit, slots }: Place): void {
+  const made = visit(met);
+  if (made !== undefined) slots.push({ within, name, made });
 }
 
 function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
   return Array.isArray(shape);
 }
 
-function list(nodes: readonly unknown[], shape: Shape, visit: Visit, { beside, around }: Place): unknown[] {
-  const besides = Array.isArray(beside) ? beside : [];
-  return nodes.map((node, index) => {
-    const turn = around.turn ?? index;
-    return step(node, shape, visit, { beside: besides[index], around: { ...around, turn } });
-  });
+/** A list is an object of its indices. */
+type Listed = unknown[] & Slot["within"];
+
+function list(nodes: readonly unknown[], shape: Shape, place: Place): unknown[] {
+  const besides = Array.isArray(place.beside) ? place.beside : [];
+  const copy: Listed = Object.assign([...nodes]);
+  for (const index of nodes.keys()) {
+    const turn = place.around.turn ?? index;
+    put(copy, index, shape, { ...place, beside: besides[index], around: { ...place.around, turn } });
+  }
+  return copy;
 }
 
-function fields(node: Fields, shape: ObjectShape, visit: Visit, { beside, around }: Place): unknown {
-  const known = isFields(beside) ? beside : {};
-  const within = { ...around, fields: { ...around.fields, ...named(known), ...named(node) } };
+function fields(node: Fields, shape: ObjectShape, place: Place): unknown {
+  const known = isFields(place.beside) ? place.beside : {};
+  const around = { ...place.around, fields: withNames(withNames(place.around.fields, known), node) };
   const copy: Record<string, unknown> = { ...node };
-  for (const [field, inner] of Object.entries(shape)) {
+  for (const field in shape) {
+    const inner = shape[field];
     for (const name of field === "*" ? Object.keys(node) : [field]) {
-      const value = node[name];
-      const made =
-        inner === "same"
-          ? same(node, value, visit)
-          : step(value, inner, visit, { beside: known[name], around: within });
-      if (made !== undefined) copy[name] = made;
+      if (inner === "same") same(copy, name, node, place);
+      else if (inner !== undefined && copy[name] !== undefined)
+        put(copy, name, inner, { ...place, beside: known[name], around });
     }
   }
   return copy;
 }
 
-const naming = ["runId", "path", "occurrence", "kind", "next", "webhook"];
+const naming = ["runId", "path", "occurrence", "kind", "next", "webhook"] as const;
 
-/** The fields that name a run or a place. */
-function named(node: Fields): Fields {
-  return Object.fromEntries(
-    naming.flatMap((name) => (node[name] === undefined || node[name] === null ? [] : [[name, node[name]]])),
-  );
+/** Adds the fields that name a run or a place. */
+function withNames(before: Fields, node: Fields): Fields {
+  let names: Record<string, unknown> | undefined;
+  for (const name of naming) {
+    const value = node[name];
+    if (value === undefined || value === null) continue;
+    names ??= { ...before };
+    names[name] = value;
+  }
+  return names ?? before;
 }
 
-function same(node: Fields, sent: unknown, visit: Visit): unknown {
+function same(copy: Slot["within"], name: string, node: Fields, place: Place): void {
   const stored = node["encodedInput"] ?? node["value"];
-  return typeof stored === "string"
-    ? visit({ text: stored, kind: "same", scope: "", sent, turn: undefined })
-    : undefined;
+  if (typeof stored !== "string") return;
+  begin(copy, name, { text: stored, kind: "same", scope: "", sent: node[name], turn: undefined }, place);
 }
 
-function tuple(record: readonly unknown[], visit: Visit, around: Around): unknown[] {
-  const [kind, path, occurrence, isFailure, value, ...rest] = record;
-  const within = { ...around, fields: { ...around.fields, kind, path, occurrence } };
-  return [
-    kind,
-    path,
-    occurrence,
-    isFailure,
-    typeof value === "string" ? leaf(value, "record", visit, within) : value,
-    ...rest,
-  ];
+function tuple(record: readonly unknown[], place: Place): unknown[] {
+  const [kind, path, occurrence] = record;
+  const around = { ...place.around, fields: { ...place.around.fields, kind, path, occurrence } };
+  const copy: Listed = Object.assign([...record]);
+  put(copy, 4, "record", { ...place, around });
+  return copy;
 }
 
-function leaf(text: string, shape: Kind | "outcome", visit: Visit, around: Around): unknown {
+/** Undefined: it is no text, or one that is not sealed. */
+function metOf(node: unknown, shape: Exclude<Extract<Shape, string>, "tuple">, around: Around): Met | undefined {
+  if (typeof node !== "string" || shape === "same") return undefined;
   // Whether a name of signals could be closed, which SQL reads.
-  if (shape === "record" && around.fields["kind"] === "close") return text;
-  return visit(metAt(text, shape, around));
+  if (shape === "record" && around.fields["kind"] === "close") return undefined;
+  return metAt(node, shape, around);
 }
 
 function metAt(text: string, shape: Kind | "outcome", { fields: around, turn }: Around): Met {
