@@ -47,6 +47,7 @@ export {
   type ContractOptions,
   type Handler,
   type HandlerContext,
+  type Retention,
   type SignalsOf,
   type Workflow,
   workflow,

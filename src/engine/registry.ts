@@ -2,7 +2,7 @@
  * The workflow versions that this deployment carries, with their handlers, and its schedules. The engine finds them here by name and
  * version. (The routes of HTTP need contracts only: http/contracts.ts.)
  */
-import type { Workflow } from "../core/contract/contract.ts";
+import type { KeepMs, Workflow } from "../core/contract/contract.ts";
 import type { Schedule } from "../core/contract/schedule.ts";
 import { signatureOf } from "../core/contract/signature.ts";
 import { LayoverError } from "../core/errors.ts";
@@ -52,6 +52,16 @@ export class Registry {
     for (const { contract } of this.#workflows.values())
       signatures[contract.name] = { ...signatures[contract.name], [contract.version]: signatureOf(contract) };
     return signatures;
+  }
+
+  /** How long runs are kept that are over, by workflow and outcome, where contracts say so. Of several versions the highest speaks. */
+  get retention(): Readonly<Record<string, KeepMs>> {
+    const rules: Record<string, KeepMs> = {};
+    for (const [name, versions] of Object.entries(this.versions)) {
+      const { keepMs = {} } = this.find(name, Math.max(...versions))?.contract ?? {};
+      if (Object.keys(keepMs).length > 0) rules[name] = keepMs;
+    }
+    return rules;
   }
 
   findSchedule(name: string): Schedule | undefined {

@@ -1,4 +1,5 @@
 /** What the SQL functions of the scheduler take and answer, as in wire.ts. */
+import type { KeepMs } from "../core/contract/contract.ts";
 import type { ScheduleDefinition } from "../core/contract/schedule.ts";
 import type { BranchRef, ClaimCall, Place } from "./wire.ts";
 
@@ -174,6 +175,8 @@ export interface NoteCall {
   readonly wakeAddress?: string | undefined;
   /** The signatures of their contracts, by workflow and version, with `deployed`. */
   readonly signatures?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** How long runs are kept that are over, in milliseconds, by workflow and outcome, with `deployed`. */
+  readonly retention?: Readonly<Record<string, KeepMs>>;
   /**
    * The schedules that its code declares, by name, with `deployed`. Null: this one cannot be registered, and stays as it is.
    * Left out: all stay as they are.
@@ -186,6 +189,21 @@ export interface NoteCall {
   /** The last blocked run that was tried, where further ones are left. */
   readonly triedThrough?: string | undefined;
 }
+
+export interface PruneCall {
+  readonly keepMs: number;
+  readonly keepFailedMs: number;
+  /** What is kept for another time than that. See NoteCall. */
+  readonly retention?: NoteCall["retention"];
+  readonly limit: number;
+}
+
+export interface PruneAnswer {
+  readonly pruned: number;
+  /** Whether another call would find more to do at once. */
+  readonly isMore: boolean;
+}
+
 export interface Move {
   readonly runId: string;
   /** The due instant that the scheduler has read. If the run has another one by now, it is left alone. */

@@ -121,7 +121,7 @@ export function makeVoid(script: Script, isElsewhere: boolean): void {
 export function makePrune(script: Script, isElsewhere: boolean): void {
   const namespace = script.namespace(isElsewhere);
   const pruned = prune(script.world, namespace, keepMs, keepFailedMs);
-  script.add("prune_runs", { namespace, keepMs, keepFailedMs, limit: 100 }, "prune", { pruned });
+  script.add("prune_runs", { namespace, keepMs, keepFailedMs, limit: 100 }, "prune", { pruned, isMore: false });
 }
 
 export function makeAlarm({ world }: Script): void {

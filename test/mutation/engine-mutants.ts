@@ -270,7 +270,7 @@ export const orderings: readonly Ordering[] = [
     name: "a tick does not prune",
     file: tick,
     why: "Runs that are over would be kept for ever.",
-    find: "    const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));",
+    find: "    const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));",
     replace: "    const isPruned = true;",
   },
   {

@@ -169,12 +169,6 @@ export const explained: readonly Explanation[] = [
     ],
   },
   {
-    why: "Only a bound for the index: no run that the other condition lets through is younger.",
-    mutants: [
-      "prune_runs: t.ended_at <= v_now - least((p->>'keepMs')::bigint, (p->>'keepFailedMs')::bigint) * interval '1 m... → true",
-    ],
-  },
-  {
     why: "Second line: the number of an attempt is that of its row, which the same finish moves on.",
     mutants: ["finish_branch: on conflict do nothing → nothing", "record_attempt: on conflict do nothing → nothing"],
   },

@@ -84,7 +84,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /epoch|_cut$|^(copy_history|cut_segments|segments_of|restart_run|retry_run|fork_run|take_back_retry|untake_mail|kept_of_failed|keep_timeout|find_failed_children|find_lost_results|given_of|results_at|is_closed_by|url_epoch|put_done_undos_first|describe_before)$/,
     "races/decoys races/next-epochs races/forks races/restarts races/retries races/laps races/epochs engine/restarts engine/retries races/refusals races/deletions races/lock-order http/revocation client/repairs engine/undone-runs engine/changed-waits engine/continue-as-new races/deferred races/remains postgres/timelines http/copied-database",
   ],
-  [/^(prune_runs|delete_rows)$/, "races/keeping races/remains races/prunes races/late-calls"],
+  [
+    /^(prune_runs|prune_walk|find_retention|delete_rows)$/,
+    "races/keeping postgres/retention races/remains races/prunes races/late-calls",
+  ],
   [
     /^(renew_leases|void_leases|spare_loss|lease_end)$/,
     "races/groups races/beginnings races/voids races/late-calls races/namespaces races/refusals races/lock-order",

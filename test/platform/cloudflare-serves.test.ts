@@ -35,7 +35,7 @@ function served(
     const call = parameter === undefined ? {} : JSON.parse(String(parameter));
     if (text.includes("note_deployment")) noted = call.deployment;
     if (!text.includes("list_due")) {
-      return [{ answer: { now: Date.now(), pruned: 0, migration: newestMigration, functions } }];
+      return [{ answer: { now: Date.now(), pruned: 0, isMore: false, migration: newestMigration, functions } }];
     }
     ticked.push(name);
     const isNew = noted !== call.deployment;

@@ -38,7 +38,8 @@ describeSomePostgres(
     const stage = stageOn(database);
 
     const call = { keepMs: minute, keepFailedMs: minute, limit: 10 };
-    const byPruning = async () => expect(await stage.onlooker.call("prune_runs", call)).toEqual({ pruned: 1 });
+    const byPruning = async () =>
+      expect(await stage.onlooker.call("prune_runs", call)).toEqual({ pruned: 1, isMore: false });
     const byDeletion = async ({ id: runId }: Run) => {
       const answer = await stage.onlooker.call("delete_run", { runId, callId: randomUUID() });
       expect(answer).toEqual({ outcome: "deleted", runId });

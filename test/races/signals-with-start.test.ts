@@ -140,6 +140,7 @@ describeSomePostgres(
       await sender.untilBlocked(pruner);
       expect(await pruner.call("prune_runs", { keepMs: minute, keepFailedMs: minute, limit: 10 })).toEqual({
         pruned: 1,
+        isMore: false,
       });
       await pruner.commit();
       expect(await sent).toMatchObject({ outcome: "sent", runId: idOf(2), isNew: true });

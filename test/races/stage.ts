@@ -30,7 +30,7 @@ export interface Answers {
   void_leases: { readonly outcome: "voided" };
   list_due: scheduler.DueAnswer;
   move_due: scheduler.MoveAnswer & { readonly moved: number };
-  prune_runs: { readonly pruned: number };
+  prune_runs: scheduler.PruneAnswer;
   send_signal: verbs.SignalAnswer;
   signal_with_start: verbs.SignalWithStartAnswer;
   pause_run: verbs.OperationAnswer;

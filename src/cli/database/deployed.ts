@@ -41,7 +41,7 @@ that tick happens at once.`,
   .action(async (module: string, { id: given, name, endpoint, json }: Options) => {
     const { workflows, schedules } = await loadWorkflows(module);
     const id = given ?? setting("LAYOVER_DEPLOYMENT") ?? codeDigest(workflows, schedules);
-    const { versions, signatures } = new Registry(workflows);
+    const { versions, signatures, retention } = new Registry(workflows);
     const call = {
       environment: environment(),
       deploymentName: name,
@@ -49,6 +49,7 @@ that tick happens at once.`,
       note: "deployed",
       versions,
       signatures,
+      retention,
     } as const;
     const { outcome } = await withDatabase(({ calls }) => calls.noteDeployment(call), { endpoint });
     if (outcome === "wrong_environment") {

@@ -45,6 +45,18 @@ export interface ContractOptions<
   readonly status?: Status & Storable<InferOutput<Status>>;
   /** How long a run may take from its start; then it fails with `run_timeout`. Default: for ever. */
   readonly timeout?: Duration;
+  /**
+   * How long runs of the workflow are kept that are over, by their outcome, up to 10 years: `{ completed: "7d", failed: "90d" }`.
+   * Default: what the deployment says (`keepMs`, `keepFailedMs`). The highest version that is served speaks for all of them.
+   */
+  readonly retention?: Retention;
+}
+
+/** How long a run is kept, by how it ended. What is left out: the deployment's own time. */
+export interface Retention {
+  readonly completed?: Duration;
+  readonly failed?: Duration;
+  readonly cancelled?: Duration;
 }
 
 /** A workflow's name, version and schemas, without its code: all that a client needs. */
@@ -58,11 +70,15 @@ export interface Contract<
   readonly signals: Signals;
   readonly callbacks: Callbacks;
   readonly status: Status | undefined;
+  /** How long runs are kept that are over, in milliseconds, by their outcome. */
+  readonly keepMs: KeepMs;
   /** Binds the code that carries out this contract. */
   handler<Result extends InferInput<Output>>(
     handler: Handler<Input, Output, Signals, Callbacks, Result, Status> & StorableWithoutSchema<Output, Result>,
   ): Workflow;
 }
+
+export type KeepMs = { readonly [Outcome in keyof Retention]: number };
 
 /** What a handler is given. `input` is the input schema's output. */
 export interface HandlerContext<
@@ -141,8 +157,16 @@ export function workflow<
     callbacks: options.callbacks ?? ({} as Callbacks),
     status: options.status,
     timeoutMs: options.timeout === undefined ? undefined : toMilliseconds(options.timeout),
+    keepMs: keepMsOf(options.retention),
     // The engine builds a handler's context from the workflow's own contract, so the erased types agree.
     handler: (handle) => ({ contract: contract as unknown as Contract, handle: handle as Workflow["handle"] }),
   };
   return contract;
+}
+
+function keepMsOf(retention: Retention = {}): KeepMs {
+  const entries = Object.entries(retention).filter(([, duration]) => duration !== undefined);
+  return Object.fromEntries(
+    entries.map(([outcome, duration]) => [outcome, toMilliseconds(duration, { field: `retention.${outcome}` })]),
+  );
 }

@@ -5,12 +5,11 @@
 
 import type { HostClock } from "../../core/ports.ts";
 import type { Calls } from "../../postgres/calls.ts";
+import type { PruneCall } from "../../postgres/wire-scheduler.ts";
 
-export interface PruneOptions {
+export interface PruneOptions extends Omit<PruneCall, "limit"> {
   readonly calls: Calls;
   readonly host: HostClock;
-  readonly keepMs: number;
-  readonly keepFailedMs: number;
 }
 
 /** How many runs one statement deletes: some 0.2 s on two cores. */
@@ -20,11 +19,11 @@ const slice = 500;
 const budgetMs = 5_000;
 
 /** Deletes what is to go. Answers true if nothing is left to delete, false if the time was up. */
-export async function prune({ calls, host, keepMs, keepFailedMs }: PruneOptions): Promise<boolean> {
+export async function prune({ calls, host, ...keep }: PruneOptions): Promise<boolean> {
   const until = host.monotonic() + budgetMs;
   for (;;) {
-    const { pruned } = await calls.pruneRuns({ keepMs, keepFailedMs, limit: slice });
-    if (pruned < slice) return true;
+    const { isMore } = await calls.pruneRuns({ ...keep, limit: slice });
+    if (!isMore) return true;
     if (host.monotonic() >= until) return false;
   }
 }

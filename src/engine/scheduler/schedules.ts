@@ -11,12 +11,12 @@ type Note = Pick<NoteCall, "note" | "deploymentName" | "deployment" | "isStart" 
 /** Notes that a deployment is deployed, or that it is still there. */
 export async function noteDeployment(context: EngineContext, limit: TimeLimit, note: Note): Promise<void> {
   const { calls, deployment, environment = defaults.environment } = context.options;
-  const { versions, signatures } = context.registry;
+  const { versions, signatures, retention } = context.registry;
   const { deploymentName, deployment: id } = note;
   const named = { environment, deploymentName, deployment: id, wakeAddress: deployment?.wakeAddress };
   const call =
     note.note === "deployed"
-      ? { ...named, ...note, versions, signatures, schedules: await declared(context) }
+      ? { ...named, ...note, versions, signatures, retention, schedules: await declared(context) }
       : { ...named, note: note.note };
   tellRefused(context, await limit.wait(() => calls.noteDeployment(call)));
 }

@@ -274,10 +274,11 @@ class Tick {
   }
 
   async #end(looksAtAll: boolean): Promise<TickAnswer> {
-    const { options, host } = this.#context;
+    const { options, host, registry } = this.#context;
+    const { retention } = registry;
     const { calls, keepMs = defaults.keepMs, keepFailedMs = defaults.keepFailedMs } = options;
     await this.#moveLocked(looksAtAll);
-    const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs }));
+    const isPruned = await this.#limit.wait(() => prune({ calls, host, keepMs, keepFailedMs, retention }));
     if (!isPruned) await this.#limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
     if (this.#isComplete && calls.clock.readyUntil <= this.#readyUntil) calls.clock.readyUntil = 0;
     const hasSeenAll = looksAtAll && this.#isComplete;

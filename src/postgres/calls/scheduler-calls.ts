@@ -30,9 +30,7 @@ export function schedulerCalls(sender: CallSender) {
       return sender.armedCall("send_kept_signals", { ...call, endpoint: sender.endpoint }, () => []);
     },
 
-    pruneRuns(call: { readonly keepMs: number; readonly keepFailedMs: number; readonly limit: number }): Promise<{
-      readonly pruned: number;
-    }> {
+    pruneRuns(call: scheduler.PruneCall): Promise<scheduler.PruneAnswer> {
       return sender.call("prune_runs", call);
     },
 

@@ -1,5 +1,5 @@
 -- Notes what a deployment tells of itself, by `note`:
---   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures. It may claim again what it has
+--   deployed  it is new here, or deployed again, with these versions, whose contracts have these signatures, and whose runs are kept so long. It may claim again what it has
 --             refused before, and its next tick looks at all runs that are ready or blocked. `schedules`: what its code declares.
 --             With `isStart` a process has begun, perhaps of an older build that is still there beside a newer one. That is no rollback: the
 --             newer build keeps its schedules, until it is gone.
@@ -27,11 +27,11 @@ begin
     perform pg_catalog.pg_advisory_xact_lock(7812091, pg_catalog.hashtext((p->>'namespace') || ' ' || (p->>'deploymentName')));
     v_declares := p ? 'schedules' and (not coalesce((p->>'isStart')::boolean, false) or coalesce((p->>'isExclusive')::boolean, false)
       or not layover.is_superseded(p->>'namespace', p->>'deploymentName', p->>'deployment'));
-    insert into layover.deployment as d (namespace, name, id, versions, signatures, wake_address, deployed_at, seen_at, has_declared, declared_at)
-      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->>'wakeAddress', v_now, v_now,
+    insert into layover.deployment as d (namespace, name, id, versions, signatures, retention, wake_address, deployed_at, seen_at, has_declared, declared_at)
+      values (p->>'namespace', p->>'deploymentName', p->>'deployment', p->'versions', p->'signatures', p->'retention', p->>'wakeAddress', v_now, v_now,
         v_declares, case when v_declares then v_now end)
       on conflict (namespace, name, id) do update
-        set versions = excluded.versions, signatures = excluded.signatures, wake_address = coalesce(excluded.wake_address, d.wake_address), deployed_at = v_now, seen_at = v_now,
+        set versions = excluded.versions, signatures = excluded.signatures, retention = coalesce(excluded.retention, d.retention), wake_address = coalesce(excluded.wake_address, d.wake_address), deployed_at = v_now, seen_at = v_now,
           looked_at = null, tried_through = null, has_declared = excluded.has_declared,
           declared_at = case when p ? 'schedules' and not v_declares then d.declared_at else excluded.declared_at end;
     delete from layover.deployment d
