@@ -138,7 +138,9 @@ export interface DeclaredSchedule extends ScheduleDefinition {
 }
 export interface NoteAnswer {
   readonly outcome: "noted" | "wrong_environment";
-  /** What became of the declared schedules that were not registered. */
+  /** Whether it may declare its schedules now, with `declaresLater`. Functions of an earlier release leave it out. */
+  readonly declares?: boolean;
+  /** What became of the declared schedules that were not registered. Null: none was declared, or a newer build declares its own. */
   readonly schedules?: {
     /** Another deployment declares something else under this name. Null: the schedule was made at run time. */
     readonly refused: readonly { readonly name: string; readonly owner: string | null }[];
@@ -165,10 +167,11 @@ export interface NoteCall {
   readonly deploymentName: string;
   readonly deployment: string;
   /**
-   * What is noted. `deployed`: it is deployed now, again or for the first time. `looked`: since then it has looked at
-   * all that is ready or blocked. `seen`: it still ticks. `left`: one of its processes has ended.
+   * What is noted. `deployed`: it is deployed now, again or for the first time. `declaring`, and at last `declared`: some of the
+   * schedules that its code declares, after `deployed` with `declaresLater`. `looked`: since then it has looked at all that is
+   * ready or blocked. `seen`: it still ticks. `left`: one of its processes has ended.
    */
-  readonly note: "deployed" | "looked" | "seen" | "left";
+  readonly note: "deployed" | "declaring" | "declared" | "looked" | "seen" | "left";
   /** The versions that it carries, with `deployed`. */
   readonly versions?: ClaimCall["versions"];
   /** The address at which other deployments have it tick. Left out: it stays as it was noted. */
@@ -178,10 +181,14 @@ export interface NoteCall {
   /** How long runs are kept that are over, in milliseconds, by workflow and outcome, with `deployed`. */
   readonly retention?: Readonly<Record<string, KeepMs>>;
   /**
-   * The schedules that its code declares, by name, with `deployed`. Null: this one cannot be registered, and stays as it is.
+   * The schedules that its code declares, by name, with `deployed`, or some of them, with `declaring` and `declared`. Null: this one cannot be registered, and stays as it is.
    * Left out: all stay as they are.
    */
   readonly schedules?: Readonly<Record<string, DeclaredSchedule | null>> | undefined;
+  /** Whether it declares its schedules by calls of their own, with `deployed`. */
+  readonly declaresLater?: boolean;
+  /** The names of all schedules that its code declares, with `declared`. */
+  readonly names?: readonly string[];
   /** Whether only a process has begun, with `deployed`. If a newer build is there, that one keeps its schedules. */
   readonly isStart?: boolean;
   /** Whether nobody else uses the database, with `deployed`. Then all other deployments are gone. */

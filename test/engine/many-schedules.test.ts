@@ -1,5 +1,5 @@
 /** Schedules in great number, and a database that refuses to fire them or to look at runs. Nothing here carries out a run. */
-import { schedule, workflow } from "layover";
+import { type Schedule, schedule, workflow } from "layover";
 import { v7 } from "uuid";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
@@ -30,17 +30,26 @@ let events: LayoverEvent[];
 let sent: string[];
 /** How long each firing takes, by the clock of the host. */
 let firingMs: number;
+/** Is called before each statement, with the name of its function and its number. */
+let before: (name: string, number: number) => Promise<void>;
 
 beforeEach(async () => {
   clock = await database.turnClock();
   await clock.set(noon);
   now = noon;
   firingMs = 0;
+  before = async () => {};
   [armed, dispatched, events, sent] = [[], [], [], []];
+  engine = anEngine();
+});
+
+/** Makes an engine of a build. Without an id it is no deployment, and declares nothing. */
+function anEngine(schedules: readonly Schedule[] = [], id?: string): Engine {
   const host = { monotonic: () => now, after: () => () => {} };
   const query = (async (text, parameters) => {
     const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
     sent.push(name);
+    await before(name, sent.filter((other) => other === name).length);
     if (name === "fire_schedules") now += firingMs;
     return await database.query(text, parameters);
   }) as Query;
@@ -52,8 +61,10 @@ beforeEach(async () => {
   });
   const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns);
   const onEvent = (event: LayoverEvent) => void events.push(event);
-  engine = new Engine({ calls, dispatch, onEvent, workflows: [idle.handler(async () => {})], host });
-});
+  const workflows = [idle.handler(async () => {})];
+  const deployment = id === undefined ? undefined : { name: "server", id };
+  return new Engine({ calls, dispatch, onEvent, workflows, schedules, host, ...(deployment && { deployment }) });
+}
 
 /** Makes schedules that are all due at one instant, and lets it come. */
 async function due(count: number): Promise<void> {
@@ -208,4 +219,81 @@ test("a database that refuses to move runs on does not stop schedules", async ()
   await breakDown("move_due", "(p jsonb) returns json");
   await expect(tick()).rejects.toThrow("broken");
   expect(await fired()).toBe(1);
+});
+
+describe("schedules that code declares", () => {
+  const many = (count: number, every: "1 day" | "2 days" = "1 day") =>
+    Array.from({ length: count }, (_, index) => schedule({ name: `d${index}`, every, start: idle }));
+  const count = isWhole ? 10_000 : 1_200;
+  const notes = () => sent.filter((name) => name === "note_deployment").length;
+  const defined = async (where = "true") => {
+    const { rows } = await database.pool.query(
+      `select count(*)::integer as count from layover.schedule v where v.owner = 'server' and ${where}`,
+    );
+    return rows[0]?.count;
+  };
+  const daily = "v.definition->>'everyMs' = '86400000'";
+  const tickOf = async (build: Engine) => {
+    sent = [];
+    await build.tick();
+  };
+
+  test("are registered by calls of 500 each, and those that are gone are deleted with the last one", {
+    timeout: 600_000,
+  }, async () => {
+    await tickOf(anEngine(many(count), "a"));
+    expect([await defined(), notes()]).toEqual([count, 1 + Math.ceil(count / page)]);
+    await pass(1);
+    await tickOf(anEngine(many(count - 100), "b"));
+    expect(await defined()).toBe(count - 100);
+    await pass(1);
+    await tickOf(anEngine(many(300), "c"));
+    expect([await defined(), notes()]).toEqual([300, 1]);
+    expect(events).toEqual([]);
+  });
+
+  test("are registered from the first on by the next tick if this one dies amid it: until then none is deleted", async () => {
+    await tickOf(anEngine(many(1_200), "a"));
+    await pass(1);
+    const build = anEngine(many(1_100, "2 days"), "b");
+    before = async (name, number) => {
+      if (name === "note_deployment" && number === 3) throw new Error("the process died");
+    };
+    await expect(tickOf(build)).rejects.toThrow();
+    expect([await defined(), await defined(daily)]).toEqual([1_200, 700]);
+    before = async () => {};
+    await pass(1);
+    await tickOf(build);
+    expect([await defined(), await defined(daily)]).toEqual([1_100, 0]);
+    await pass(1);
+    await tickOf(build);
+    expect(notes()).toBe(0);
+  });
+
+  test.each(["that is still there", "that has left"])(
+    "stay as a newer build says %s, which declares its own amid that",
+    async (state) => {
+      const older = anEngine(many(1_200), "a");
+      before = async (name, number) => {
+        if (name !== "note_deployment" || number !== 3) return;
+        before = async () => {};
+        await pass(1);
+        const seen = sent;
+        await tickOf(anEngine(many(900, "2 days"), "b"));
+        if (state === "that has left")
+          await calls.noteDeployment({
+            environment: "production",
+            deploymentName: "server",
+            deployment: "b",
+            note: "left",
+          });
+        sent = seen;
+      };
+      await tickOf(older);
+      expect([await defined(), await defined(daily)]).toEqual([900, 0]);
+      await pass(1);
+      await tickOf(older);
+      expect([await defined(), await defined(daily)]).toEqual(state === "that has left" ? [1_200, 1_200] : [900, 0]);
+    },
+  );
 });

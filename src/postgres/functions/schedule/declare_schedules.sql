@@ -1,5 +1,6 @@
 -- Registers all schedules that the code of a deployment declares (`schedules`: definitions by name), when it notes that it is deployed. Those
--- that it declared before, and does not declare any more, are deleted. The pause of an operator stays. What cannot be registered stays as it was.
+-- that it declared before, and does not declare any more, are deleted. Of many it registers some with each call: then `names` has all, and
+-- comes with the last call (note_deployment). The pause of an operator stays. What cannot be registered stays as it was.
 --
 -- A name has one owner. If another deployment declares the same there, nothing changes; if it declares something else, that is kept as the
 -- `rival`, and refused (adopt_schedule). Rows are locked by name, as everywhere. Answers {"refused", "invalid"}.
@@ -14,7 +15,10 @@ declare
   v         layover.schedule;
 begin
   for v_name in
-    select o.name from layover.schedule o where o.namespace = p->>'namespace' and o.owner = v_owner
+    (select o.name from layover.schedule o
+      where o.namespace = p->>'namespace' and o.owner = v_owner and p->>'note' <> 'declaring'
+     except
+     select n from jsonb_array_elements_text(coalesce(p->'names', '[]')) as n)
     union
     select e.key from jsonb_object_keys(p->'schedules') as e (key)
     order by 1
