@@ -108,7 +108,8 @@ test("so it is where two clouds share a database, and each lacks a version that 
 });
 
 test("so it is on a host of requests, which the stand-alone alarm wakes", { timeout: 1_200_000 }, async () => {
-  for (let seed = 1; seed <= size.fetch; seed += 1) {
+  // Seed 9 finds an alarm that forgets an instant though its ring was not answered.
+  for (let seed = 5; seed < 5 + size.fetch; seed += 1) {
     const { wrongs } = await playSeed(site, seed, { platform: "fetch" });
     expect(wrongs, `npm run simulate -- --on fetch --from ${seed} --seeds 1 --trace`).toEqual([]);
   }
