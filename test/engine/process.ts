@@ -1,7 +1,7 @@
 /** One process that carries out turns: a real engine and a real client over ports that the world holds. */
 import type { Workflow } from "layover";
 import { Client } from "../../src/client/over-postgres/client.ts";
-import type { CallbackRef, SealCallback } from "../../src/core/contract/callback.ts";
+import type { CallbackRef, OpenCallback, SealCallback } from "../../src/core/contract/callback.ts";
 import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
 import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
@@ -35,6 +35,10 @@ export interface ProcessOptions
       | "timeOfDay"
       | "telemetry"
     > {
+  /** Makes what the engine rings by at other deployments. Left out: it rings nowhere. */
+  readonly ringing?: ((process: Process) => NonNullable<EngineOptions["ringAt"]>) | undefined;
+  /** What makes the tokens of callbacks, and reads them. Left out: tokens that a test can read. */
+  readonly callbacks?: { readonly seal: SealCallback; readonly open: OpenCallback } | undefined;
   readonly workflows: readonly Workflow[];
   /** The deployment has no public URL: callbacks cannot be made. */
   readonly hasNoAddress?: boolean | undefined;
@@ -52,7 +56,7 @@ export class Process extends Mortal {
 
   constructor(options: ProcessOptions) {
     super(options);
-    const { ports, hasNoAddress, namespace, ...engine } = options;
+    const { ports, hasNoAddress, namespace, ringing, callbacks = { seal, open }, ...engine } = options;
     this.#environment = options.environment ?? "default";
     const { dispatch, alarm } = ports(this);
     const { query, timers: host } = this;
@@ -61,15 +65,16 @@ export class Process extends Mortal {
       ...engine,
       calls: this.calls,
       dispatch,
-      sealCallback: hasNoAddress ? undefined : seal,
+      ringAt: ringing?.(this),
+      sealCallback: hasNoAddress ? undefined : callbacks.seal,
       host,
       atRest: () => this.rest(),
     });
     this.client = new Client({
       calls: this.calls,
       dispatch,
-      wake: async () => void (await this.engine.tick()),
-      openCallback: open,
+      wake: async (readyUntil) => void (await this.engine.tick({ readyUntil, isRung: readyUntil !== undefined })),
+      openCallback: callbacks.open,
       host,
       traceparent: options.telemetry?.traceparent,
     });

@@ -4,8 +4,9 @@
  */
 import type { Chance } from "../engine/chance.ts";
 import { earliest, type Source } from "../engine/course.ts";
-import type { Mortal, Sent } from "../engine/mortal.ts";
+import type { Mortal } from "../engine/mortal.ts";
 import { Process } from "../engine/process.ts";
+import { inOneStatement } from "./one-statement.ts";
 import { isOnDemand } from "./outside/mixed.ts";
 import type { Outside } from "./outside/outside.ts";
 import type { ProgramContract } from "./programs/contract.ts";
@@ -56,8 +57,8 @@ export class Fleet implements Source {
   isNew = true;
   /** When one did; the world's time. */
   settledAt = 0;
-  /** The places of processes that took their alarms with them, and whose successors have not ticked yet. */
-  readonly #unticked = new Set<number>();
+  /** Processes that took their alarms with them, or their successors, which have not ticked yet. */
+  readonly #unticked = new Set<Mortal>();
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -90,7 +91,7 @@ export class Fleet implements Source {
 
   /** Whether the live deployment carries the version. */
   carries(version: number): boolean {
-    return this.#options.scenario.deployments[this.#deployments - 1]?.without !== version - 1;
+    return this.#hasCodeOf(version) && this.#options.outside().carries?.(version) !== false;
   }
 
   happenings() {
@@ -117,7 +118,7 @@ export class Fleet implements Source {
     process.die();
     this.#options.outside().lose(process);
     if (this.#ending.includes(process)) this.#hasEnded(process, missedMs);
-    else if (this.#isInMemory) this.#unticked.add(this.#processes.indexOf(process));
+    else if (this.#isInMemory(process)) this.#unticked.add(process);
   }
 
   /** Answers whether any process was dead. */
@@ -126,7 +127,7 @@ export class Fleet implements Source {
     if (this.#areOnDemand) this.#processes = this.#processes.filter(({ isDead }) => !isDead);
     else
       this.#processes = this.#processes.flatMap((process, index) =>
-        !process.isDead ? [process] : isOnDemand(process) ? [] : [this.#beget(index)],
+        !process.isDead ? [process] : isOnDemand(process) ? [] : [this.#beget(index, process)],
       );
     return true;
   }
@@ -136,14 +137,6 @@ export class Fleet implements Source {
     const process = this.#beget(this.#processes.length % this.#options.scenario.skewsMs.length);
     this.#processes.push(process);
     return process;
-  }
-
-  /** One pass of the scheduler. */
-  async tick(process: Process, readyUntil?: number): Promise<void> {
-    if (this.#isInMemory) return await this.#tickAhead(process);
-    const { deployment } = this;
-    await process.tick({ readyUntil });
-    this.settle(deployment);
   }
 
   looksAhead(process: Process): void {
@@ -162,6 +155,12 @@ export class Fleet implements Source {
     this.settledAt = this.#options.time();
   }
 
+  /** New code has come to some of the processes. */
+  noteRelease(): void {
+    this.isNew = true;
+    this.changedAt = this.#options.time();
+  }
+
   end(): void {
     const left = this.all;
     this.#processes = [];
@@ -178,14 +177,20 @@ export class Fleet implements Source {
     return this.#options.scenario.platform === "aws";
   }
 
-  /** Alarms and dispatches are lost with the process. */
-  get #isInMemory(): boolean {
-    const { platform } = this.#options.scenario;
-    return platform === "node" || platform === "embedded";
+  /** Whether alarms and dispatches are lost with the process. */
+  #isInMemory(process: Mortal): process is Process {
+    return process instanceof Process;
   }
 
-  /** As a process of its own does it (ticker.ts): after a tick that failed it looks at what others may have missed. */
-  async #tickAhead(process: Process): Promise<void> {
+  #hasCodeOf(version: number): boolean {
+    return this.#options.scenario.deployments[this.#deployments - 1]?.without !== version - 1;
+  }
+
+  /**
+   * One pass of the scheduler. As a process of its own does it (ticker.ts): after a tick that failed it looks at what others may
+   * have missed.
+   */
+  async tick(process: Process): Promise<void> {
     const looksAhead = this.#looking.delete(process);
     try {
       await process.tick({ looksAhead });
@@ -199,23 +204,20 @@ export class Fleet implements Source {
     this.#deployments += 1;
     this.changedAt = this.#options.time();
     this.isNew = true;
+    this.#unticked.clear();
     const old = this.#processes;
     const { platform, processes } = this.#options.scenario;
     const count = this.#areOnDemand ? 0 : platform === "embedded" ? 1 : processes;
     this.#processes = [];
     for (const process of old) {
-      if (process instanceof Process && platform === "node" && graceMs !== undefined) {
+      if (this.#isInMemory(process) && platform !== "embedded" && graceMs !== undefined) {
         this.#askToEnd(process, graceMs);
       } else {
         process.die();
         this.#options.outside().lose(process);
       }
     }
-    this.#unticked.clear();
-    this.#processes = Array.from({ length: count }, (_, index) => {
-      if (this.#isInMemory) this.#unticked.add(index);
-      return this.#beget(index);
-    });
+    this.#processes = Array.from({ length: count }, (_, index) => this.#beget(index));
     this.#options.outside().deployed();
   }
 
@@ -241,16 +243,19 @@ export class Fleet implements Source {
     this.#options.outside().lookAfter?.(knownInMs);
   }
 
-  #beget(index: number): Mortal {
+  #beget(index: number, instead?: Mortal): Mortal {
     const { site, scenario, contracts, chance, time, beginning, outside, world } = this.#options;
     const { query } = site;
     const process = outside().beget({
       name: `process ${++this.#born}`,
+      instead,
       workflows: [
         offspringWorkflow,
         ...scenario.runs.flatMap(({ program }, number) => {
           const contract = contracts[number];
-          return contract === undefined || !this.carries(number + 1) ? [] : [contract.handler(playing(program, world))];
+          return contract === undefined || !this.#hasCodeOf(number + 1)
+            ? []
+            : [contract.handler(playing(program, world))];
         }),
       ],
       namespace,
@@ -269,15 +274,17 @@ export class Fleet implements Source {
       onError: (error, doing) =>
         this.#options.note(() => `… ${process.name} reports, while ${doing}: ${String(error)}`),
     });
-    if (process instanceof Process && this.#isInMemory) this.#begin(process, index);
+    if (instead !== undefined) this.#unticked.delete(instead);
+    if (this.#isInMemory(process)) this.#begin(process);
     return process;
   }
 
   /** What died with the last process is armed and dispatched anew. */
-  #begin(process: Process, index: number): void {
+  #begin(process: Process): void {
     const isExclusive = this.#options.scenario.platform === "embedded";
     const { deployment } = this;
     process.isBeginning = true;
+    this.#unticked.add(process);
     const tick = async () => {
       if (isExclusive) await process.calls.voidLeases();
       process.isBeginning = false;
@@ -287,24 +294,15 @@ export class Fleet implements Source {
       void tick().then(
         () => {
           if (process.isDead) return;
-          this.#unticked.delete(index);
-          this.settle(deployment);
+          this.#unticked.delete(process);
+          const outside = this.#options.outside();
+          if (outside.hasTicked === undefined) this.settle(deployment);
+          else outside.hasTicked(process);
         },
         () => process.timers.after(1_000, again),
       );
     again();
   }
-}
-
-/** A statement is carried out as a whole or not at all. */
-function inOneStatement(writes: readonly Sent[], last: Sent): Sent {
-  const parameters = [...last.parameters];
-  const parts = writes.map(({ text, parameters: values }, index) => {
-    const before = parameters.length;
-    parameters.push(...values);
-    return `write_${index} as (${text.replaceAll(/\$(\d+)/g, (_, number) => `$${before + Number(number)}`)})`;
-  });
-  return { text: parts.length === 0 ? last.text : `with ${parts.join(", ")} ${last.text}`, parameters };
 }
 
 function deploymentInWords({ without, graceMs }: Deployment): string {

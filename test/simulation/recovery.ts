@@ -28,8 +28,12 @@ export function longestWaitMs({ platform, chances, clockSteps, isHintLost }: Ter
   const setBackMs = clockSteps.reduce((sum, { byMs }) => sum + Math.max(0, -byMs), 0);
   const isKnown = !isHintLost && chances["comes late"] + chances["comes twice"] === 0;
   if (livesOn && isKnown) return setBackMs > 0 ? 121_000 + Math.max(commitMs, setBackMs) : 61_000;
-  return 6 * 60_000 + 60_000 * 2 ** dispatches;
+  const ringsMs = platform === "mixed" ? longestRingMs : 0;
+  return 6 * 60_000 + ringsMs + 60_000 * 2 ** dispatches;
 }
+
+/** How long after a ring in vain a host rings again at another one that has the code. See `ringAgainMs` of src/core/waking.ts. */
+const longestRingMs = 10 * 60_000;
 
 /** How long a scenario took. */
 export interface Drain {

@@ -8,6 +8,7 @@ import { type Chances, fates, focuses } from "./faults.ts";
 import { type PlatformName, platforms } from "./outside/platforms.ts";
 import { type SignalName, signalNames } from "./programs/contract.ts";
 import { any, doomed, type Program } from "./programs/program.ts";
+import type { Release } from "./releases.ts";
 
 export interface Scenario {
   readonly platform: PlatformName;
@@ -23,6 +24,8 @@ export interface Scenario {
   readonly clockSteps: readonly ClockStep[];
   /** New processes, at these times; the first ones at 0. */
   readonly deployments: readonly Deployment[];
+  /** New processes on one host alone, where hosts share a database. */
+  readonly releases: readonly Release[];
   /** The time in which a queue takes nothing, where the platform has a queue. */
   readonly refusal: Refusal | undefined;
   readonly chances: Chances;
@@ -180,6 +183,7 @@ const drawnAlone: fc.Arbitrary<Scenario> = fc.record({
       }),
     )
     .map(([without, later]) => deploymentsOf(without, later)),
+  releases: fc.constant([]),
   clockSteps,
   refusal,
   chances,

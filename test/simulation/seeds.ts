@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Act } from "./acts.ts";
 import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
+import { releaseInWords, withReleases } from "./releases.ts";
 import { type Scenario, scenario } from "./scenario.ts";
 import { type Report, simulate } from "./simulation.ts";
 import type { Site } from "./site.ts";
@@ -80,7 +81,8 @@ export async function shrinkSeed(site: Site, seed: number, options: SeedOptions 
 }
 
 export function describeScenario({ runs, ...rest }: Scenario): string {
-  const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, refusal, chances, focus, troubles } = rest;
+  const { platform, processes, maxSteps, warmRuns, clockSteps, deployments, releases, refusal } = rest;
+  const { chances, focus, troubles } = rest;
   const faults = Object.entries(chances).flatMap(([fate, chance]) => (chance > 0 ? [`${fate} ${chance} ‰`] : []));
   return [
     `On ${platform}, ${processes} processes, ${maxSteps} steps an invocation, ${warmRuns} runs in memory.`,
@@ -92,6 +94,7 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
       ({ atMs, without, graceMs }) =>
         `At ${seconds(atMs)} a deployment${without === undefined ? "" : ` without version ${without + 1}`}${graceMs === undefined ? "" : `, and ${seconds(graceMs)} of grace for the one before it`}.`,
     ),
+    ...releases.map((release) => `At ${seconds(release.atMs)} ${releaseInWords(release)}.`),
     faults.length === 0 || troubles === 0
       ? "Nothing goes wrong."
       : `A call${focus === undefined ? "" : ` of ${focus}, eight times as often`}: ${faults.join(", ")}; ${troubles} times at most.`,
@@ -110,7 +113,12 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
 const refusing = { cloudflare: "the queue takes nothing", fetch: "the app answers no ring" };
 
 function scenarioWith({ verb, platform }: SeedOptions): fc.Arbitrary<Scenario> {
-  const all = platform === undefined ? scenario : scenario.map((drawn) => ({ ...drawn, platform }));
+  const all =
+    platform === undefined
+      ? scenario
+      : platform === "mixed"
+        ? withReleases(scenario)
+        : scenario.map((drawn) => ({ ...drawn, platform }));
   if (verb === undefined) return all;
   return all.filter(({ runs }) => runs.some(({ program }) => partsOf(program).some(({ kind }) => kind === verb)));
 }

@@ -97,7 +97,7 @@ test("every run ends with its right answer, and the rules hold after every event
   }
 });
 
-test("so it is where two clouds share a database, and each lacks a version that the other one has", {
+test("so it is where several hosts share a database, each lacks a version, and one is released or rolled back alone", {
   timeout: 1_200_000,
 }, async () => {
   // Seeds 24, 26 and 27 have found that two hosts with one build id were not told apart.

@@ -126,11 +126,13 @@ class Simulation {
       processes: () => this.#fleet.takers.filter((process) => process instanceof Process),
       another: () => this.#fleet.another(),
       crash: (process) => this.#fleet.crash(process),
-      tick: (process, readyUntil) => this.#fleet.tick(process, readyUntil),
+      tick: (process) => this.#fleet.tick(process),
       hasTicked: (deployment) => this.#fleet.settle(deployment),
       looksAhead: (process) => this.#fleet.looksAhead(process),
       dueAt: () => this.#dueAt(),
       refusal: scenario.refusal,
+      releases: scenario.releases,
+      released: () => this.#fleet.noteRelease(),
       deployment: () => this.#fleet.deployment,
     });
     this.#passage = new Passage({

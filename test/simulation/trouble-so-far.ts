@@ -53,7 +53,8 @@ export class TroubleSoFar {
   get uncounted(): number {
     const { fleet, scenario } = this.#sources;
     const hosts = scenario.platform === "mixed" ? 2 : 1;
-    return mostTicks * hosts + this.#faults + fleet.deaths + scenario.deployments.length;
+    const deployments = scenario.deployments.length + 2 * scenario.releases.length;
+    return mostTicks * hosts + this.#faults + fleet.deaths + deployments;
   }
 
   /** How many calls have met a fate that is a fault. */

@@ -9,8 +9,6 @@ import type { Ground } from "./outside.ts";
 
 interface Bell extends StandingAlarm {
   tries: number;
-  /** The instant that the alarm carries: of the database's clock when it rings, as its process believed. */
-  readonly carried?: number | undefined;
 }
 
 /** Milliseconds after which an alarm rings again whose tick failed or died, one for each try. As Ticker has it. */
@@ -31,8 +29,7 @@ export class Bells implements Source {
       // What the database's clock is off, as far as the process knows; news of the time is late by less than a second.
       const offMs = Math.round((at - inMs - now) / 1_000) * 1_000;
       const ringsAt = Math.ceil(at - offMs);
-      if (!this.#bells.some((bell) => bell.at === ringsAt && !bell.isRinging))
-        this.#hang(ringsAt, { carried: ringsAt + offMs });
+      if (!this.#bells.some((bell) => bell.at === ringsAt && !bell.isRinging)) this.#hang(ringsAt);
     }
   };
 
@@ -66,10 +63,10 @@ export class Bells implements Source {
     if (!this.#bells.some(({ isUnarmed }) => isUnarmed)) this.#hang(this.#ground.now() + ms, { isUnarmed: true });
   }
 
-  #hang(at: number, { carried, isUnarmed = false }: { readonly carried?: number; readonly isUnarmed?: boolean }): void {
+  #hang(at: number, { isUnarmed = false } = {}): void {
     // A process that rings by itself knows the time before, and so does its tick.
     const readyUntil = Number.POSITIVE_INFINITY;
-    const bell = { at, ringsAt: at, isRinging: false, tries: 0, carried, readyUntil };
+    const bell = { at, ringsAt: at, isRinging: false, tries: 0, readyUntil };
     this.#bells.push({ ...bell, ...(isUnarmed && { isUnarmed }) });
   }
 
@@ -81,7 +78,7 @@ export class Bells implements Source {
       return;
     }
     bell.isRinging = true;
-    this.#ground.tick(process, bell.carried).then(
+    this.#ground.tick(process).then(
       () => {
         this.#bells = this.#bells.filter((other) => other !== bell);
       },

@@ -1,169 +1,254 @@
 /**
- * Cloudflare and AWS at once, on one database. Each has alarms, a queue and processes of its own, and each lacks a version that
- * the other one has. So a run is begun on one cloud and goes on on the other. A ring from one to the other is a request: it may
- * be late, and is lost with whoever carries it out.
+ * Cloudflare, AWS and, in most seeds, processes of Node's at once, on one database. Each has alarms, dispatches and processes of its
+ * own, and each lacks a version that the others have. So a run is begun on one host and goes on on another. A ring from one to
+ * another is a request: it may be late, and is lost with whoever carries it out. A host may be released alone (builds.ts).
  */
+
+import type { OpenCallback } from "../../../src/core/contract/callback.ts";
+import { Registry } from "../../../src/engine/registry.ts";
+import { callbackOpener, callbackSealer } from "../../../src/http/callback-token.ts";
+import { ringing } from "../../../src/http/ring.ts";
+import { Secrets } from "../../../src/http/secrets.ts";
+import { makeCalls } from "../../../src/postgres/calls.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
+import { Process } from "../../engine/process.ts";
+import { type HostName, hostNames } from "../releases.ts";
+import { Apart } from "./apart.ts";
 import { Aws } from "./aws.ts";
+import { type Build, Builds } from "./builds.ts";
 import { Cloudflare } from "./cloudflare.ts";
+import { InMemory } from "./in-memory.ts";
 import { LambdaEnvironment } from "./lambda-environment.ts";
 import type { Ground, Outside, Plan } from "./outside.ts";
+import { Rings } from "./rings.ts";
 
-interface Ring {
-  readonly to: CloudName;
-  readonly readyUntil: number;
-  readonly at: number;
-  readonly answer: (response: Promise<Response>) => void;
+/** As the other hosts have them, so that links of callbacks and rings count at each. */
+const secrets = new Secrets(["a root secret of at least 32 bytes, for tests"]);
+
+interface Born {
+  readonly host: HostName;
+  readonly build: Build;
+  readonly plan: Plan;
 }
 
-const clouds = ["cloudflare", "aws"] as const;
-type CloudName = (typeof clouds)[number];
-
-const percentLate = 10;
-const latestMs = 30_000;
-
 export class Mixed implements Outside {
-  readonly isExact = true;
+  /** A process of Node's takes its alarms with it, and its successor arms only what comes next. */
+  readonly isExact: boolean;
   readonly graceMs = 36_000;
   readonly #ground: Ground;
+  readonly #hosts: readonly HostName[];
   readonly #cloudflare: Cloudflare;
   readonly #aws: Aws;
-  readonly #isolates = new Set<Mortal>();
-  /** The version that each cloud lacks. */
-  readonly #lacking: Readonly<Record<CloudName, number>>;
-  /** The cloud that asks for another process. */
-  #asking: CloudName = "cloudflare";
-  /** The clouds on which a tick of the deployment has succeeded. */
-  readonly #ticked = new Map<string, Set<CloudName>>();
-  #rings: Ring[] = [];
-  readonly #underWay = new Map<Ring, Mortal>();
+  readonly #node: Apart;
+  readonly #nodes: number;
+  readonly #builds: Builds;
+  readonly #rings: Rings;
+  readonly #born = new Map<Mortal, Born>();
+  /** The version that each host lacks. */
+  readonly #lacking: Readonly<Record<HostName, number>>;
+  /** The host that asks for another process. */
+  #asking: HostName = "cloudflare";
+  /** The hosts on which a tick of a live build has succeeded since the last deployment or release. */
+  readonly #ticked = new Set<HostName>();
 
   constructor(ground: Ground) {
     this.#ground = ground;
-    const lacking = ground.below(4);
-    this.#lacking = { cloudflare: lacking, aws: lacking + 1 + ground.below(3) };
+    const { below } = ground;
+    const lacking = below(4);
+    const aws = lacking + 1 + below(3);
+    this.#lacking = { cloudflare: lacking, aws, node: aws + 1 };
+    this.#nodes = below(3);
+    this.#hosts = this.#nodes === 0 ? ["cloudflare", "aws"] : hostNames;
+    this.isExact = this.#nodes === 0;
     this.#cloudflare = new Cloudflare(this.#groundOf("cloudflare"));
     this.#aws = new Aws(this.#groundOf("aws"));
+    this.#node = new Apart(this.#groundOf("node"), (own, elsewhere) => new InMemory(own, elsewhere));
+    this.#builds = new Builds({ ground, hosts: this.#hosts, onChange: (...change) => this.#change(...change) });
+    this.#rings = new Rings({ ground, takerAt: (address) => this.#takerAt(address) });
   }
 
   readonly beget = (plan: Plan): Mortal => {
-    const cloud = this.#asking;
-    const { deployment, workflows } = plan;
+    const { instead, deployment, workflows, namespace } = plan;
+    const host = (instead && this.#born.get(instead)?.host) ?? this.#asking;
+    const build = this.#pick(host);
+    const lacking = [this.#lacking[host], build.without];
+    // Two processes of Node's have doors of their own; the other hosts have one address.
+    const address = `https://${host === "node" ? plan.name?.replaceAll(" ", "-") : host}.example`;
     const own: Plan = {
       ...plan,
       workflows: workflows.filter(
-        ({ contract: { name, version } }) => name === "offspring" || version !== this.#lacking[cloud],
+        ({ contract: { name, version } }) => name === "offspring" || !lacking.includes(version),
       ),
-      deployment: deployment && { ...deployment, name: cloud },
-      publicUrl: `https://${cloud}.example`,
-      send: async (url, init) => await this.#send(String(url), init, born),
+      deployment: deployment && {
+        name: host,
+        id: build.id,
+        ...(host === "node" && { wakeAddress: address }),
+      },
+      publicUrl: address,
+      send: async (url, init) => await this.#rings.send(String(url), init, born),
+      ringing: ({ timers: host }) => ringing({ secrets, namespace, host, send: own.send }),
+      callbacks: { seal: callbackSealer({ secrets, namespace, publicUrl: address }), open: openerOf(namespace) },
     };
-    const born: Mortal = cloud === "aws" ? this.#aws.beget(own) : this.#cloudflare.beget(own);
-    if (cloud === "cloudflare") this.#isolates.add(born);
+    const born: Mortal = { cloudflare: this.#cloudflare, aws: this.#aws, node: this.#node }[host].beget(own);
+    this.#born.set(born, { host, build, plan: own });
     return born;
   };
 
-  readonly taker = (): Mortal => this.#takerOn(clouds[this.#ground.below(clouds.length)] ?? "aws");
+  readonly taker = (): Mortal => this.#takerOn(this.#hosts[this.#ground.below(this.#hosts.length)] ?? "aws");
 
   get refusedAt(): number | undefined {
-    const both = [this.#cloudflare.refusedAt, this.#aws.refusedAt].filter((at) => at !== undefined);
-    return both.length === 0 ? undefined : Math.max(...both);
+    const all = [this.#cloudflare.refusedAt, this.#aws.refusedAt, this.#builds.changedAt];
+    const known = all.filter((at) => at !== undefined);
+    return known.length === 0 ? undefined : Math.max(...known);
   }
 
   happenings(): readonly Happening[] {
-    const now = this.#ground.now();
-    return [
-      ...this.#cloudflare.happenings(),
-      ...this.#aws.happenings(),
-      ...this.#rings
-        .filter(({ at }) => at <= now)
-        .map((ring) => ({ what: () => `a ring comes to ${ring.to}`, act: () => this.#carryOut(ring) })),
-    ];
+    const sources = [this.#cloudflare, this.#aws, this.#node, this.#builds, this.#rings];
+    return sources.flatMap((source) => source.happenings());
   }
 
   next(): number | undefined {
-    const { timeOf } = this.#ground;
-    return earliest([this.#cloudflare.next(), this.#aws.next(), ...this.#rings.map(({ at }) => timeOf(at))]);
+    const sources = [this.#cloudflare, this.#aws, this.#node, this.#builds, this.#rings];
+    return earliest(sources.map((source) => source.next()));
   }
 
   standing() {
-    return [...this.#cloudflare.standing(), ...this.#aws.standing()];
+    return [...this.#cloudflare.standing(), ...this.#aws.standing(), ...this.#node.standing()];
   }
 
+  /** A process of Node's does not count them. */
   taken(runId: string): number {
+    if (this.#nodes > 0) return Number.POSITIVE_INFINITY;
     return this.#cloudflare.taken(runId) + this.#aws.taken(runId);
   }
 
+  /** Whether some host carries the version in whichever build of it is asked. */
+  carries(version: number): boolean {
+    return this.#hosts.some((host) => this.#lacking[host] !== version && this.#builds.carry(host, version));
+  }
+
   lose(process: Mortal): void {
-    this.#isolates.delete(process);
-    this.#cloudflare.lose(process);
-    this.#aws.lose(process);
-    for (const [ring, carrier] of this.#underWay)
-      if (carrier === process) this.#end(ring, Promise.reject(new Error("whoever carried it out is gone")));
+    for (const part of [this.#cloudflare, this.#aws, this.#node, this.#rings]) part.lose(process);
+    if (isOnDemand(process)) this.#born.delete(process); // of the others it is asked who takes their place
+  }
+
+  /** As for processes of Node's alone. */
+  end(process: Process): void {
+    this.#node.end(process);
+    this.#born.delete(process);
+  }
+
+  lookAfter(ms: number): void {
+    this.#node.lookAfter(ms);
   }
 
   deployed(): void {
+    this.#ticked.clear();
+    this.#asking = "node";
+    for (let count = 0; count < this.#nodes; count += 1) this.#ground.another();
     this.#asking = "cloudflare";
     this.#cloudflare.deployed();
     this.#aws.deployed();
   }
 
-  #groundOf(cloud: CloudName): Ground {
+  /** Notes that a tick of this process has succeeded, which looks at everything if it is the first one of its build. */
+  hasTicked(process: Mortal): void {
+    const born = this.#born.get(process);
+    if (born !== undefined) this.#note(born.host, born.build.id);
+  }
+
+  #note(host: HostName, build: string): void {
+    if (this.#builds.of(host).some(({ id }) => id === build)) this.#ticked.add(host);
+    if (this.#ticked.size === this.#hosts.length) this.#ground.hasTicked(this.#ground.deployment());
+  }
+
+  #groundOf(host: HostName): Ground {
     const ground = this.#ground;
     return {
       ...ground,
       another: () => {
-        this.#asking = cloud;
+        this.#asking = host;
         const made = ground.another();
         this.#asking = "cloudflare";
         return made;
       },
-      hasTicked: (deployment) => {
-        const ticked = this.#ticked.get(deployment) ?? new Set();
-        this.#ticked.set(deployment, ticked.add(cloud));
-        if (ticked.size === clouds.length) ground.hasTicked(deployment);
+      processes: () => this.#at(host).filter((process) => process instanceof Process),
+      deployment: () => this.#builds.of(host).at(-1)?.id ?? "",
+      hasTicked: (build) => this.#note(host, build),
+    };
+  }
+
+  /** Which build a new process of the host has: the newest one, if no process has that yet. */
+  #pick(host: HostName): Build {
+    const live = this.#builds.of(host);
+    const newest = live.at(-1) ?? live[0];
+    const isThere = this.#at(host).some((process) => this.#born.get(process)?.build.id === newest.id);
+    return isThere ? (live[this.#ground.below(live.length)] ?? newest) : newest;
+  }
+
+  /** The processes of a host that may take something. */
+  #at(host: HostName): readonly Mortal[] {
+    return [...this.#born]
+      .filter(([process, born]) => born.host === host && !process.isDead && !process.isBeginning)
+      .map(([process]) => process);
+  }
+
+  #takerOn(host: HostName): Mortal {
+    const there = this.#at(host);
+    const one = there[this.#ground.below(Math.max(1, there.length))];
+    return host === "aws" || one === undefined ? this.#aws.taker() : one;
+  }
+
+  /** Who answers at an address. Undefined: nobody is there. */
+  #takerAt(address: string): Mortal | undefined {
+    const host = (["cloudflare", "aws"] as const).find((name) => address.startsWith(`https://${name}.`));
+    if (host !== undefined) return this.#takerOn(host);
+    return this.#at("node").find((process) => address.startsWith(this.#born.get(process)?.plan.publicUrl ?? "-"));
+  }
+
+  /** Other builds of the host are alive now: the processes of the others are gone, and some of a gradual release's host. */
+  #change(host: HostName, what: "released" | "over" | "rolled back"): void {
+    const { crash, below, released } = this.#ground;
+    const live = this.#builds.of(host).map(({ id }) => id);
+    const old = [...this.#born].filter(([process, born]) => born.host === host && !process.isDead);
+    const first = below(Math.max(1, old.length));
+    for (const [index, [process, { build }]] of old.entries())
+      if (!live.includes(build.id) || (what === "released" && index === first)) crash(process);
+    if (what === "over") return;
+    this.#ticked.delete(host);
+    released();
+    if (host === "aws") this.#aws.deployed();
+    if (what === "rolled back") this.#tellRollback(host);
+  }
+
+  /** Somebody runs `layover deployed` after a rollback, until that has ended well. */
+  #tellRollback(host: HostName): void {
+    this.#rings.errand({
+      what: `layover deployed for ${host}`,
+      taker: () => this.#takerOn(host),
+      act: async (process, client) => {
+        const { plan, build } = this.#born.get(process) ?? {};
+        if (plan === undefined || build === undefined) throw new Error("the process is gone");
+        if (!this.#builds.of(host).some(({ id }) => id === build.id)) return;
+        const calls = makeCalls({ query: process.query, namespace: plan.namespace, alarm: async () => {} });
+        const { versions, signatures } = new Registry(plan.workflows);
+        const named = { environment: "default", deploymentName: host, deployment: build.id };
+        await calls.noteDeployment({ ...named, note: "deployed", versions, signatures });
+        await client.wake();
+        this.#note(host, build.id);
       },
-    };
-  }
-
-  #takerOn(cloud: CloudName): Mortal {
-    const isolates = [...this.#isolates].filter(({ isDead }) => !isDead);
-    const isolate = isolates[this.#ground.below(Math.max(1, isolates.length))];
-    return cloud === "aws" || isolate === undefined ? this.#aws.taker() : isolate;
-  }
-
-  async #send(url: string, init: RequestInit | undefined, asking: Mortal): Promise<Response> {
-    const { below, now } = this.#ground;
-    const to = clouds.find((cloud) => url.startsWith(`https://${cloud}.`));
-    if (to === undefined) throw new Error(`nobody is at ${url}`);
-    const { readyUntil }: { readyUntil: number } = JSON.parse(String(init?.body));
-    const { promise, resolve } = Promise.withResolvers<Response>();
-    const answer = (response: Promise<Response>) => {
-      response.catch(() => {});
-      if (!asking.isDead) resolve(response);
-    };
-    promise.catch(() => {});
-    await asking.ask("dispatch", `a ring for ${to}`, async () => {
-      const at = now() + (below(100) < percentLate ? below(latestMs) : 0);
-      this.#rings.push({ to, readyUntil, at, answer });
     });
-    return await promise;
   }
+}
 
-  #carryOut(ring: Ring): void {
-    this.#rings = this.#rings.filter((other) => other !== ring);
-    const carrier = this.#takerOn(ring.to);
-    this.#underWay.set(ring, carrier);
-    const ticked = carrier.request((client) => client.ring(ring.readyUntil));
-    const response = ticked.then(() => new Response(null, { status: 204 }));
-    const end = () => this.#end(ring, response);
-    void response.then(end, end);
-  }
-
-  #end(ring: Ring, response: Promise<Response>): void {
-    if (this.#underWay.delete(ring)) ring.answer(response);
-  }
+/** As with processes of Node's alone: it never ends by this machine's clock. */
+function openerOf(namespace: string): OpenCallback {
+  const open = callbackOpener({ secrets, namespace });
+  return (token) => {
+    const { endsAt: _, ...ref } = open(token) ?? {};
+    return "runId" in ref ? ref : undefined;
+  };
 }
 
 /** Whether the platform makes such a process when it is needed, and none in its place when it is dead. */

@@ -3,12 +3,15 @@ import type { Source } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
 import type { StandingAlarm } from "../../engine/platform.ts";
 import type { Process, ProcessOptions } from "../../engine/process.ts";
+import type { Release } from "../releases.ts";
 import type { Refusal } from "../scenario.ts";
 
 /** What a process is, whatever its platform. */
 export interface Plan extends Omit<ProcessOptions, "ports"> {
   /** Where the world reaches the deployment. */
   readonly publicUrl?: string | undefined;
+  /** The process in whose place it comes. Undefined: it is one more. */
+  readonly instead?: Mortal | undefined;
   /** Sends requests to other deployments. Left out: there are none. */
   readonly send?: typeof fetch | undefined;
 }
@@ -26,6 +29,10 @@ export interface Outside extends Source {
   standing(): readonly StandingAlarm[];
   /** How many dispatches of a run the platform has taken. Left out: it takes all of them. */
   taken?(runId: string): number;
+  /** Whether some process of each live build carries the version, where hosts are released alone. Left out: all do. */
+  carries?(version: number): boolean;
+  /** A tick of this process has succeeded, where a host of its own notes that. Left out: the world does. */
+  hasTicked?(process: Mortal): void;
   /** A process that takes a request now. The platform makes one if need be. Left out: any process takes it. */
   taker?(): Mortal;
   /** A process died: what becomes of what it was about. */
@@ -49,14 +56,18 @@ export interface Ground {
   /** Makes one more process of the live deployment, where a platform makes them as they are needed. */
   readonly another: () => Mortal;
   readonly crash: (process: Mortal) => void;
-  /** One pass of the scheduler, by this process. `readyUntil`: the instant of the database's clock that the alarm carries. */
-  readonly tick: (process: Process, readyUntil?: number) => Promise<void>;
+  /** One pass of the scheduler, by this process. */
+  readonly tick: (process: Process) => Promise<void>;
   /** A tick of this deployment has succeeded. */
   readonly hasTicked: (deployment: string) => void;
   /** The next tick of this process looks at what others may have missed. */
   readonly looksAhead: (process: Process) => void;
   /** When a queue takes nothing. */
   readonly refusal: Refusal | undefined;
+  /** The releases of one host alone that are to come. */
+  readonly releases: readonly Release[];
+  /** New code has come to one of the hosts, and no tick of it has succeeded yet. */
+  readonly released: () => void;
   /** Id of the deployment that came last. */
   readonly deployment: () => string;
   /** The earliest instant at which a scheduler would find anything, by the world's clock. */
