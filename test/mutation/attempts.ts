@@ -1,22 +1,24 @@
-/** Tries killers on mutants, one after the other, until one has killed it; several mutants side by side. */
-import { readFileSync } from "node:fs";
+/** Tries killers on mutants, one after the other, until one has killed it: batches of mutants of one function, several side by side. */
+import type { SqlFunction } from "../../src/postgres/sql-files.ts";
 import type { Bench, Killer } from "./killers.ts";
 import { ModelKiller } from "./model-killer.ts";
-import type { Mutant } from "./sql-mutants.ts";
+import { Reach } from "./reach.ts";
+import { functionOf, isOfSql, type Mutant } from "./sql-mutants.ts";
 import { Tests } from "./tests.ts";
+import { ownTemplate } from "./trials.ts";
 import type { Verdict } from "./verdict.ts";
-import { root, Workbench } from "./workbench.ts";
+import { Workbench } from "./workbench.ts";
 
 export interface Attempted {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
   /** Name of the killer that found the mutant out. Undefined: none did. */
   readonly by: string | undefined;
-  readonly ms: number;
 }
 
 export interface AttemptOptions {
   readonly serverUrl: string;
+  readonly functions: readonly SqlFunction[];
   readonly killers: readonly Killer[];
   readonly jobs: number;
   /** How many sequences the model plays. */
@@ -26,48 +28,60 @@ export interface AttemptOptions {
   readonly onAttempted: (attempted: Attempted) => void;
 }
 
+/** So many templates of databases lie side by side, in memory: some 8 MB each. */
+const batchSize = 24;
+
 export async function attempt(mutants: readonly Mutant[], options: AttemptOptions): Promise<void> {
-  const waiting = [...mutants];
-  const sound = new Map<string, Promise<Verdict>>();
+  const { serverUrl, functions } = options;
+  const waiting = batchesOf(mutants);
+  const reach = new Reach(functions, ownTemplate);
+  const asked: Bench["asked"] = new WeakMap();
   const work = async () => {
     const workbench = new Workbench();
-    const model = await ModelKiller.begin(options.serverUrl, options.sequences);
+    const model = await ModelKiller.begin(serverUrl, options.sequences);
     try {
-      const { serverUrl } = options;
-      const bench = { workbench, model, serverUrl, tests: new Tests(workbench, serverUrl) };
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const asked = options.isExplained(next) ? options.killers.filter(({ isQuick }) => isQuick) : options.killers;
-        options.onAttempted(await attemptOne(next, asked, bench, sound));
-      }
+      const tests = new Tests(workbench, { serverUrl, own: ownTemplate });
+      const bench = { workbench, model, serverUrl, reach, asked, tests };
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        await attemptBatch(next, bench, options);
     } finally {
       await model.end();
       workbench.remove();
     }
   };
-  await Promise.all(Array.from({ length: options.jobs }, work));
+  await Reach.count(serverUrl, true);
+  try {
+    await Promise.all(Array.from({ length: options.jobs }, work));
+  } finally {
+    await Reach.count(serverUrl, false);
+  }
 }
 
-async function attemptOne(
-  mutant: Mutant,
-  killers: readonly Killer[],
-  bench: Bench,
-  sound: Map<string, Promise<Verdict>>,
-): Promise<Attempted> {
-  const began = performance.now();
-  const original = readFileSync(new URL(mutant.file, root), "utf8");
-  const ms = () => Math.round(performance.now() - began);
-  for (const killer of killers) {
-    if (!killer.mayKill(mutant)) continue;
-    const verdict = await killer.tryOn(mutant, original, bench);
-    if (verdict.kind === "survived") continue;
-    // A killer that fails without any mutant kills all of them.
-    const { test } = verdict;
-    const name = test ?? killer.name;
-    const unchanged = sound.get(name) ?? killer.tryOn({ ...mutant, mutated: original }, original, bench, test);
-    sound.set(name, unchanged);
-    const { kind, why } = await unchanged;
-    if (kind !== "survived") throw new Error(`${name} fails without any mutant: ${why}`);
-    return { mutant, verdict, by: killer.name, ms: ms() };
+/** Each of one function. Of the engine, one by one: each takes a loading of the tests. */
+function batchesOf(mutants: readonly Mutant[]): (readonly Mutant[])[] {
+  const batches: Mutant[][] = [];
+  for (const mutant of mutants) {
+    const last = batches.at(-1);
+    const isAlike = last?.[0] !== undefined && functionOf(last[0]) === functionOf(mutant) && isOfSql(mutant);
+    if (last !== undefined && isAlike && last.length < batchSize) last.push(mutant);
+    else batches.push([mutant]);
   }
-  return { mutant, verdict: { kind: "survived" }, by: undefined, ms: ms() };
+  return batches;
+}
+
+async function attemptBatch(
+  batch: readonly Mutant[],
+  bench: Bench,
+  { killers, isExplained, onAttempted }: AttemptOptions,
+): Promise<void> {
+  let left = batch;
+  for (const { name, isQuick, mayKill, tryOn } of killers) {
+    const tried = left.filter((mutant) => mayKill(mutant) && (isQuick || !isExplained(mutant)));
+    const verdicts = tried.length === 0 ? new Map<Mutant, Verdict>() : await tryOn(tried, bench);
+    for (const [mutant, verdict] of verdicts) {
+      if (verdict.kind !== "survived") onAttempted({ mutant, verdict, by: name });
+    }
+    left = left.filter((mutant) => (verdicts.get(mutant)?.kind ?? "survived") === "survived");
+  }
+  for (const mutant of left) onAttempted({ mutant, verdict: { kind: "survived" }, by: undefined });
 }

@@ -2,11 +2,11 @@
  * The killers that may find a mutant out, fastest first. The first one that fails has killed it. Tests that compare
  * texts or the schema's dump are left out: they would find any change.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { ModelKiller } from "./model-killer.ts";
 import { isModelled, nearestTo } from "./nearest.ts";
-import type { Mutant } from "./sql-mutants.ts";
-import { byProgram, byVitest, type Workplace } from "./trials.ts";
+import { functionOf, isOfSql, type Mutant } from "./sql-mutants.ts";
+import { byProgram, byVitest, type Verdicts, type Workplace } from "./trials.ts";
 import type { Verdict } from "./verdict.ts";
 import { root } from "./workbench.ts";
 
@@ -21,8 +21,8 @@ export interface Killer {
   /** Why it cannot be asked here. */
   readonly missing?: string | undefined;
   readonly mayKill: (mutant: Mutant) => boolean;
-  /** `test`: the file of tests that is asked alone. */
-  readonly tryOn: (mutant: Mutant, original: string, bench: Bench, test?: string) => Promise<Verdict>;
+  /** Tries mutants of one function, or one of the engine. Answers those that it has found out. */
+  readonly tryOn: (mutants: readonly Mutant[], bench: Bench) => Promise<Verdicts>;
 }
 
 const simulation = "test/simulation/main.ts";
@@ -34,13 +34,12 @@ const others = [
 
 /** `simulated`: what the simulation is told besides the address of the database. */
 export function killers(simulated: readonly string[]): Killer[] {
-  const isOfSql = ({ file }: Mutant) => file.endsWith(".sql");
   const isOfEngine = (mutant: Mutant) => !isOfSql(mutant);
   const isPlayed = (mutant: Mutant) => isOfEngine(mutant) || isModelled(functionOf(mutant));
   const suite = (name: string, mayKill: Killer["mayKill"], filters: readonly string[]): Killer => ({
     name,
     mayKill,
-    tryOn: (mutant, _, bench, test) => byVitest(mutant, test === undefined ? filters : [test], bench),
+    tryOn: (mutants, bench) => byVitest(mutants, filters, bench),
   });
   const isModelledSql = (mutant: Mutant) => isOfSql(mutant) && isPlayed(mutant);
   return [
@@ -48,18 +47,20 @@ export function killers(simulated: readonly string[]): Killer[] {
       name: "model",
       isQuick: true,
       mayKill: isModelledSql,
-      tryOn: (mutant, original, { model }) => model.tryFewOn(mutant.mutated, original),
+      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryFewOn(mutant.mutated, sqlOf(mutant))),
     },
     {
       name: "nearest",
       mayKill: (mutant) => nearestTo(functionOf(mutant)).length > 0,
-      tryOn: (mutant, _, bench, test) =>
-        byVitest(mutant, test === undefined ? nearestTo(functionOf(mutant)) : [test], bench),
+      tryOn: (mutants, bench) => {
+        const [first] = mutants;
+        return byVitest(mutants, first === undefined ? [] : nearestTo(functionOf(first)), bench);
+      },
     },
     {
       name: "more of the model",
       mayKill: isModelledSql,
-      tryOn: (mutant, original, { model }) => model.tryAllOn(mutant.mutated, original),
+      tryOn: (mutants, { model }) => eachAlone(mutants, (mutant) => model.tryAllOn(mutant.mutated, sqlOf(mutant))),
     },
     suite("engine", () => true, ["test/engine", "test/client"]),
     suite("races", isOfSql, ["test/races"]),
@@ -70,7 +71,7 @@ export function killers(simulated: readonly string[]): Killer[] {
       name: "simulation",
       missing: existsSync(new URL(simulation, root)) ? undefined : `there is no ${simulation}`,
       mayKill: isPlayed,
-      tryOn: (mutant, _, bench) => byProgram(mutant, [simulation, ...simulated], bench),
+      tryOn: (mutants, bench) => eachAlone(mutants, (mutant) => byProgram(mutant, [simulation, ...simulated], bench)),
     },
   ];
 }
@@ -82,11 +83,27 @@ export function onlyTests(filters: readonly string[]): Killer[] {
       name: "tests",
       isQuick: true,
       mayKill: () => true,
-      tryOn: (mutant, _, bench, test) => byVitest(mutant, test === undefined ? filters : [test], bench),
+      tryOn: (mutants, bench) => byVitest(mutants, filters, bench),
     },
   ];
 }
 
-function functionOf({ id }: Mutant): string {
-  return id.slice(0, id.indexOf(":"));
+/** @throws Error if the killer finds something without any mutant: it would kill all of them */
+async function eachAlone(mutants: readonly Mutant[], tryOn: (mutant: Mutant) => Promise<Verdict>): Promise<Verdicts> {
+  const verdicts = new Map<Mutant, Verdict>();
+  for (const mutant of mutants) {
+    const verdict = await tryOn(mutant);
+    if (verdict.kind === "survived") continue;
+    if (verdicts.size === 0) {
+      const { kind, why } = await tryOn({ ...mutant, mutated: sqlOf(mutant) });
+      if (kind !== "survived") throw new Error(`a killer finds something without any mutant: ${why}`);
+    }
+    verdicts.set(mutant, verdict);
+  }
+  return verdicts;
+}
+
+/** The text of the mutant's file as it is. */
+function sqlOf({ file }: Mutant): string {
+  return readFileSync(new URL(file, root), "utf8");
 }

@@ -3,6 +3,7 @@
  * changes no test finds out.
  *
  *   npm run mutate:sql                                  all of them (an hour)
+ *   npm run mutate:sql -- --resume verdicts.json         … and goes on there after a break
  *   npm run mutate:sql -- --list --only claim_runs      what there is to change there
  *   npm run mutate:sql -- --only claim_runs --jobs 2    … and who finds it out
  *   npm run mutate:sql -- --only engine:                the orderings of the TypeScript
@@ -10,20 +11,22 @@
  *
  * `--only`: a part of the id, or a file of src/postgres/functions; may come several times. `--by model,races`: only these
  * killers, in the order of killers.ts. `--tests FILTER`: only these tests, by filters of vitest. `--json FILE`: writes all
- * verdicts; `--again FILE`: only those that survived there. `--sequences N`: of the model at most, when it is asked for the
+ * verdicts. `--resume FILE`: the same, and what is written there is not tried again, unless its file has changed since.
+ * `--again FILE`: only those that survived there. `--sequences N`: of the model at most, when it is asked for the
  * second time. `--seeds N`: of the simulation. `--thorough`: asks all killers also about what explained.ts
  * explains; the few sequences of the model are always asked.
  *
  * Exits with 1 if a mutant survived that explained.ts does not explain, or if an explanation explains nothing.
  */
-import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { readSchema } from "../../src/postgres/sql-files.ts";
 import { findPostgres, versionsToTest } from "../postgres/find.ts";
 import { allMutants } from "./all-mutants.ts";
-import { type Attempted, attempt } from "./attempts.ts";
+import { attempt } from "./attempts.ts";
 import { explained } from "./explained.ts";
 import { type Killer, killers, onlyTests } from "./killers.ts";
 import { table, verdictOf } from "./report.ts";
+import { survivorsIn, verdictsIn, writeVerdicts } from "./verdict-file.ts";
 
 const { values } = parseArgs({
   options: {
@@ -34,6 +37,7 @@ const { values } = parseArgs({
     list: { type: "boolean", default: false },
     jobs: { type: "string", default: "2" },
     json: { type: "string" },
+    resume: { type: "string" },
     again: { type: "string" },
     sequences: { type: "string", default: "2000" },
     seeds: { type: "string", default: "300" },
@@ -63,22 +67,28 @@ async function mutate(): Promise<number> {
   for (const { name, missing } of asked) if (missing !== undefined) console.log(`without ${name}: ${missing}`);
   const server = await findPostgres(versionsToTest()[0] ?? "15");
   const known = new Set(explained.flatMap(({ mutants: ids }) => ids));
-  const attempted: Attempted[] = [];
+  const attempted = values.resume === undefined ? [] : verdictsIn(values.resume, mutants);
+  const done = new Set(attempted.map(({ mutant }) => mutant));
+  const file = values.resume ?? values.json;
   const began = Date.now();
   try {
-    await attempt(mutants, {
-      serverUrl: server.url,
-      killers: asked.filter(({ missing }) => missing === undefined),
-      jobs: Number(values.jobs),
-      sequences: Number(values.sequences),
-      isExplained: ({ id }) => !values.thorough && known.has(id),
-      onAttempted: (one) => {
-        attempted.push(one);
-        const minutes = ((Date.now() - began) / 60_000).toFixed(1);
-        console.log(`${attempted.length}/${mutants.length} ${minutes} min  ${verdictOf(one)}  ${one.mutant.id}`);
-        if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(attempted.map(toJson), null, 1));
+    await attempt(
+      mutants.filter((mutant) => !done.has(mutant)),
+      {
+        serverUrl: server.url,
+        functions: readSchema().functions,
+        killers: asked.filter(({ missing }) => missing === undefined),
+        jobs: Number(values.jobs),
+        sequences: Number(values.sequences),
+        isExplained: ({ id }) => !values.thorough && known.has(id),
+        onAttempted: (one) => {
+          attempted.push(one);
+          const minutes = ((Date.now() - began) / 60_000).toFixed(1);
+          console.log(`${attempted.length}/${mutants.length} ${minutes} min  ${verdictOf(one)}  ${one.mutant.id}`);
+          if (file !== undefined) writeVerdicts(file, attempted);
+        },
       },
-    });
+    );
   } finally {
     await server.stop();
   }
@@ -91,14 +101,4 @@ async function mutate(): Promise<number> {
 
 function isAsked({ name }: Killer): boolean {
   return values.by === undefined || values.by.split(",").includes(name);
-}
-
-function toJson({ mutant: { id, file, line }, verdict, by, ms }: Attempted) {
-  return { id, file, line, kind: verdict.kind, by, ms, why: verdict.why?.slice(0, 300) };
-}
-
-function survivorsIn(file: string): ReadonlySet<string> {
-  const before: unknown = JSON.parse(readFileSync(file, "utf8"));
-  if (!Array.isArray(before)) throw new Error(`${file} holds no verdicts`);
-  return new Set(before.flatMap((one: { id: string; kind: string }) => (one.kind === "survived" ? [one.id] : [])));
 }

@@ -2,9 +2,8 @@
 import type { Attempted } from "./attempts.ts";
 import type { explained } from "./explained.ts";
 
-export function verdictOf({ verdict, by, ms }: Attempted): string {
-  const time = `${(ms / 1000).toFixed(1)} s`;
-  return by === undefined ? `SURVIVED (${time})` : `${verdict.kind} by ${by} (${time})`;
+export function verdictOf({ verdict: { kind, test }, by }: Attempted): string {
+  return by === undefined ? "SURVIVED" : `${kind} by ${by}${test === undefined ? "" : ` (${test})`}`;
 }
 
 /** `isWhole`: every mutant was tried by every killer, so each explanation must have met its mutant. */

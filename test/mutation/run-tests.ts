@@ -1,67 +1,64 @@
 /**
- * Runs tests whenever it is asked to, in one process: vitest is loaded, and TypeScript read, once. Each run has a worker of
- * its own, so nothing that a test has read stays for the next run. Started by tests.ts, which sends filters of vitest and
- * is told what failed.
+ * Runs a file of tests whenever it is asked to, on each of several databases' templates: vitest is loaded, and TypeScript
+ * read, once. The modules that the tests import stay from one template to the next, and the file itself is another module
+ * each time. Started by tests.ts, which sends what to run and is told what became of each.
  */
-import { BaseSequencer, createVitest, type TestSpecification } from "vitest/node";
-import type { Failure } from "./tests.ts";
+import { BaseSequencer, createVitest, type TestModule, type TestSpecification } from "vitest/node";
+import type { Asked, Told } from "./tests.ts";
 
-const failures: Failure[] = [];
-/** When each file failed last, by the number of the run. */
-const failedAt = new Map<string, number>();
-const durations = new Map<string, number>();
-let runs = 0;
-
-/** What found out the last mutant goes first, for the next one is close to it; then what takes least. */
-class Sequencer extends BaseSequencer {
+/** Leaves files in the order in which they were asked for. */
+class AsGiven extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const number = (map: ReadonlyMap<string, number>, { moduleId }: TestSpecification) => map.get(moduleId) ?? 0;
-    return files.toSorted(
-      (one, other) =>
-        number(failedAt, other) - number(failedAt, one) || number(durations, one) - number(durations, other),
-    );
+    return files;
   }
 }
 
 const vitest = await createVitest({
   config: "test/vitest.config.ts",
   watch: false,
-  bail: 1,
   maxWorkers: 1,
   isolate: false,
-  sequence: { sequencer: Sequencer },
+  setupFiles: ["test/setup.ts", "test/mutation/test-setup.ts"],
+  sequence: { sequencer: AsGiven },
   reporters: [
     {
-      onTestCaseResult(test) {
-        const [error] = test.result().errors ?? [];
-        if (error === undefined) return;
-        fail(test.module, `× ${test.module.relativeModuleId} > ${test.fullName}: ${error.message}`);
-      },
       onTestModuleEnd(module) {
-        durations.set(module.moduleId, module.diagnostic().duration);
-        const suites = [...module.children.allSuites()];
-        const [error] = [module, ...suites].flatMap((one) => one.errors());
-        if (error !== undefined) fail(module, `FAIL ${module.relativeModuleId}: ${error.message}`);
+        const why = whyFailed(module);
+        tell({ template: templateOf(module.moduleId), ...(why !== undefined && { why }) });
       },
     },
   ],
 });
 
-function fail(module: { readonly moduleId: string; readonly relativeModuleId: string }, why: string): void {
-  failedAt.set(module.moduleId, runs);
-  failures.push({ file: module.relativeModuleId, why });
+function whyFailed(module: TestModule): string | undefined {
+  const tests = [...module.children.allTests("failed")];
+  const [failed] = tests;
+  if (failed !== undefined) return `× ${failed.fullName}: ${failed.result().errors?.[0]?.message ?? ""}`;
+  const [error] = [module, ...module.children.allSuites()].flatMap((one) => one.errors());
+  return error?.message;
 }
 
-async function run(filters: string[]): Promise<Failure | undefined> {
-  runs += 1;
-  failures.length = 0;
-  const files = await vitest.globTestSpecifications(filters);
-  if (files.length === 0) return undefined;
+function templateOf(moduleId: string): string {
+  return moduleId.split("?template=")[1] ?? "";
+}
+
+function tell(told: Told): void {
+  process.send?.(told);
+}
+
+async function answer(asked: Asked): Promise<void> {
+  if ("filters" in asked) {
+    const found = asked.filters.length === 0 ? [] : await vitest.globTestSpecifications([...asked.filters]);
+    tell({ files: found.map(({ moduleId }) => moduleId) });
+    return;
+  }
+  const { file, templates } = asked;
+  const files = templates.map((template) =>
+    vitest.getRootProject().createSpecification(`${file}?template=${template}`),
+  );
   const { unhandledErrors } = await vitest.runTestSpecifications(files);
-  const [failure] = failures;
-  if (failure !== undefined || unhandledErrors.length === 0) return failure;
-  return { file: filters.join(" "), why: `Outside of any test: ${JSON.stringify(unhandledErrors[0])}` };
+  tell({ unhandled: unhandledErrors.map((error) => JSON.stringify(error)) });
 }
 
-process.on("message", async (filters: string[]) => process.send?.({ failure: await run(filters) }));
+process.on("message", (asked: Asked) => void answer(asked));
 process.once("disconnect", () => process.exit());

@@ -21,6 +21,15 @@ export interface Mutant {
   readonly mutated: string;
 }
 
+export function isOfSql({ file }: Pick<Mutant, "file">): boolean {
+  return file.endsWith(".sql");
+}
+
+/** Answers the function's name, or `engine`. */
+export function functionOf({ id }: Pick<Mutant, "id">): string {
+  return id.slice(0, id.indexOf(":"));
+}
+
 export function sqlMutants({ name, file, sql }: SqlFunction): Mutant[] {
   const tokens = tokensOf(sql);
   const body = bodyOf(tokens);

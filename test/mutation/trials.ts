@@ -1,10 +1,10 @@
-/** Runs tests in a tree of which one file is another one, and puts the file back. */
-import { pathToFileURL } from "node:url";
-import { migrationSql, recordFunctions } from "../../src/postgres/migration-sql.ts";
-import { readSchema } from "../../src/postgres/sql-files.ts";
+/** Runs tests on mutants: those of the SQL in databases of their own, those of the engine in a tree of which one file is another one. */
+
+import { migrationSql } from "../../src/postgres/migration-sql.ts";
 import { onServer, templateName } from "../postgres/fresh-database.ts";
-import type { Mutant } from "./sql-mutants.ts";
-import type { Tests } from "./tests.ts";
+import type { Reach } from "./reach.ts";
+import { functionOf, isOfSql, type Mutant } from "./sql-mutants.ts";
+import type { Outcome, Tests } from "./tests.ts";
 import type { Verdict } from "./verdict.ts";
 import type { Ended, Workbench } from "./workbench.ts";
 
@@ -12,61 +12,135 @@ export interface Workplace {
   readonly workbench: Workbench;
   readonly serverUrl: string;
   readonly tests: Tests;
+  readonly reach: Reach;
+  /** The files of tests that have been asked about a mutant. */
+  readonly asked: WeakMap<Mutant, Set<string>>;
 }
+
+/** Those that were found out. */
+export type Verdicts = ReadonlyMap<Mutant, Verdict>;
+
+/** The template of the tree as it is. */
+export const ownTemplate = templateName(migrationSql());
 
 /** A mutant may wait for ever. On an idle machine, no suite takes longer than a minute. */
 const longestMs = 300_000;
 const vitest =
   "node_modules/vitest/vitest.mjs run --config test/vitest.config.ts --bail 1 --maxWorkers 1 --no-cache --no-isolate";
 
-/** SQL is read when a test runs, so one runner serves all of its mutants. TypeScript is loaded by a runner of its own. */
-export function byVitest(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
-  return isOfSql(mutant) ? bySql(mutant, filters, workplace) : byEngine(mutant, filters, workplace);
+/**
+ * SQL is read from the database alone, so one loading of the tests serves many of its mutants. They have to be of one function.
+ * TypeScript is loaded anew for each of its mutants.
+ */
+export async function byVitest(
+  mutants: readonly Mutant[],
+  filters: readonly string[],
+  workplace: Workplace,
+): Promise<Verdicts> {
+  const verdicts = new Map<Mutant, Verdict>();
+  for (const mutant of mutants.filter((each) => !isOfSql(each)))
+    verdicts.set(mutant, await byEngine(mutant, filters, workplace));
+  const [first, ...others] = mutants.filter(isOfSql);
+  if (first === undefined) return verdicts;
+  for (const [mutant, verdict] of await bySql([first, ...others], functionOf(first), filters, workplace))
+    verdicts.set(mutant, verdict);
+  return verdicts;
 }
 
-function bySql(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
-  return inMutatedTree(mutant, workplace, async () => {
-    try {
-      await makeTemplate(mutant, workplace);
-    } catch (error) {
-      return { kind: "invalid", why: String(error) };
+async function bySql(
+  mutants: readonly Mutant[],
+  name: string,
+  filters: readonly string[],
+  workplace: Workplace,
+): Promise<Verdicts> {
+  const { serverUrl, reach, tests } = workplace;
+  const verdicts = new Map<Mutant, Verdict>();
+  const templates = new Map<string, Mutant>();
+  try {
+    for (const [index, mutant] of mutants.entries()) {
+      const template = `layover_mutant_${process.pid}_${workplace.workbench.name}_${index}`;
+      templates.set(template, mutant);
+      const why = await makeTemplate(template, mutant, serverUrl);
+      if (why !== undefined) verdicts.set(mutant, { kind: "invalid", why });
     }
-    const failure = await workplace.tests.run(filters, longestMs);
-    if (failure === undefined) return { kind: "survived" };
-    return failure === "hung" ? { kind: "hung" } : { kind: "killed", why: failure.why, test: failure.file };
-  });
+    for (const file of await reach.inOrder(await tests.files(filters), name, tests)) {
+      const left = [...templates].filter(([, each]) => !verdicts.has(each) && !isAsked(each, file, workplace));
+      if (left.length === 0) continue;
+      const outcomes = await tests.run(
+        file,
+        left.map(([template]) => template),
+        longestMs,
+      );
+      for (const [template, mutant] of left) {
+        const verdict = verdictOf(outcomes.get(template), file);
+        if (verdict === undefined) continue;
+        reach.noteKill(file);
+        verdicts.set(mutant, verdict);
+      }
+    }
+  } finally {
+    for (const template of templates.keys()) await onServer(serverUrl, dropping(template));
+  }
+  return verdicts;
 }
 
-function byEngine(mutant: Mutant, filters: readonly string[], workplace: Workplace): Promise<Verdict> {
-  const { workbench, serverUrl } = workplace;
+function isAsked(mutant: Mutant, file: string, { asked }: Workplace): boolean {
+  const files = asked.get(mutant) ?? new Set();
+  asked.set(mutant, files);
+  const before = files.has(file);
+  files.add(file);
+  return before;
+}
+
+function verdictOf(outcome: Outcome, file: string): Verdict | undefined {
+  if (outcome === undefined) return undefined;
+  const test = file.slice(file.lastIndexOf("/test/") + 1);
+  return outcome === "hung" ? { kind: "hung", test } : { kind: "killed", why: outcome.why, test };
+}
+
+/** Makes the database that the tests copy: that of the tree as it is, with one function replaced. Answers why that is no SQL. */
+async function makeTemplate(name: string, { mutated }: Mutant, serverUrl: string): Promise<string | undefined> {
+  await onServer(serverUrl, dropping(name));
+  await onServer(serverUrl, `create database ${name} template ${ownTemplate} strategy file_copy`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  try {
+    await onServer(url.href, mutated);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const dropping = (template: string) => `drop database if exists ${template} with (force)`;
+
+async function byEngine(mutant: Mutant, filters: readonly string[], { workbench, serverUrl }: Workplace) {
   const args = [...vitest.split(" "), "--reporter=verbose", "--passWithNoTests", ...filters];
-  return inMutatedTree(mutant, workplace, async () =>
-    verdictOf(await workbench.node(args, { TEST_DATABASE_URL: serverUrl, TEST_SIZE: "whole" }, longestMs)),
+  return await inMutatedTree(mutant, workbench, async () =>
+    endOf(await workbench.node(args, { TEST_DATABASE_URL: serverUrl, TEST_SIZE: "whole" }, longestMs)),
   );
 }
 
 /** A program that exits with 1 where it found something. */
-export function byProgram(mutant: Mutant, program: readonly string[], workplace: Workplace): Promise<Verdict> {
-  const args = ["--conditions=layover-source", ...program, "--database", workplace.serverUrl];
-  return inMutatedTree(mutant, workplace, async () => verdictOf(await workplace.workbench.node(args, {}, longestMs)));
+export async function byProgram(
+  mutant: Mutant,
+  program: readonly string[],
+  { workbench, serverUrl }: Workplace,
+): Promise<Verdict> {
+  const args = ["--conditions=layover-source", ...program, "--database", serverUrl];
+  return await inMutatedTree(mutant, workbench, async () => endOf(await workbench.node(args, {}, longestMs)));
 }
 
-async function inMutatedTree(mutant: Mutant, workplace: Workplace, act: () => Promise<Verdict>): Promise<Verdict> {
-  const { workbench } = workplace;
+async function inMutatedTree(mutant: Mutant, workbench: Workbench, act: () => Promise<Verdict>): Promise<Verdict> {
   workbench.write(mutant.file, mutant.mutated);
   try {
     return await act();
   } finally {
-    if (isOfSql(mutant)) await dropTemplate(workplace);
     workbench.putBack(mutant.file);
   }
 }
 
-function isOfSql({ file }: Mutant): boolean {
-  return file.endsWith(".sql");
-}
-
-function verdictOf({ code, output }: Ended): Verdict {
+function endOf({ code, output }: Ended): Verdict {
   if (code === 0) return { kind: "survived" };
   const why = failureIn(output);
   const [test] = /test\/\S+\.test\.ts/.exec(why) ?? [];
@@ -75,33 +149,4 @@ function verdictOf({ code, output }: Ended): Verdict {
 
 function failureIn(output: string): string {
   return /^ *(?:×|FAIL) .*$/m.exec(output)?.[0].trim() ?? output.slice(-400);
-}
-
-/**
- * Makes the database that the tests copy (fresh-database.ts): that of the tree as it is, with one function replaced. Left to
- * themselves, the tests would migrate it.
- */
-async function makeTemplate({ mutated }: Mutant, { workbench, serverUrl }: Workplace): Promise<void> {
-  const name = templateOf(workbench);
-  if (name === ownTemplate) return;
-  await onServer(serverUrl, `create database ${name} template ${ownTemplate} strategy file_copy`);
-  const url = new URL(serverUrl);
-  url.pathname = `/${name}`;
-  await onServer(url.href, `${mutated};${recordFunctions(readSchema({ folder: sqlOf(workbench) }))}`);
-}
-
-/** That of the tree as it is stays: others may be copying it. */
-async function dropTemplate({ workbench, serverUrl }: Workplace): Promise<void> {
-  const name = templateOf(workbench);
-  if (name !== ownTemplate) await onServer(serverUrl, `drop database if exists ${name} with (force)`);
-}
-
-const ownTemplate = templateName(migrationSql());
-
-function templateOf(workbench: Workbench): string {
-  return templateName(migrationSql({ folder: sqlOf(workbench) }));
-}
-
-function sqlOf({ folder }: Workbench): URL {
-  return pathToFileURL(`${folder}/src/postgres/`);
 }

@@ -17,11 +17,14 @@ export interface Ended {
 
 export class Workbench {
   readonly folder: string;
+  /** Letters and digits, another one for each. */
+  readonly name: string;
   readonly #running = new Set<ChildProcess>();
 
   constructor() {
     const from = fileURLToPath(root);
     this.folder = mkdtempSync(join(tmpdir(), "layover-mutation-"));
+    this.name = this.folder.slice(-6).toLowerCase();
     for (const name of copied) {
       cpSync(join(from, name), join(this.folder, name), {
         recursive: true,

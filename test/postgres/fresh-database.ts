@@ -1,6 +1,6 @@
 /** Makes databases on any server, inside a test run or out of one. */
 import { createHash, randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { Client } from "pg";
 import { migrate, migrationSql } from "../../src/postgres/migrate.ts";
 
@@ -32,6 +32,9 @@ const templates = new Map<string, Promise<string>>();
 
 /** Copying a migrated database takes a third of the time of migrating a fresh one. Each state of the SQL has its own. */
 function template(serverUrl: string): Promise<string> {
+  // Who tries mutants of the SQL names the template in which there is one.
+  const given = process.env["TEST_TEMPLATE"];
+  if (given !== undefined) return Promise.resolve(given);
   const known = templates.get(serverUrl) ?? makeTemplate(serverUrl);
   templates.set(serverUrl, known);
   return known;
@@ -77,8 +80,29 @@ async function createDatabase(serverUrl: string, from: string): Promise<FreshDat
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: async () => await onServer(serverUrl, `drop database if exists ${name} with (force)`),
+    drop: async () => {
+      const file = process.env["TEST_CALLED"];
+      if (file !== undefined) await noteCalled(url.href, file);
+      await onServer(serverUrl, `drop database if exists ${name} with (force)`);
+    },
   };
+}
+
+/** Appends to a file which functions of layover were called in a database, a name a line. The server has to count them. */
+async function noteCalled(url: string, file: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    // A session tells what it has called when it ends, at the latest.
+    await client.query(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    const { rows } = await client.query("select funcname from pg_stat_user_functions where schemaname = 'layover'");
+    appendFileSync(file, rows.map(({ funcname }) => `${funcname}\n`).join(""));
+  } finally {
+    await client.end();
+  }
 }
 
 function databaseName(url: string): string {

@@ -1,0 +1,87 @@
+/**
+ * Which functions each file of tests calls, as Postgres counts them while the file runs on the tree as it is. A file that
+ * never calls a function finds none of its mutants out. So a mutant that survives is asked about by some files, and not by all.
+ */
+import { globSync, readFileSync } from "node:fs";
+import type { SqlFunction } from "../../src/postgres/sql-files.ts";
+import { onServer } from "../postgres/fresh-database.ts";
+import type { Tests } from "./tests.ts";
+import { root } from "./workbench.ts";
+
+const longestMs = 300_000;
+
+interface Measured {
+  readonly called: ReadonlySet<string>;
+  readonly ms: number;
+}
+
+export class Reach {
+  readonly #own: string;
+  /** For each function, those of which a call may be a call of it: Postgres puts some functions of SQL into their callers. */
+  readonly #countedAs: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #measured = new Map<string, Promise<Measured>>();
+  readonly #kills = new Map<string, number>();
+
+  /** `own`: the template of the tree as it is. */
+  constructor(functions: readonly SqlFunction[], own: string) {
+    this.#own = own;
+    this.#countedAs = countedAs(functions);
+  }
+
+  /** Has the server count the calls of functions, in sessions that begin from now on. */
+  static async count(serverUrl: string, counts: boolean): Promise<void> {
+    await onServer(
+      serverUrl,
+      `alter role current_user ${counts ? "set track_functions = 'all'" : "reset track_functions"}`,
+    );
+  }
+
+  /** Answers those files that call the function: first what has found most out, then what takes least. */
+  async inOrder(files: readonly string[], name: string, tests: Tests): Promise<readonly string[]> {
+    const names = this.#countedAs.get(name);
+    const known: { readonly file: string; readonly kills: number; readonly ms: number }[] = [];
+    for (const file of files) {
+      const measured = this.#measured.get(file) ?? this.#measure(file, tests);
+      this.#measured.set(file, measured);
+      const { called, ms } = await measured;
+      const calls = names === undefined || names.has("*") || [...names].some((each) => called.has(each));
+      if (calls) known.push({ file, kills: this.#kills.get(file) ?? 0, ms });
+    }
+    return known.sort((one, other) => other.kills - one.kills || one.ms - other.ms).map(({ file }) => file);
+  }
+
+  noteKill(file: string): void {
+    this.#kills.set(file, (this.#kills.get(file) ?? 0) + 1);
+  }
+
+  /** @throws Error if the file fails without any mutant: it would kill all of them */
+  async #measure(file: string, tests: Tests): Promise<Measured> {
+    const began = performance.now();
+    tests.forgetCalled();
+    const outcome = (await tests.run(file, [this.#own], longestMs)).get(this.#own);
+    if (outcome !== undefined)
+      throw new Error(`${file} fails without any mutant: ${outcome === "hung" ? outcome : outcome.why}`);
+    return { called: tests.called(), ms: performance.now() - began };
+  }
+}
+
+/** `*`: a call is not counted at all, so any file may have made one. */
+function countedAs(functions: readonly SqlFunction[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const files = globSync(["src/postgres/migrations/*.sql", "test/**/*.{ts,sql}"], { cwd: root });
+  const elsewhere = files.map((file) => readFileSync(new URL(file, root), "utf8")).join("\n");
+  const names = new Map<string, Set<string>>();
+  const of = ({ name, file, sql }: SqlFunction): Set<string> => {
+    const known = names.get(name);
+    if (known !== undefined) return known;
+    const counted = new Set([name]);
+    names.set(name, counted);
+    if (!/\blanguage sql\b/.test(sql)) return counted;
+    const call = `layover.${name}(`;
+    if (file.includes("/entries/") || elsewhere.includes(call)) counted.add("*");
+    for (const caller of functions.filter((each) => each.name !== name && each.sql.includes(call)))
+      for (const each of of(caller)) counted.add(each);
+    return counted;
+  };
+  for (const each of functions) of(each);
+  return names;
+}
