@@ -1,0 +1,100 @@
+/** By what a delivery is known again, and what is written down of it. */
+import { expect, test } from "vitest";
+import type { DeedCall } from "../../src/postgres/wire-webhooks.ts";
+import { describeSomePostgres } from "../postgres/database.ts";
+import { minute, noon, soon } from "./runs.ts";
+import { stageOn } from "./stage.ts";
+
+const hour = 60 * minute;
+const expires = noon + 96 * hour;
+let made = 0;
+
+const starting = (id: string): DeedCall => ({
+  runId: `00000000-0000-7000-8000-${String(++made).padStart(12, "0")}`,
+  workflow: "order",
+  version: 1,
+  id,
+  encodedInput: "0null",
+});
+
+describeSomePostgres(
+  "a delivery that is known",
+  (database) => {
+    const stage = stageOn(database);
+    const receive = (delivery: string, more: object) =>
+      stage.onlooker.call("receive_delivery", {
+        webhook: "shop",
+        delivery,
+        deeds: [],
+        armed: [soon, expires],
+        bodyWindowMs: hour,
+        ...more,
+      });
+    const written = (columns: string) =>
+      stage.look(`select namespace, webhook, id, ${columns} from layover.delivery order by namespace, webhook, id`);
+
+    test("by its id and its body is so in its own webhook and namespace alone", async () => {
+      const places = [
+        { namespace: "default", webhook: "shop" },
+        { namespace: "default", webhook: "till" },
+        { namespace: "other", webhook: "shop" },
+      ];
+      for (const place of places)
+        expect(await receive("d1", { ...place, bodyMac: "m1" })).toMatchObject({ outcome: "done" });
+      expect(await written("attempts")).toEqual(places.map((place) => ({ ...place, id: "d1", attempts: 1 })));
+    });
+
+    test("by its body is another one after the window, and all others are still known", async () => {
+      const mine = { bodyMac: "m1" };
+      await receive("d1", mine);
+      await receive("d2", { bodyMac: "m2" });
+      await receive("d1", { ...mine, webhook: "till" });
+      await receive("d1", { ...mine, namespace: "other" });
+      await database.pool.query("update layover.delivery set received_at = received_at - interval '2 hours'");
+      expect(await receive("d3", mine)).toMatchObject({ outcome: "done", delivery: "d3" });
+      expect((await written("body_mac as mac")).map(({ id, mac }) => [id, mac])).toEqual([
+        ["d1", null],
+        ["d2", "m2"],
+        ["d3", "m1"],
+        ["d1", "m1"],
+        ["d1", "m1"],
+      ]);
+    });
+
+    test("by its id and by another one's body is the one of its id; by its body alone the one of that", async () => {
+      await receive("d1", { bodyMac: "m1" });
+      await receive("d2", { bodyMac: "m2" });
+      expect(await receive("d2", { bodyMac: "m1" })).toMatchObject({ outcome: "duplicate", delivery: "d2" });
+      expect(await receive("d3", { bodyMac: "m2" })).toMatchObject({ outcome: "duplicate", delivery: "d2" });
+      expect(await written("attempts")).toHaveLength(2);
+    });
+
+    test("and was refused is tried anew: its event, its headers and the instant are those of the last try", async () => {
+      await receive("d1", { refused: "too new", event: "1", headers: "1" });
+      await database.pool.query("update layover.delivery set decided_at = decided_at - interval '1 hour'");
+      await receive("d1", { refused: "still", event: "2", headers: "2" });
+      const since = "decided_at >= received_at as is_late";
+      const row = { namespace: "default", webhook: "shop", id: "d1" };
+      expect(await written(`event, headers, reason, attempts, ${since}`)).toEqual([
+        { ...row, event: "2", headers: "2", reason: "still", attempts: 2, is_late: true },
+      ]);
+      const replay = { by: "ada", reason: "now it may" };
+      await receive("d1", { refused: "not yet", replay });
+      await receive("d1", { refused: "no" }); // from the sender again
+      expect(await written("event, headers, jsonb_array_length(replays::jsonb) as replays")).toEqual([
+        { ...row, event: "2", headers: "2", replays: 1 },
+      ]);
+    });
+
+    test("and is replayed has the deeds of its replay, and keeps its first ones where that is refused", async () => {
+      await receive("d1", { deeds: [starting("a")] });
+      const before = await written("deeds");
+      const replay = { by: "ada" };
+      expect(await receive("d1", { refused: "no", replay })).toMatchObject({ outcome: "refused" });
+      expect(await written("deeds")).toEqual(before);
+      expect(await receive("d1", { deeds: [starting("b")], replay })).toMatchObject({ outcome: "done" });
+      expect(await written("deeds")).not.toEqual(before);
+    });
+  },
+  { perTest: true },
+);
