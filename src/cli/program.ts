@@ -14,6 +14,7 @@ import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
 import { openapi } from "./openapi.ts";
 import { replayCheck } from "./replay/replay-check.ts";
+import { upgrade } from "./replay/upgrade.ts";
 import { callback } from "./runs/callback.ts";
 import { remove } from "./runs/delete.ts";
 import { exportCommand } from "./runs/export.ts";
@@ -61,6 +62,7 @@ const groups: Readonly<Record<string, readonly Command[]>> = {
     retry,
     restart,
     fork,
+    upgrade,
     pauseWorkflow,
     resumeWorkflow,
     schedules,

@@ -1,5 +1,5 @@
 /** Looks for runs that are not over, groups them, and has some of each group judged. */
-import { readExport } from "../../client/exports.ts";
+import { type ExportedRun, readExport } from "../../client/exports.ts";
 import type { ReplayVerdict } from "../../engine/replay/replay-stored.ts";
 import type { Calls } from "../../postgres/calls.ts";
 import type { Judge } from "./judge.ts";
@@ -44,15 +44,21 @@ export async function examine(
 ): Promise<Examined> {
   const verdicts: Examined["verdicts"][number][] = [];
   for (const runId of group.runIds.slice(0, most)) {
-    const first = await calls.readReplay({ runId });
-    if (first.outcome !== "read") continue;
-    const stored = await readExport(async (after) => {
-      const page = after === 0 ? first : await calls.readReplay({ runId, after });
-      if (page.outcome !== "read") throw new Error(`the run ${runId} was deleted meanwhile`);
-      return page;
-    });
-    if (["completed", "failed", "cancelled"].includes(stored.status)) continue;
+    const stored = await readStored(calls, runId);
+    if (stored === undefined) continue;
     verdicts.push({ runId, verdict: await judge.judge(stored) });
   }
   return { group, verdicts };
+}
+
+/** Reads a run that is not over with its whole history. Undefined: it is over, or was deleted. */
+export async function readStored(calls: Pick<Calls, "readReplay">, runId: string): Promise<ExportedRun | undefined> {
+  const first = await calls.readReplay({ runId });
+  if (first.outcome !== "read") return undefined;
+  const stored = await readExport(async (after) => {
+    const page = after === 0 ? first : await calls.readReplay({ runId, after });
+    if (page.outcome !== "read") throw new Error(`the run ${runId} was deleted meanwhile`);
+    return page;
+  });
+  return ["completed", "failed", "cancelled"].includes(stored.status) ? undefined : stored;
 }

@@ -1,8 +1,9 @@
 /** Asks the thread of worker.ts about one run after the other. One that takes too long is ended, and another one begins. */
 import { Worker } from "node:worker_threads";
+import type { Move, UpgradeVerdict } from "../../engine/replay/judge-upgrade.ts";
 import type { ReplayVerdict, StoredRun } from "../../engine/replay/replay-stored.ts";
 import { UsageError } from "../usage-error.ts";
-import type { FromWorker } from "./worker.ts";
+import type { FromWorker, ToWorker } from "./worker.ts";
 
 const file = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 const loadMs = 60_000;
@@ -13,6 +14,8 @@ export class Judge {
   #worker: Worker | undefined;
   /** The versions that the code has, by workflow. */
   versions: Readonly<Record<string, readonly number[]>> = {};
+  /** The signatures of its contracts, by workflow and version. */
+  signatures: Readonly<Record<string, Readonly<Record<string, string>>>> = {};
 
   constructor(module: string | undefined) {
     this.#module = module;
@@ -24,6 +27,7 @@ export class Judge {
     const answer = await answerOf(worker, loadMs);
     if (answer?.kind === "ready") {
       this.versions = answer.versions;
+      this.signatures = answer.signatures;
       this.#worker = worker;
       return worker;
     }
@@ -34,9 +38,20 @@ export class Judge {
   }
 
   async judge(stored: StoredRun): Promise<ReplayVerdict> {
+    const verdict = await this.#ask({ stored });
+    if (verdict.outcome === "refused") throw new Error("a verdict of a move came, and none was asked for");
+    return verdict;
+  }
+
+  /** Tells whether the run fits another version. */
+  async judgeMove(stored: StoredRun, move: Move): Promise<UpgradeVerdict> {
+    return await this.#ask({ stored, move });
+  }
+
+  async #ask(asked: ToWorker): Promise<UpgradeVerdict> {
     const worker = this.#worker ?? (await this.begin());
     const answering = answerOf(worker, runMs);
-    worker.postMessage(stored);
+    worker.postMessage(asked);
     const answer = await answering;
     if (answer?.kind === "judged") return answer.verdict;
     await this.end();

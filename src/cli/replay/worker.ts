@@ -5,13 +5,20 @@
 import { Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { Registry } from "../../engine/registry.ts";
-import { type ReplayVerdict, replayStored, type StoredRun } from "../../engine/replay/replay-stored.ts";
+import { judgeUpgrade, type Move, type UpgradeVerdict } from "../../engine/replay/judge-upgrade.ts";
+import { replayStored, type StoredRun } from "../../engine/replay/replay-stored.ts";
 import { loadWorkflows } from "../load-workflows.ts";
+
+/** What the thread is asked. `move`: whether the run fits another version. Left out: whether it fits this code. */
+export interface ToWorker {
+  readonly stored: StoredRun;
+  readonly move?: Move;
+}
 
 /** The thread says once that it is ready, and then answers for each run. */
 export type FromWorker =
-  | { readonly kind: "ready"; readonly file: string; readonly versions: Registry["versions"] }
-  | { readonly kind: "judged"; readonly verdict: ReplayVerdict }
+  | ({ readonly kind: "ready"; readonly file: string } & Pick<Registry, "versions" | "signatures">)
+  | { readonly kind: "judged"; readonly verdict: UpgradeVerdict }
   | { readonly kind: "failed"; readonly message: string; readonly hint?: string };
 
 const { setImmediate: usualImmediate } = globalThis;
@@ -29,15 +36,23 @@ function tell(message: FromWorker): void {
   parentPort?.postMessage(message);
 }
 
-async function judge(registry: Registry, stored: StoredRun): Promise<ReplayVerdict> {
-  const { workflow: name, version } = stored.run;
-  const workflow = registry.find(name, version);
-  if (workflow === undefined) throw new Error(`version ${version} of ${name} is not here`);
+async function judge(registry: Registry, { stored, move }: ToWorker): Promise<UpgradeVerdict> {
+  const options = { registry, atRest, tellsLines: true };
   refused = undefined;
-  const verdict = await replayStored(workflow, stored, { registry, atRest, tellsLines: true });
+  const verdict =
+    move === undefined
+      ? await replayStored(found(registry, stored), stored, options)
+      : await judgeUpgrade(registry, stored, move, options);
   if (refused === undefined) return verdict;
   const reason = `the code calls ${refused} outside of a step`;
-  return { outcome: "blocks", position: 0, reason, expected: undefined, instead: [], asked: verdict.asked };
+  const asked = "asked" in verdict ? verdict.asked : [];
+  return { outcome: "blocks", position: 0, reason, expected: undefined, instead: [], asked };
+}
+
+function found(registry: Registry, { run: { workflow: name, version } }: StoredRun) {
+  const workflow = registry.find(name, version);
+  if (workflow === undefined) throw new Error(`version ${version} of ${name} is not here`);
+  return workflow;
 }
 
 try {
@@ -47,13 +62,13 @@ try {
   const registry = new Registry(workflows, schedules);
   for (const name of ["setTimeout", "setInterval", "setImmediate"] as const)
     Object.defineProperty(globalThis, name, { value: refusing(name), configurable: true });
-  parentPort?.on("message", (stored: StoredRun) => {
-    judge(registry, stored).then(
+  parentPort?.on("message", (asked: ToWorker) => {
+    judge(registry, asked).then(
       (verdict) => tell({ kind: "judged", verdict }),
       (error: unknown) => tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) }),
     );
   });
-  tell({ kind: "ready", file, versions: registry.versions });
+  tell({ kind: "ready", file, versions: registry.versions, signatures: registry.signatures });
 } catch (error) {
   const { message, hint } = error as Error & { hint?: string };
   tell({ kind: "failed", message, ...(hint !== undefined && { hint }) });

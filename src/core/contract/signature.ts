@@ -30,6 +30,13 @@ export function signatureOf(contract: Signed): string {
   return signature;
 }
 
+/** Whether two schemas are known to take the same. Of a schema that does not tell what it takes nobody knows. */
+export function isSameSchema(one: Schema, other: Schema): boolean {
+  const [shape, otherShape] = [shapeOf(one), shapeOf(other)];
+  if (shape === undefined || otherShape === undefined) return false;
+  return JSON.stringify(sorted(shape)) === JSON.stringify(sorted(otherShape));
+}
+
 /**
  * The hash FNV-1a of 64 bits, of UTF-16 units instead of bytes. It guards against nobody: whoever could make two contracts
  * of one signature would gain nothing.
