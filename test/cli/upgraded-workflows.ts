@@ -2,24 +2,23 @@
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 
-export const [first, second] = [
-  workflow({
-    name: "trip",
-    version: 1,
-    input: z.object({ load: z.enum(["plain", "odd", "old"]) }),
-    output: z.string(),
-    signals: { gate: z.string(), go: z.string() },
-    callbacks: { pass: z.boolean() },
-  }),
-  workflow({
-    name: "trip",
-    version: 2,
-    input: z.object({ load: z.enum(["plain", "odd"]) }),
-    output: z.string(),
-    signals: { gate: z.string(), go: z.string().min(3) },
-    callbacks: { pass: z.boolean() },
-  }),
-] as const;
+export const first = workflow({
+  name: "trip",
+  version: 1,
+  input: z.object({ load: z.enum(["plain", "odd", "old"]) }),
+  output: z.string(),
+  signals: { gate: z.string(), go: z.string() },
+  callbacks: { pass: z.boolean() },
+});
+
+const second = workflow({
+  name: "trip",
+  version: 2,
+  input: z.object({ load: z.enum(["plain", "odd"]) }),
+  output: z.string(),
+  signals: { gate: z.string(), go: z.string().min(3) },
+  callbacks: { pass: z.boolean() },
+});
 
 export const firstWorkflow = first.handler(async ({ step }) => {
   await step.run("pack", () => {});
