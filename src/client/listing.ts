@@ -45,7 +45,7 @@ export function listCall({ limit = 50, cursor, ...filter }: ListOptions): ListCa
 export function pageOf(call: ListCall, { runs, next }: ListAnswer): Page {
   const page = runs.slice(0, call.limit - 1);
   const last = runs.length === call.limit ? page.at(-1)?.runId : next;
-  return { runs: page.map(runView), ...(last != null && { cursor: cursorOf(last) }) };
+  return { runs: page.map((run) => runView(run)), ...(last != null && { cursor: cursorOf(last) }) };
 }
 
 export function cursorOf(runId: string): string {

@@ -5,6 +5,7 @@ import { toStored } from "../core/codec/stored-value.ts";
 import type { CallbackRef } from "../core/contract/callback.ts";
 import type { CallbacksOf, Contract } from "../core/contract/contract.ts";
 import { type InferInput, parse, type Schema, type Schemas } from "../core/contract/schema.ts";
+import { isSensitive } from "../core/contract/sensitive.ts";
 import { type ErrorCode, LayoverError } from "../core/errors.ts";
 import type { CallbackAnswer, CallbackCall, CallbackState, SignalAnswer } from "../postgres/wire-verbs.ts";
 import { digestOfSent } from "./sent.ts";
@@ -37,7 +38,8 @@ export async function encodedPayload(
 ): Promise<string> {
   const what = `the payload of signal ${JSON.stringify(name)}`;
   const schema = schemaOf(contract, contract.signals, name, { kind: "signal", code: "unknown_signal" });
-  return toStored(await parse(schema, payload, { code: "invalid_payload", what }), { what, maxBytes });
+  const terms = { what, isSensitive: isSensitive(contract, `signals.${name}`) };
+  return toStored(await parse(schema, payload, { code: "invalid_payload", ...terms }), { ...terms, maxBytes });
 }
 
 /** What to store of a callback's answer. @throws LayoverError `unknown_callback`, `invalid_payload` … */
@@ -55,7 +57,8 @@ export async function encodedAnswer(
   }
   const what = `the answer to callback ${JSON.stringify(ref.name)}`;
   const schema = schemaOf(contract, contract.callbacks, ref.name, { kind: "callback", code: "unknown_callback" });
-  const encoded = toStored(await parse(schema, value, { code: "invalid_payload", what }), { what, maxBytes });
+  const terms = { what, isSensitive: isSensitive(contract, `callbacks.${ref.name}`) };
+  const encoded = toStored(await parse(schema, value, { code: "invalid_payload", ...terms }), { ...terms, maxBytes });
   const sent = digestOfSent(value, encoded);
   return { value: encoded, ...(sent !== undefined && { sent }) };
 }

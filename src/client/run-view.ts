@@ -1,7 +1,7 @@
 /** A run as `get` and `list` show it. */
 import type { ErrorValue } from "../core/codec/error-value.ts";
 import type { RunStatus, WireRunView } from "../postgres/wire-verbs.ts";
-import { readable, readableError, Unreadable } from "./unreadable.ts";
+import { readable, readableError, revealed, Unreadable } from "./unreadable.ts";
 
 export type { RunStatus };
 
@@ -105,7 +105,8 @@ export interface RunView {
 /** How a run ended, or that it is not over. */
 export type RunEnding = Pick<RunView, "runId" | "workflow" | "version" | "status" | "result" | "error">;
 
-export function runView(run: WireRunView): RunView {
+/** `showsResult`: whether this is for the one who waits for the result, who gets it though it is sensitive. */
+export function runView(run: WireRunView, { showsResult = false } = {}): RunView {
   const leftOut = new Unreadable("it is too long for this answer: get the run by itself");
   const errorLeftOut = { name: "Unreadable", message: leftOut.reason };
   return {
@@ -117,7 +118,7 @@ export function runView(run: WireRunView): RunView {
     customStatus: readable(run.customStatus),
     tags: run.tags,
     input: run.leftOut.includes("input") ? leftOut : readable(run.input),
-    result: run.leftOut.includes("result") ? leftOut : readable(run.result),
+    result: run.leftOut.includes("result") ? leftOut : resultOf(run, showsResult),
     error: run.leftOut.includes("error") ? errorLeftOut : readableError(run.error),
     undos: undosOf(run.undos),
     blocked: run.blocked ?? undefined,
@@ -138,6 +139,10 @@ export function runView(run: WireRunView): RunView {
     turn: run.turn,
     epoch: run.epoch,
   };
+}
+
+function resultOf({ result }: WireRunView, showsResult: boolean): unknown {
+  return showsResult && result !== null ? revealed(result) : readable(result);
 }
 
 function undosOf(undos: WireRunView["undos"]): UndoCounts | undefined {

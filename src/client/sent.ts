@@ -4,13 +4,13 @@
  */
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { toStored } from "../core/codec/stored-value.ts";
+import { toStored, unmarked } from "../core/codec/stored-value.ts";
 
 /** Makes a digest of the sent value. Undefined if the schema changed nothing, or if the sent value cannot be stored. */
 export function digestOfSent(sent: unknown, stored: string): string | undefined {
   try {
     const text = toStored(sent, { what: "what was sent" });
-    return text === stored ? undefined : bytesToHex(sha256(utf8ToBytes(text)));
+    return text === unmarked(stored) ? undefined : bytesToHex(sha256(utf8ToBytes(text)));
   } catch {
     return undefined;
   }

@@ -13,6 +13,7 @@ interface Options {
   readonly out?: string;
   readonly reason?: string;
   readonly by?: string;
+  readonly withSecrets?: true;
 }
 
 export const exportCommand = new Command("export")
@@ -22,15 +23,19 @@ export const exportCommand = new Command("export")
   )
   .argument("<run>", "the run: layover's id or a part of it, or WORKFLOW/ID with your own id")
   .option("--out <file>", "the file to write, which only you may read; left out: standard output")
+  .option(
+    "--with-secrets",
+    "with the values that the workflow calls sensitive; left out: without them, and a replay ends at the first that it needs",
+  )
   .option("--reason <text>", "why; it is kept with the run")
   .option("--by <name>", "who asks; your name on this machine, if left out")
   .addHelpText(
     "after",
     '\nExamples:\n  layover export order/o1 --out order-o1.json\n  layover replay order-o1.json\n\nIn a test: await replay("order-o1.json", { workflows }) of layover/testing.',
   )
-  .action(async (name: string, { out, reason, by = userName() }: Options) => {
+  .action(async (name: string, { out, reason, by = userName(), withSecrets }: Options) => {
     const exported = await withServer(async (server) =>
-      exportRun(server, await findRunId(server.client, name), { reason, by }),
+      exportRun(server, await findRunId(server.client, name), { reason, by, withSecrets }),
     );
     if (out === undefined) return printJson(exported);
     writeFileSync(out, `${JSON.stringify(exported)}\n`, { mode: 0o600 });
@@ -42,7 +47,11 @@ export const exportCommand = new Command("export")
 async function exportRun(
   { api }: Server,
   runId: string,
-  terms: { readonly reason?: string | undefined; readonly by?: string | undefined },
+  terms: {
+    readonly reason?: string | undefined;
+    readonly by?: string | undefined;
+    readonly withSecrets?: true | undefined;
+  },
 ): Promise<ExportedRun> {
   const callId = v7();
   const path = pathOf("v1", "runs", runId, "export");

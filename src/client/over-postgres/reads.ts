@@ -56,5 +56,6 @@ export async function readEnding(
 ): Promise<RunEnding> {
   const key = { runId: knownRunId(runId), longestInput: 0 };
   const waitMs = wait === undefined ? Number.POSITIVE_INFINITY : toMilliseconds(wait, { field: "wait" });
-  return runView(await untilOver(() => readRun(context, key), { waitMs, host: context.host, abortSignal }));
+  const run = await untilOver(() => readRun(context, key), { waitMs, host: context.host, abortSignal });
+  return runView(run, { showsResult: true });
 }

@@ -8,6 +8,8 @@
  *     1{"$":"undefined"}                                 tags are named as by `typeof`, or by their class
  *     1{"$":"Object","v":{"$":"mine"}}                   the user's own object that has the key `$`
  *
+ * `3sensitive.` and one of these: nobody is shown the value, only the code of the workflow gets it.
+ *
  * `0` is plain JSON, as somebody writes it in SQL. `2sealed.` is encrypted, and opened before it comes here (layover/encryption). `!`
  * stands for what could not be opened, and says why; it is never stored.
  *
@@ -26,6 +28,9 @@ import { Writer } from "./writer.ts";
 
 /** How an encrypted text begins. */
 export const sealedMark = "2sealed.";
+
+/** How the text of a sensitive value begins. */
+export const sensitiveMark = "3sensitive.";
 
 export interface EncodeOptions {
   /** The subject of an error's sentence: `the result of step "charge"`. */
@@ -67,6 +72,7 @@ export interface DecodeOptions {
  */
 export function decode(text: string, options: DecodeOptions = {}): unknown {
   const { what = "the stored value", longestBigint = Number.POSITIVE_INFINITY } = options;
+  if (text.startsWith(sensitiveMark)) return decode(text.slice(sensitiveMark.length), options);
   const json = text.slice(1);
   try {
     if (text.startsWith("1")) return readTagged(json, longestBigint);
@@ -74,7 +80,12 @@ export function decode(text: string, options: DecodeOptions = {}): unknown {
   } catch (cause) {
     throw undecodable(what, "its text is damaged", "Restore the row from a backup, or restart the run.", cause);
   }
-  if (text.startsWith("!")) throw undecodable(what, json, "Give `encrypted` the keys with which it was encrypted.");
+  if (text.startsWith("!"))
+    throw undecodable(
+      what,
+      json,
+      "Give `encrypted` the keys with which it was encrypted; or export the run with its secrets.",
+    );
   if (text.startsWith(sealedMark))
     throw undecodable(
       what,

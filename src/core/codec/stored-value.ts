@@ -4,7 +4,7 @@
  *
  * The same value gives the same text, since Postgres compares texts to tell whether the same was sent again (`is_same`).
  */
-import { decode, encode, sealedMark } from "./codec.ts";
+import { decode, encode, sealedMark, sensitiveMark } from "./codec.ts";
 import type { ErrorValue } from "./error-value.ts";
 
 export { sealedMark } from "./codec.ts";
@@ -14,6 +14,8 @@ interface ToStoreOptions {
   readonly what: string;
   /** The most bytes that the text may take in UTF-8. Default: 1 MiB. */
   readonly maxBytes?: number;
+  /** Whether nobody is shown the value. Default: false. */
+  readonly isSensitive?: boolean | undefined;
 }
 
 /**
@@ -21,8 +23,18 @@ interface ToStoreOptions {
  *
  * @throws LayoverError `unstorable_value`, `too_deep`, `value_too_large`
  */
-export function toStored(value: unknown, options: ToStoreOptions): string {
-  return encode(value, options);
+export function toStored(value: unknown, { isSensitive = false, ...options }: ToStoreOptions): string {
+  return `${isSensitive ? sensitiveMark : ""}${encode(value, options)}`;
+}
+
+/** The text without the mark of a sensitive value. */
+export function unmarked(text: string): string {
+  return isMarkedSensitive(text) ? text.slice(sensitiveMark.length) : text;
+}
+
+/** Whether nobody is to be shown the value of this text. */
+export function isMarkedSensitive(text: string): boolean {
+  return text.startsWith(sensitiveMark);
 }
 
 /** Makes the text that the database keeps of an error. */

@@ -6,6 +6,7 @@ import { type Duration, toMilliseconds } from "../duration.ts";
 import { LayoverError } from "../errors.ts";
 import { checkName, checkStepName } from "../names.ts";
 import type { InferInput, InferOutput, Schema, Schemas } from "./schema.ts";
+import { checkSensitive, type SensitivePart } from "./sensitive.ts";
 import type { Startable } from "./startable.ts";
 import type { Log, RunInfo, Step } from "./step.ts";
 import type { Storable } from "./storable.ts";
@@ -50,6 +51,11 @@ export interface ContractOptions<
    * Default: what the deployment says (`keepMs`, `keepFailedMs`). The highest version that is served speaks for all of them.
    */
   readonly retention?: Retention;
+  /**
+   * The values that no page, list, log, span, error or export shows: `["input", "signals.card"]`. The code of the workflow and whoever
+   * waits for the run's result get them as they are. They stand in the database: to encrypt them there, see layover/encryption.
+   */
+  readonly sensitive?: readonly SensitivePart<NoInfer<Signals>, NoInfer<Callbacks>>[];
 }
 
 /** How long a run is kept, by how it ended. What is left out: the deployment's own time. */
@@ -158,6 +164,7 @@ export function workflow<
     status: options.status,
     timeoutMs: options.timeout === undefined ? undefined : toMilliseconds(options.timeout),
     keepMs: keepMsOf(options.retention),
+    sensitive: checkSensitive(options.sensitive ?? [], options),
     // The engine builds a handler's context from the workflow's own contract, so the erased types agree.
     handler: (handle) => ({ contract: contract as unknown as Contract, handle: handle as Workflow["handle"] }),
   };

@@ -32,6 +32,15 @@ export type InferInput<S extends Schema> = NonNullable<S["~standard"]["types"]>[
 /** What a schema makes of it. */
 export type InferOutput<S extends Schema> = NonNullable<S["~standard"]["types"]>["output"];
 
+/** How an error tells of a value. */
+export interface ParseTerms {
+  readonly code: ErrorCode;
+  /** The subject of its sentence: `the input of "order"`. */
+  readonly what: string;
+  /** Whether it says nothing of the value: a schema's messages and places may repeat parts of it. */
+  readonly isSensitive?: boolean | undefined;
+}
+
 /**
  * What `schema` makes of `value`. `what` is the subject of an error's sentence: `the input of "order"`.
  *
@@ -40,7 +49,7 @@ export type InferOutput<S extends Schema> = NonNullable<S["~standard"]["types"]>
 export async function parse<Output>(
   schema: Schema<unknown, Output>,
   value: unknown,
-  options: { code: ErrorCode; what: string },
+  options: ParseTerms,
 ): Promise<Output> {
   const result = await validate(schema, value, options);
   if (result.issues === undefined) return result.value;
@@ -52,11 +61,7 @@ export async function parse<Output>(
  *
  * @throws LayoverError with `code`, also if the schema answers only later
  */
-export function parseAtOnce<Output>(
-  schema: Schema<unknown, Output>,
-  value: unknown,
-  options: { code: ErrorCode; what: string },
-): Output {
+export function parseAtOnce<Output>(schema: Schema<unknown, Output>, value: unknown, options: ParseTerms): Output {
   const result = validateAtOnce(schema, value, options);
   if (result instanceof Promise) {
     result.catch(() => {}); // nobody looks
@@ -71,7 +76,7 @@ export function parseAtOnce<Output>(
 function validateAtOnce<Output>(
   schema: Schema<unknown, Output>,
   value: unknown,
-  options: { code: ErrorCode; what: string },
+  options: ParseTerms,
 ): SchemaResult<Output> | Promise<SchemaResult<Output>> {
   try {
     return schema["~standard"].validate(value);
@@ -83,7 +88,7 @@ function validateAtOnce<Output>(
 async function validate<Output>(
   schema: Schema<unknown, Output>,
   value: unknown,
-  options: { code: ErrorCode; what: string },
+  options: ParseTerms,
 ): Promise<SchemaResult<Output>> {
   try {
     return await schema["~standard"].validate(value);
@@ -92,17 +97,23 @@ async function validate<Output>(
   }
 }
 
-function uncheckable(cause: unknown, { code, what }: { code: ErrorCode; what: string }): LayoverError {
+function uncheckable(cause: unknown, { code, what, isSensitive = false }: ParseTerms): LayoverError {
   return new LayoverError(code, `${what} could not be checked: its schema threw an error`, {
     hint: "Let the schema report an issue instead of throwing, in its transforms and refinements too.",
-    cause,
+    ...(!isSensitive && { cause }),
   });
 }
 
 const mostIssues = 5;
 const longestMessage = 200;
 
-function misfit(issues: readonly SchemaIssue[], { code, what }: { code: ErrorCode; what: string }): LayoverError {
+function misfit(issues: readonly SchemaIssue[], { code, what, isSensitive = false }: ParseTerms): LayoverError {
+  if (isSensitive) {
+    return new LayoverError(code, `${what} does not fit its schema. It is sensitive, so nothing more is told`, {
+      hint: "Give a value that fits the schema in the workflow's contract.",
+      details: { issues: issues.length },
+    });
+  }
   const shown = issues.slice(0, mostIssues).map(describe).join("; ");
   const rest = issues.length > mostIssues ? `; and ${issues.length - mostIssues} more` : "";
   return new LayoverError(code, `${what} does not fit its schema: ${shown}${rest}`, {

@@ -7,6 +7,8 @@ export interface Startable<Input extends Schema = Schema, Output extends Schema 
   readonly input: Input | undefined;
   readonly output: Output | undefined;
   readonly timeoutMs: number | undefined;
+  /** The places of values that nobody is shown: `input`, `signals.card`. Left out: none. */
+  readonly sensitive?: readonly string[];
 }
 
 /** What `start` takes for this contract. */

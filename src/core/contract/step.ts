@@ -41,6 +41,11 @@ export interface StepOptions {
   readonly key?: string;
   /** Whether the path has a digest of the key, so that histories do not show the key. Default: false. */
   readonly sensitiveKey?: boolean;
+  /**
+   * Whether nobody is shown the step's result: no page, list or export has it. The handler gets it. An error that the body throws is
+   * shown: put no secret into its message. Default: false.
+   */
+  readonly sensitive?: boolean;
 }
 
 /** What the body of a step is given. */

@@ -42,6 +42,8 @@ export interface StepBody {
   readonly timeoutMs: number;
   /** Whether an attempt is written down before its body begins, and is never carried out again. */
   readonly isAtMostOnce?: boolean;
+  /** Whether nobody is shown the result. */
+  readonly isSensitive?: boolean;
   /** The callback that it announces. */
   readonly announces?: CallbackPlace | undefined;
   readonly undo?: UndoBody | undefined;

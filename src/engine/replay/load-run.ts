@@ -2,6 +2,7 @@
 import { fromStored } from "../../core/codec/stored-value.ts";
 import type { Contract, Workflow } from "../../core/contract/contract.ts";
 import { parse, parseAtOnce } from "../../core/contract/schema.ts";
+import { isSensitive } from "../../core/contract/sensitive.ts";
 import type { Log } from "../../core/contract/step.ts";
 import { storedInput } from "../../core/contract/stored-input.ts";
 import { LayoverError } from "../../core/errors.ts";
@@ -42,7 +43,11 @@ export async function loadRun(
   const input =
     madeInput !== undefined || run.isInputParsed || contract.input === undefined
       ? given
-      : await parse(contract.input, given, { code: "invalid_input", what: "the run's input" });
+      : await parse(contract.input, given, {
+          code: "invalid_input",
+          what: "the run's input",
+          isSensitive: isSensitive(contract, "input"),
+        });
   const { createdAt } = run;
   const segments = new Segments(run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch }]);
   const execution = new Execution({

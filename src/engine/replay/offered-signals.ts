@@ -3,6 +3,7 @@
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import { fromStored, toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
+import { isSensitive } from "../../core/contract/sensitive.ts";
 import type { OfferedSignal } from "../../core/replay/offers.ts";
 import type { WireSignal } from "../../postgres/wire.ts";
 import type { LoadedRun } from "./loaded-run.ts";
@@ -19,10 +20,13 @@ export async function offeredSignals(
     signals.map(async ({ number, name, payload, isParsed, receivedAt }) => {
       const schema = workflow.contract.signals[name];
       if (isParsed || schema === undefined) return { number, name, payload, isFailure: false, receivedAt };
-      const what = `the payload of signal "${name}"`;
+      const terms = {
+        what: `the payload of signal "${name}"`,
+        isSensitive: isSensitive(workflow.contract, `signals.${name}`),
+      };
       try {
-        const value = await parse(schema, fromStored(payload), { code: "invalid_payload", what });
-        return { number, name, payload: toStored(value, { what }), isFailure: false, receivedAt };
+        const value = await parse(schema, fromStored(payload), { code: "invalid_payload", ...terms });
+        return { number, name, payload: toStored(value, terms), isFailure: false, receivedAt };
       } catch (error) {
         return { number, name, payload: toStoredError(toErrorValue(error)), isFailure: true, receivedAt };
       }

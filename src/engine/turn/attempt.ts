@@ -87,7 +87,10 @@ export async function attemptStep(attempt: Attempt): Promise<AttemptResult> {
     if (earlier !== undefined) await waitForEarlier(earlier, attempt);
     if (attempt.body.isAtMostOnce) await begin(attempt, (error) => (left = error));
     const work = async (client?: TransactionClient) =>
-      toStored(await runBody(attempt, endRun, client), { what: `the result of step "${placeName(demand)}"` });
+      toStored(await runBody(attempt, endRun, client), {
+        what: `the result of step "${placeName(demand)}"`,
+        isSensitive: attempt.body.isSensitive,
+      });
     if (attempt.transact !== undefined)
       return { kind: "committed", answer: await attempt.transact(work, beganAt), beganAt, endedAt: now() };
     const value = await work();

@@ -3,6 +3,7 @@
 import { toErrorValue } from "../../core/codec/error-value.ts";
 import { fromStored, toStored, toStoredError } from "../../core/codec/stored-value.ts";
 import { parse } from "../../core/contract/schema.ts";
+import { isSensitive } from "../../core/contract/sensitive.ts";
 import { CancelledError } from "../../core/contract/user-errors.ts";
 import { type ErrorDetails, LayoverError } from "../../core/errors.ts";
 import { defaultLimits } from "../../core/limits.ts";
@@ -32,10 +33,10 @@ export async function describeEnd({ execution, workflow }: LoadedRun): Promise<E
   if (outcome?.kind !== "returned") return failed(undefined);
   try {
     const { output } = contract;
-    const what = "the run's result";
+    const terms = { what: "the run's result", isSensitive: isSensitive(contract, "output") };
     const value =
-      output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", what });
-    return { next: "completed", value: toStored(value, { what }) };
+      output === undefined ? outcome.value : await parse(output, outcome.value, { code: "invalid_output", ...terms });
+    return { next: "completed", value: toStored(value, terms) };
   } catch (error) {
     return failed(error);
   }

@@ -21,12 +21,12 @@ test.each<[string, (step: Step) => Promise<unknown>, string]>([
   [
     "an option that a step does not have",
     (step) => step.run("x", idle, anything({ retries: 3 })),
-    'invalid_request: step "x" has no option "retries". Its options are "retry", "semantics", "timeout", "key", "sensitiveKey", "compensate". Write { retry: { maxAttempts: 3 } }.',
+    'invalid_request: step "x" has no option "retries". Its options are "retry", "semantics", "timeout", "key", "sensitiveKey", "sensitive", "compensate". Write { retry: { maxAttempts: 3 } }.',
   ],
   [
     "options that are none",
     (step) => step.run("x", idle, anything("30s")),
-    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "semantics", "timeout", "key", "sensitiveKey", "compensate".',
+    'invalid_request: the options of step "x" are a string. Pass an object. It may have "retry", "semantics", "timeout", "key", "sensitiveKey", "sensitive", "compensate".',
   ],
   [
     "an option that retry does not have",

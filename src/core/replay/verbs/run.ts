@@ -9,7 +9,7 @@ import { keyPart } from "./step-key.ts";
 import type { StepScope } from "./step-scope.ts";
 import { undoOf } from "./undo.ts";
 
-const taken = ["retry", "semantics", "timeout", "key", "sensitiveKey", "compensate"];
+const taken = ["retry", "semantics", "timeout", "key", "sensitiveKey", "sensitive", "compensate"];
 
 export async function run<Result>(
   scope: StepScope,
@@ -22,10 +22,10 @@ export async function run<Result>(
   const what = `step ${JSON.stringify(name)}`;
   checkFunction(`the body of ${what}`, body, "() => fetch(url)");
   checkOptions(what, options, taken);
-  const { retry, semantics, timeout, key, sensitiveKey: isSensitive, compensate } = options;
+  const { retry, semantics, timeout, key, sensitiveKey, sensitive = false, compensate } = options;
   const isAtMostOnce = readSemantics(what, semantics) === "at-most-once";
   const timeoutMs = timeout === undefined ? stepTimeoutMs : toMilliseconds(timeout, { field: "timeout" });
-  const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
+  const at = scope.place(name, keyPart(what, { key, isSensitive: sensitiveKey, digest }));
   const originalOf = (recordedAt: number | undefined) => ({
     get idempotencyKey() {
       return idempotencyKey((text) => keySeed(text, recordedAt), at);
@@ -37,6 +37,7 @@ export async function run<Result>(
     retry: isAtMostOnce && retry === undefined ? once : resolveRetry(retry),
     timeoutMs,
     ...(isAtMostOnce && { isAtMostOnce }),
+    ...(sensitive && { isSensitive: true }),
     announces,
     undo: compensate === undefined ? undefined : undoOf(scope, what, compensate, originalOf),
   });

@@ -19,12 +19,13 @@ export async function transaction<Result>(
   const { stepTimeoutMs, digest } = scope.options;
   const what = `transaction ${JSON.stringify(name)}`;
   checkFunction(`the body of ${what}`, body, "(db) => db.query(text, values)");
-  checkOptions(what, options, ["retry", "timeout", "key", "sensitiveKey"]);
-  const { retry, timeout, key, sensitiveKey: isSensitive } = options;
+  checkOptions(what, options, ["retry", "timeout", "key", "sensitiveKey", "sensitive"]);
+  const { retry, timeout, key, sensitiveKey: isSensitive, sensitive = false } = options;
   const at = scope.place(name, keyPart(what, { key, isSensitive, digest }));
   const result = await execution.demand(at, {
     kind: "step",
     isTransaction: true,
+    ...(sensitive && { isSensitive: true }),
     body: (context, database) => {
       if (database === undefined) throw unavailable(placeName(at));
       return execution.bodies.call(placeName(at), () => body(database, context));
