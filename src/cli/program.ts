@@ -13,6 +13,7 @@ import { dev } from "./dev/dev.ts";
 import { doctor } from "./doctor/doctor.ts";
 import { init } from "./init/init.ts";
 import { openapi } from "./openapi.ts";
+import { replay } from "./replay/replay.ts";
 import { replayCheck } from "./replay/replay-check.ts";
 import { upgrade } from "./replay/upgrade.ts";
 import { callback } from "./runs/callback.ts";
@@ -44,7 +45,7 @@ const program = new Command("layover")
 
 const groups: Readonly<Record<string, readonly Command[]>> = {
   "Begin:": [init, dev, openapi],
-  "Your database:": [migrate, replayCheck, deployed, keys, adopt, doctor],
+  "Your database:": [migrate, replayCheck, replay, deployed, keys, adopt, doctor],
   "Runs, by the API of what you deployed:": [
     runs,
     show,

@@ -2,6 +2,7 @@
 import { type ExportedRun, readExport } from "../../client/exports.ts";
 import type { ReplayVerdict } from "../../engine/replay/replay-stored.ts";
 import type { Calls } from "../../postgres/calls.ts";
+import type { RunKey } from "../../postgres/wire-verbs.ts";
 import type { Judge } from "./judge.ts";
 
 /** Runs whose histories have the same places. */
@@ -53,12 +54,17 @@ export async function examine(
 
 /** Reads a run that is not over with its whole history. Undefined: it is over, or was deleted. */
 export async function readStored(calls: Pick<Calls, "readReplay">, runId: string): Promise<ExportedRun | undefined> {
-  const first = await calls.readReplay({ runId });
+  const stored = await readWhole(calls, { runId });
+  return stored !== undefined && ["completed", "failed", "cancelled"].includes(stored.status) ? undefined : stored;
+}
+
+/** Reads a run with the whole history of its newest epoch. Undefined: there is none. */
+export async function readWhole(calls: Pick<Calls, "readReplay">, key: RunKey): Promise<ExportedRun | undefined> {
+  const first = await calls.readReplay(key);
   if (first.outcome !== "read") return undefined;
-  const stored = await readExport(async (after) => {
-    const page = after === 0 ? first : await calls.readReplay({ runId, after });
-    if (page.outcome !== "read") throw new Error(`the run ${runId} was deleted meanwhile`);
+  return await readExport(async (after) => {
+    const page = after === 0 ? first : await calls.readReplay({ runId: first.runId, after });
+    if (page.outcome !== "read") throw new Error(`the run ${first.runId} was deleted meanwhile`);
     return page;
   });
-  return ["completed", "failed", "cancelled"].includes(stored.status) ? undefined : stored;
 }
