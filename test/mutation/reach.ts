@@ -19,7 +19,7 @@ interface Measured {
 
 export class Reach {
   readonly #own: string;
-  /** For each function, those of which a call may be a call of it: Postgres puts some functions of SQL into their callers. */
+  /** Names for each function those of which a call may be a call of it: Postgres puts some functions of SQL into their callers. */
   readonly #countedAs: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #measured = new Map<string, Promise<Measured>>();
   readonly #kills = new Map<string, number>();

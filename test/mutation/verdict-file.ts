@@ -14,7 +14,7 @@ const Written = z.array(
     by: z.string().optional(),
     test: z.string().optional(),
     why: z.string().optional(),
-    /** Of the mutant's text: what was said of another text says nothing. */
+    /** A digest of the mutant's text: what was said of another text says nothing. */
     digest: z.string(),
   }),
 );

@@ -1,4 +1,4 @@
-/** By what a delivery is known again, and what is written down of it. */
+/** Shows by what a delivery is known again, and what is written down of its tries. */
 import { expect, test } from "vitest";
 import type { DeedCall } from "../../src/postgres/wire-webhooks.ts";
 import { describeSomePostgres } from "../postgres/database.ts";

@@ -100,7 +100,6 @@ test("every run ends with its right answer, and the rules hold after every event
 test("so it is where several hosts share a database, each lacks a version, and one is released or rolled back alone", {
   timeout: 1_200_000,
 }, async () => {
-  // Seeds 24, 26 and 27 have found that two hosts with one build id were not told apart.
   for (let seed = 18; seed < 18 + size.mixed; seed += 1) {
     const { wrongs } = await playSeed(site, seed, { platform: "mixed" });
     expect(wrongs, `npm run simulate -- --on mixed --from ${seed} --seeds 1 --trace`).toEqual([]);
