@@ -11,6 +11,8 @@ import { testDatabase } from "../postgres/database.ts";
 
 const database = testDatabase();
 const minute = 60_000;
+/** The hosts' own clock stands still: they know the time by the database's answers alone, however slow this machine is. */
+const stillClock = { monotonic: () => 0, after: () => () => {} };
 
 const ours = workflow({ name: "ours", version: 1 });
 const theirs = workflow({ name: "theirs", version: 1 });
@@ -24,6 +26,8 @@ interface Host {
   readonly armed: Set<number>;
   /** The turns that it has dispatched, and that nobody has carried out yet. */
   turns: TurnRef[];
+  /** Those that it has dispatched for later, and for when. */
+  later: { readonly turn: TurnRef; readonly at: number }[];
   readonly errors: string[];
   isDown: boolean;
   /** How often others have rung here. */
@@ -42,17 +46,22 @@ class TwoClouds {
   host(name: string, workflows: readonly Workflow[], { id = name } = {}): Host {
     const { namespace } = this;
     const armed = new Set<number>();
-    const dispatch = async (turns: readonly TurnRef[]) => void host.turns.push(...turns);
+    const dispatch = async (turns: readonly TurnRef[], delayMs: number) => {
+      const at = (await this.clock.now()) + delayMs;
+      if (delayMs > 0) host.later.push(...turns.map((turn) => ({ turn, at })));
+      else host.turns.push(...turns);
+    };
     const alarm = async (instants: readonly { readonly at: number }[]) => {
       for (const { at } of instants) armed.add(at);
     };
-    const calls = makeCalls({ query: database.query, namespace, alarm });
+    const calls = makeCalls({ query: database.query, namespace, alarm, host: stillClock });
     const address = `https://${name}.example`;
     const errors: string[] = [];
     const engine = new Engine({
       calls,
       dispatch,
       workflows,
+      host: stillClock,
       deployment: { name, id, wakeAddress: address },
       onError: (error) => errors.push(String(error)),
       ringAt: async (address, readyUntil) => {
@@ -65,7 +74,7 @@ class TwoClouds {
     const wake = async (readyUntil?: number) =>
       void (await engine.tick({ readyUntil, isRung: readyUntil !== undefined }));
     const client = new Client({ calls, dispatch, wake });
-    const host: Host = { address, engine, client, armed, turns: [], errors, isDown: false, rung: 0 };
+    const host: Host = { address, engine, client, armed, turns: [], later: [], errors, isDown: false, rung: 0 };
     this.#hosts.push(host);
     return host;
   }
@@ -273,4 +282,42 @@ test("a run that is moved to a version which only another deployment carries is 
   await there.engine.tick();
   await settle(there);
   expect(await here.client.get(runId)).toMatchObject({ status: "completed", version: 2 });
+});
+
+test("a thousand runs in flight go on at another host, once theirs is gone and that one was woken", {
+  timeout: 120_000,
+}, async () => {
+  const clock = await database.turnClock();
+  const clouds = new TwoClouds(clock);
+  const count = 1_000;
+  let now = await clock.now();
+  const lateMs: number[] = [];
+  const nap = shared.handler(async ({ step }) => {
+    await step.run("before", nothing);
+    const until = step.now().getTime() + Math.round(step.random() * 60) * minute;
+    await step.sleepUntil("nap", until);
+    await step.run("after", async () => void lateMs.push(now - until));
+  });
+  const [was, will] = ["was", "will"].map((name) => clouds.host(name, [nap]));
+  if (was === undefined || will === undefined) throw new Error("there are no hosts");
+  await was.engine.tick();
+  await will.engine.tick();
+  for (let index = 0; index < count; index += 1) await was.client.start(shared);
+  await settle(was);
+  // From here on nothing that the first host has armed or dispatched ever comes.
+  was.isDown = true;
+  await will.client.wake();
+  await settle(will);
+  while (lateMs.length < count) {
+    const instants = [...will.armed].filter((at) => at > now);
+    now = Math.ceil(Math.min(...instants, ...will.later.map(({ at }) => at)));
+    await clock.set(now);
+    if (instants.some((at) => at <= now)) await will.engine.tick({ readyUntil: now });
+    will.turns.push(...will.later.flatMap(({ turn, at }) => (at <= now ? [turn] : [])));
+    will.later = will.later.filter(({ at }) => at > now);
+    await settle(will);
+  }
+  expect(lateMs).toHaveLength(count);
+  expect(Math.max(...lateMs)).toBeLessThanOrEqual(2 * minute);
+  expect(will.errors).toEqual([]);
 });
