@@ -56,7 +56,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^delete_run$/,
     "races/deletions http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
   ],
-  [/^forget_deliveries$/, "races/deletions-mail platform/personal-data"],
+  [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
