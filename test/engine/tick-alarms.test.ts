@@ -43,7 +43,8 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], 
     if (name === "prune_runs") {
       events.push(name);
       monotonic += pruningMs;
-      return [{ answer: { pruned: slices.shift() ?? 0 } }];
+      const pruned = slices.shift() ?? 0;
+      return [{ answer: { pruned, isMore: pruned === 500 } }];
     }
     if (name !== "move_due") return [{ answer: answers[name] }];
     const soonAt = /"soonAt":(\d+)/.exec(String(parameter))?.[1];
