@@ -21,7 +21,7 @@ export interface Mover {
   readonly to: number;
   /** Moves a run. Undefined: nothing is moved, as in a dry run. */
   readonly move: ((runId: string, options: UpgradeOptions) => Promise<UpgradeReceipt>) | undefined;
-  /** Who asks, and why. */
+  /** The name of the person who asks, and the reason. Both are kept with the run. */
   readonly terms: { readonly by?: string | undefined; readonly reason?: string | undefined };
 }
 
@@ -38,7 +38,8 @@ const unmoved: Readonly<Record<string, string>> = {
 /** Undefined: the run is over, or of another version by now. */
 export async function moveRun(mover: Mover, runId: string): Promise<Moved | undefined> {
   const { calls, judge, from, to, move, terms } = mover;
-  // What it may be given is read first: whatever comes after that is told apart by `lastMail`, `turn` and `position`.
+  // The signals are read before the history. So a signal or a record that comes in between changes `lastMail`, `turn` or `position`, and
+  // the move is refused.
   const mail = await readMail(calls, runId);
   const stored = await readStored(calls, runId);
   if (mail === undefined || stored === undefined || stored.run.version !== from) return undefined;

@@ -22,7 +22,7 @@ export function refuseTimers(): void {
     Object.defineProperty(globalThis, name, { value: refusing(name), configurable: true });
 }
 
-/** What the code was refused first since this was asked before. Undefined: nothing. */
+/** Answers the name of the first thing that the code was refused since the last call. Undefined: it was refused nothing. */
 export function takeRefused(): string | undefined {
   const first = refused;
   refused = undefined;

@@ -1,4 +1,4 @@
-/** What a replay of one run came to, for a terminal: each record with its value and the line that asked for it, and where the run stands. */
+/** Describes the replay of one run for a terminal: each record with its value and the line that asked for it, then what the run waits for. */
 import type { ExportedRun } from "../../client/exports.ts";
 import { readable, readableError } from "../../client/unreadable.ts";
 import { placeName } from "../../core/replay/demand.ts";

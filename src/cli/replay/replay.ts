@@ -26,7 +26,7 @@ interface Options {
 
 /** The exit codes, as those of replay-check. 1 is that of a command that failed. */
 const exitCodes = { fits: 0, blocks: 2, ends: 3 } as const;
-/** Where debuggers look by themselves. */
+/** The port that debuggers try if nobody names one. */
 const usualPort = 9229;
 
 export const replay = new Command("replay")

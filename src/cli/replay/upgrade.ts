@@ -23,7 +23,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** What became of a run. */
+/** A run that was looked at, with what was done to it. */
 interface Told extends Moved {
   readonly runId: string;
 }

@@ -7,7 +7,7 @@ import { loadWorkflows } from "../load-workflows.ts";
 import { refuseNetwork, refuseTimers } from "./refusals.ts";
 import { judgeMoveHere, replayHere } from "./replay-here.ts";
 
-/** What the thread is asked. `move`: whether the run fits another version. Left out: whether it fits this code. */
+/** A question to the thread: does the run fit this code? With `move`: does it fit another version? */
 export interface ToWorker {
   readonly stored: StoredRun;
   readonly move?: Move;

@@ -15,7 +15,7 @@ import type { MailPage } from "../../postgres/wire-replay.ts";
 import type { Registry } from "../registry.ts";
 import { type ReplayOptions, type ReplayVerdict, replayStored, type StoredRun } from "./replay-stored.ts";
 
-/** Where a run is to be moved, and what it may still be given. */
+/** The version to which a run is to be moved, with the signals that the run may still be given. */
 export interface Move extends Pick<MailPage, "isAwaited" | "signals"> {
   readonly to: number;
 }

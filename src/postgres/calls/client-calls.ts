@@ -156,7 +156,7 @@ export function clientCalls(sender: CallSender) {
     },
 
     upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
-      // What the run waits for was armed by hosts of the old version, so this one has the scheduler look.
+      // Hosts of the old version have armed what the run waits for. They may be gone, so this call has the scheduler look.
       return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
     },
 

@@ -18,7 +18,7 @@ type Visit = (met: Met) => Promise<unknown> | undefined;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where something that is being made comes to lie. */
+/** A place in the copy, and the value that is being made for it. */
 export interface Slot {
   /** A list or an object of the copy. */
   readonly within: Record<string | number, unknown>;

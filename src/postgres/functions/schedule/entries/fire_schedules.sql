@@ -4,7 +4,8 @@
 --
 -- `left`: some were `locked`, or the call has started a thousand runs already. They stay due, and the scheduler looks again soon.
 --
--- With `listsNext` it answers the page that comes `next`, as list_due does: what is due yet, except what is locked, and `except`.
+-- `listsNext` asks for the next page in the same answer (`next`): the schedules that are still due. It leaves out those that somebody has
+-- locked, and those that `except` names.
 --
 -- If the answer of such a call is lost, the schedules have moved on when it is sent again. It then answers the runs that they have started and
 -- that nobody has claimed (list_fired).

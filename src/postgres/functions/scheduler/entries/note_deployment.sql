@@ -3,7 +3,7 @@
 --             refused before, and its next tick looks at all runs that are ready or blocked. `schedules`: what its code declares.
 --             With `isStart` a process has begun, perhaps of an older build that is still there beside a newer one. That is no rollback: the
 --             newer build keeps its schedules, until it is gone.
---             With `declaresLater` the schedules come by calls of their own. The answer says whether the build `declares` them now.
+--             `declaresLater`: the build sends its schedules by further calls. The answer `declares` says whether it may.
 --             `wakeAddress`: where others have it tick. Left out: it stays as it was.
 --   declaring some of its `schedules`. Until all are there, it has declared nothing. If a newer build declares its own meanwhile, nothing
 --             is done, and `schedules` is null in the answer.
