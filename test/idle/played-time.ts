@@ -18,7 +18,7 @@ export interface PlayedTimeOptions {
 /** How long an answer of the database is under way. */
 const statementMs = 20;
 /** Instant at which the clock begins: amid a minute. */
-const beginning = Date.UTC(2026, 0, 1, 12, 0, 7);
+export const beginning = Date.UTC(2026, 0, 1, 12, 0, 7);
 
 export class PlayedTime {
   readonly host = new SkewedTimers({ time: () => this.#time, beginning });
