@@ -5,7 +5,7 @@ import { deploy } from "./a-deployment.ts";
 import type { Fate } from "./cloud.ts";
 import { push } from "./push.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const patiently = { timeout: 30_000, interval: 50 };
 const timeout = 90_000;
 

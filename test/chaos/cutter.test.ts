@@ -4,7 +4,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { Cutter } from "./cutter.ts";
 
 describe("a connection that is cut at a statement", () => {
-  const database = testDatabase({ isEmpty: true, perTest: true });
+  const database = testDatabase({ isEmpty: true, isOwn: true });
   let cutter: Cutter;
   let client: Client;
   const count = async () => (await database.pool.query("select count(*)::integer as count from note")).rows[0]?.count;

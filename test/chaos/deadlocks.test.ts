@@ -32,5 +32,5 @@ describeEachPostgres(
       expect(await hammer({ stage, rounds: 3 })).toEqual([]);
     });
   },
-  { perTest: true },
+  { isOwn: true },
 );

@@ -1,9 +1,8 @@
 /** The hunt for deadlocks by hand, on a server of its own: again and again, for as long as was asked. */
-import { Pool } from "pg";
-import { pg } from "../../src/postgres/pg.ts";
 import type { PostgresVersion } from "../postgres/binaries.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { SharedDatabase } from "../postgres/shared-database.ts";
 import { Stage } from "../races/stage.ts";
 import { hammer, type Struck } from "./hammer.ts";
 
@@ -21,16 +20,12 @@ export async function hunt({ version, forMs, report }: HuntOptions): Promise<rea
   try {
     const struck: Struck[] = [];
     while (performance.now() < endsAt) {
-      const { url, drop } = await freshDatabase(server.url);
-      const pool = new Pool({ connectionString: url });
-      pool.on("error", () => {});
-      const turnClock = () => Promise.reject(new Error("this stage is in real time"));
-      const stage = new Stage({ url, pool, query: pg(pool), turnClock });
+      const database = new SharedDatabase(await freshDatabase(server.url));
+      const stage = new Stage(database);
       await stage.open({ isInRealTime: true });
       struck.push(...(await hammer({ stage, rounds, report })));
       stage.close();
-      void pool.end();
-      await drop();
+      await database.drop();
     }
     return struck;
   } finally {

@@ -8,7 +8,7 @@ import { logSchedules, readChanges, readStartedRuns } from "./schedule-log.ts";
 import { type ScheduleEvidence, scheduleFaults } from "./schedule-verdict.ts";
 import { chimeWorkflow, timetable } from "./timetable.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const [leftOut = "", beside = ""] = timetable.map(({ name }) => name);
 const trigger = { runId: "019b7a6d-0000-7000-8000-000000000001", ignoresOverlap: true };
 

@@ -14,7 +14,7 @@ const refundWorkflow = refund.handler(({ step }) =>
 const patience = { timeout: 20_000, interval: 50 };
 
 describe("layover callback", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 
   afterEach(async () => {

@@ -6,7 +6,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { layover, type Said, secret, secrets } from "./layover.ts";
 
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const leaf = workflow({ name: "leaf", version: 1 });
 const tree = workflow({ name: "tree", version: 1 });
 const workflows = [

@@ -6,7 +6,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { layover, secret, secrets } from "./layover.ts";
 import { orderWorkflow } from "./workflows.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const module = fileURLToPath(new URL("order-workflow.ts", import.meta.url));
 const key = createApiKey(secrets, { name: "ci", namespace: "default", scopes });
 const endpoint = () => ["--endpoint", database.query.endpoint];

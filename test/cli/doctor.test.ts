@@ -66,7 +66,7 @@ async function aJsonServer(): Promise<string> {
 }
 
 describe("layover doctor", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   const servers: NodeServer[] = [];
 
   afterEach(async () => {
@@ -474,7 +474,7 @@ Nothing was changed. If that is meant: layover adopt --yes
 });
 
 describe("layover doctor, of the schema", () => {
-  const database = testDatabase({ isEmpty: true, perTest: true });
+  const database = testDatabase({ isEmpty: true, isOwn: true });
 
   test("finds that it is missing, old, or somebody else's", async () => {
     const env = { DATABASE_URL: database.url };

@@ -37,7 +37,7 @@ const parcelWorkflow = parcel.handler(async ({ input, step }) => {
 const changedTo = (handle: (step: ParcelStep) => Promise<unknown>) => [parcel.handler(({ step }) => handle(step))];
 
 describe("layover export", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
   beforeEach(async () => {
     server = await serve({

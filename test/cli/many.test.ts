@@ -12,7 +12,7 @@ import { napWorkflow } from "./workflows.ts";
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
 describe("the commands for many runs", { timeout: 60_000 }, () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 
   async function deploy(runs: number): Promise<readonly string[]> {

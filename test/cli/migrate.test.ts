@@ -14,7 +14,7 @@ const migrations = readdirSync(new URL("../../src/postgres/migrations", import.m
   .toSorted();
 
 describe("layover migrate", () => {
-  const database = testDatabase({ isEmpty: true, perTest: true });
+  const database = testDatabase({ isEmpty: true, isOwn: true });
   const where = () => `${new URL(database.url).host}${new URL(database.url).pathname}`;
 
   test("brings a database up, once, and checks without changing anything", async () => {

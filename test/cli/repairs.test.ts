@@ -10,7 +10,7 @@ const key = createApiKey(secrets, { name: "test", namespace: "default", scopes }
 const once = { retry: { maxAttempts: 1 } };
 
 describe("the commands that repair runs", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   const state = { isBroken: true };
   const ship = workflow({
     name: "ship",

@@ -49,7 +49,7 @@ ${code.join("\n")}
 const same = `await step.run("pack", () => { throw new Error("no body is called"); }); await step.waitForSignal("go");`;
 
 describe("layover replay-check", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
 
   async function parkOneOfEach(): Promise<void> {
     const { query } = database;

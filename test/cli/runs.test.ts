@@ -22,7 +22,7 @@ const key = createApiKey(secrets, { name: "test", namespace: "default", scopes }
 const patience = { timeout: 20_000, interval: 50 };
 
 describe("the commands for runs", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 
   async function deploy(...workflows: readonly Workflow[]): Promise<NodeServer> {

@@ -10,7 +10,7 @@ import { napWorkflow, orderWorkflow } from "./workflows.ts";
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
 describe("layover schedules", { timeout: 60_000 }, () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 
   beforeEach(async () => {

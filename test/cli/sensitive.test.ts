@@ -47,7 +47,7 @@ const workflows = [
 let link: (url: string) => void = () => {};
 
 describe("a sensitive value", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   const told: unknown[] = [];
   let server: NodeServer;
   beforeEach(async () => {

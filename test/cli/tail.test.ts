@@ -43,7 +43,7 @@ describe("whoever follows", () => {
 });
 
 describe("the commands that follow", { timeout: 60_000 }, () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
 
   const deployed = async () => {

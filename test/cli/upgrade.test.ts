@@ -14,7 +14,7 @@ const code = join(import.meta.dirname, "upgraded-workflows.ts");
 type Trip = Run<typeof first>;
 
 describe("layover upgrade", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let servers: NodeServer[] = [];
   beforeEach(async () => {
     const options = { workflows: [firstWorkflow, secondWorkflow], database: database.query, secrets: [secret] };

@@ -12,7 +12,7 @@ import { napWorkflow, orderWorkflow } from "./workflows.ts";
 const key = createApiKey(secrets, { name: "test", namespace: "default", scopes });
 
 describe("layover webhooks", { timeout: 60_000 }, () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
   let server: NodeServer | undefined;
   /** What the shop's orders cost, as the code reads it. */
   let amount: unknown;

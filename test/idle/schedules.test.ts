@@ -6,7 +6,7 @@ import { isWhole } from "../size.ts";
 import { PlayedCloudflare } from "./played-cloudflare.ts";
 import { beginning } from "./played-time.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 /** More than a page of them. */
 const many = isWhole ? 10_000 : 600;
 const minuteMs = 60_000;

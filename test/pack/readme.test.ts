@@ -7,7 +7,7 @@ import { deploy } from "./deployed-worker.ts";
 import { secretsIn, serve } from "./project.ts";
 import { aTerminal, type Terminal } from "./terminal.ts";
 
-const database = testDatabase({ isEmpty: true, perTest: true });
+const database = testDatabase({ isEmpty: true, isOwn: true });
 
 /** The last line of a block, if it serves. The lines before it end by themselves. */
 const serving = /^npm (run dev|start)\b.*\n$/m;

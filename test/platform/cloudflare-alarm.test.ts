@@ -5,7 +5,7 @@ import { refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, bundled } from "./a-worker.ts";
 import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 const denied = refused(400, JSON.stringify({ message: "permission denied", code: "42501", severity: "ERROR" }));
 const hour = 3_600_000;

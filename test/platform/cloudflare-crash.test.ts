@@ -6,7 +6,7 @@ import type { AWorker } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
 import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 let clock: Clock;
 let queue: PlayedQueue;

@@ -10,7 +10,7 @@ import { makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { PlayedObject } from "./minute-storage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const first = workflow({ name: "first", version: 1 }).handler(async () => {});
 const second = workflow({ name: "second", version: 1 }).handler(async () => {});
 const deployments = { old: [first], new: [first, second] };

@@ -7,7 +7,7 @@ import type { Settings } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
 import { aStage } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 const steps = 20;
 const oneStep: Settings = { invocation: { maxSteps: 1 } };

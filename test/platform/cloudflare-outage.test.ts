@@ -9,7 +9,7 @@ import type { AWorker, WorkerOptions } from "./a-worker.ts";
 import { PlayedQueue } from "./played-queue.ts";
 import { aStage, completed, linksBy, patiently, unalignedMs } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 const hour = 3_600_000;
 /** Milliseconds between the ticks that the test watches. The scheduler may have had more ticks. */

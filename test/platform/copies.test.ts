@@ -155,7 +155,7 @@ describeEachPostgres(
       expect(await database.query(identity)).toEqual([{ is_known: true }]);
     });
   },
-  { perTest: true },
+  { isOwn: true },
 );
 
 describeEachDatabase("the identity of a database", (database) => {

@@ -13,7 +13,7 @@ import { authorized, secret } from "./a-worker.ts";
 import { lambdaContext, lambdaEnv, postTo, quietServices } from "./lambda-ground.ts";
 import { aStage, completed, linksBy } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 
 const order = workflow({ name: "order", version: 1, input: z.string(), output: z.string() });

@@ -7,7 +7,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { authorized } from "./a-worker.ts";
 import { appUrl, PlayedFetch, type PlayedFetchOptions } from "./played-fetch.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const minuteMs = 60_000;
 /** How long after its start a run's instants have rung, those included on which nothing counts any more. */
 const settledMs = 5 * minuteMs;

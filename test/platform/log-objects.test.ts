@@ -9,7 +9,7 @@ import { testDatabase } from "../postgres/database.ts";
 import { secret } from "./a-worker.ts";
 import { collecting } from "./collecting.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const collected = collecting();
 
 afterEach(() => void vi.restoreAllMocks());

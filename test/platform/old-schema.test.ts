@@ -6,7 +6,7 @@ import { startInProcess } from "../../src/platform/node/in-process/in-process.ts
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 import { testDatabase } from "../postgres/database.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const ping = workflow({ name: "ping", version: 1 });
 const pingWorkflow = ping.handler(({ step }) => step.run("ping", () => {}));
 

@@ -53,7 +53,7 @@ const post = webhook({
   },
 });
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 let server: NodeServer | undefined;
 
 afterEach(async () => {

@@ -11,7 +11,7 @@ const why = whyNoPgBouncer();
 if (why !== undefined) console.warn(`Skipped, so layover behind PgBouncer is not tested here: ${why}`);
 
 describe.skipIf(why !== undefined)("behind PgBouncer in transaction mode, with all else as it is by default", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
 
   test("300 starts at once succeed, and each body runs once, though statements are prepared by default", async () => {
     const bouncer = await startPgBouncer(database.url);

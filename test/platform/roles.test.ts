@@ -272,5 +272,5 @@ describeEachPostgres(
       expect(await contents()).toEqual(before);
     });
   },
-  { perTest: true },
+  { isOwn: true },
 );

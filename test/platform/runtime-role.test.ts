@@ -130,5 +130,5 @@ describeEachPostgres(
       await expect(pool.query("create table layover.mine ()")).rejects.toMatchObject({ code: "42501" });
     });
   },
-  { perTest: true },
+  { isOwn: true },
 );

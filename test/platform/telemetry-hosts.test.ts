@@ -18,7 +18,7 @@ import { authorized, secret } from "./a-worker.ts";
 import { attributeOf, openCollector, type Span } from "./collector.ts";
 import { lambdaContext, lambdaEnv, postTo, quietServices } from "./lambda-ground.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const caller = "b7ad6b7169203331";

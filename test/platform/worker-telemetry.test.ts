@@ -9,7 +9,7 @@ import { attributeOf, openCollector } from "./collector.ts";
 import { PlayedQueue } from "./played-queue.ts";
 import { aStage, patiently } from "./worker-stage.ts";
 
-const stage = aStage(testDatabase({ perTest: true }));
+const stage = aStage(testDatabase({ isOwn: true }));
 const collector = await openCollector();
 const { spans } = collector;
 afterAll(() => collector.close());

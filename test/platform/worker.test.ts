@@ -5,7 +5,7 @@ import { answered, refused } from "../postgres/neon-endpoint.ts";
 import { type AWorker, authorized, bundled } from "./a-worker.ts";
 import { aStage, completed, linksBy } from "./worker-stage.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const stage = aStage(database);
 
 const denied = { message: "permission denied", code: "42501", severity: "ERROR" };

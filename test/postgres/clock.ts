@@ -11,19 +11,34 @@ export interface Clock {
   goOn(): Promise<void>;
 }
 
+/** Noon on 1 January 2026 (UTC). */
+const noon = Date.UTC(2026, 0, 1, 12);
+
 /**
  * Replaces the clock of a test database, for all its connections, by a row of a table. It is stopped at noon on
  * 1 January 2026 (UTC) until somebody turns it.
  */
 export async function turnableClock(query: Query): Promise<Clock> {
   await query(`do $$ begin
+    -- The suite turns the clock in each of its tests, so a database that they share counts as unaltered (emptying.sql).
+    perform set_config('layover_test.is_turning', 'yes', true);
     create schema if not exists layover_test;
     drop table if exists layover_test.clock;
     create table layover_test.clock as select timestamptz '2026-01-01 12:00Z' as now_at;
     create or replace function layover.now() returns timestamptz
       language sql volatile as 'select now_at from layover_test.clock';
   end $$`);
+  return clockOf(query);
+}
 
+/** The clock of a database where it is replaced already, stopped at noon again. */
+export async function turnedBack(query: Query): Promise<Clock> {
+  const clock = clockOf(query);
+  await clock.set(noon);
+  return clock;
+}
+
+function clockOf(query: Query): Clock {
   const read = async (statement: string, ms?: number): Promise<number> => {
     const [row] = await query(statement, ms === undefined ? [] : [ms]);
     return Number(row?.["ms"]);

@@ -46,6 +46,58 @@ describe("a database for each test", () => {
   });
 });
 
+describe("a database whose tests change rows alone", () => {
+  const database = testDatabase({ perTest: true });
+  const stateOf = async (session: Client) => {
+    const { rows } = await session.query(`
+      select current_database() as name, pg_backend_pid() as pid, current_setting('work_mem') as memory,
+             (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+             (select last_value from pg_sequences where sequencename = 'signal_number_seq') as number,
+             (select count(*)::int from layover.workflow_pause) as pauses`);
+    return rows[0];
+  };
+  let first: { readonly name: string; readonly pid: number } | undefined;
+
+  test("is shared by them (first)", async () => {
+    const clock = await database.turnClock();
+    await clock.advance(1_000);
+    const session = await database.session();
+    await session.query("set work_mem = '1MB'");
+    first = await stateOf(session);
+    await session.query(`select pg_advisory_lock(7), nextval('layover.signal_number_seq'),
+      layover.pause_workflow('{"namespace": "default", "workflow": "order"}')`);
+    first = await stateOf(session);
+    expect(first).toMatchObject({ memory: "1MB", locks: 1, number: "1", pauses: 1 });
+    const another = new Client(database.url);
+    another.on("error", () => {});
+    await another.connect();
+    await another.query("begin; lock table layover.run");
+  });
+
+  test("is emptied in between, its clock is set back, and its sessions are like new ones (second)", async () => {
+    const clock = await database.turnClock();
+    expect(await clock.now()).toBe(Date.UTC(2026, 0, 1, 12));
+    const session = await database.session();
+    const { name, pid } = first ?? {};
+    expect(await stateOf(session)).toEqual({ name, pid, memory: "4MB", locks: 0, number: null, pauses: 0 });
+    await session.query("begin; lock table layover.run nowait; rollback");
+  });
+
+  test("refuses a test in real time after one that has turned the clock", () => {
+    expect(messageOf(() => database.url)).toContain("use `isOwn: true`");
+  });
+
+  test("is not shared any more by a test that has altered more than rows", async () => {
+    await database.turnClock();
+    await database.pool.query("alter table layover.tag add column more text");
+  });
+
+  test("is another one after such a test", async () => {
+    const { rows } = await database.pool.query("select current_database() as name");
+    expect(rows[0]?.name).not.toBe(first?.name);
+  });
+});
+
 describe("an empty database", () => {
   const database = testDatabase({ isEmpty: true });
 

@@ -1,16 +1,11 @@
 /** Databases for tests: migrated, empty, and nobody else's. */
-import { encrypted } from "layover/encryption";
-import { Pool } from "pg";
+import type { Client, Pool } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, inject } from "vitest";
 import type { Query } from "../../src/core/ports.ts";
-import { pg } from "../../src/postgres/pg.ts";
 import { isWhole } from "../size.ts";
-import { type Clock, turnableClock } from "./clock.ts";
-import { testKeys } from "./encryption/keys.ts";
-import { emptyDatabase, type FreshDatabase, freshDatabase } from "./fresh-database.ts";
-
-/** `TEST_ENCRYPTED=1` has any test encrypt what it stores. */
-const isEncrypted = process.env["TEST_ENCRYPTED"] !== undefined;
+import type { Clock } from "./clock.ts";
+import { emptyDatabase, freshDatabase } from "./fresh-database.ts";
+import { SharedDatabase } from "./shared-database.ts";
 
 /** Answers the address of this test run's server of a version. Starts the server where nobody asked before. */
 export async function postgresUrl(version: string): Promise<string> {
@@ -30,43 +25,61 @@ export interface TestDatabase {
   turnClock(): Promise<Clock>;
 }
 
+/** The database of a test in vitest. */
+export interface SuiteDatabase extends TestDatabase {
+  /** A connection outside the pool. It is ended after the test, or lent to the next one. */
+  session(): Promise<Client>;
+}
+
 export interface TestDatabaseOptions {
   /** Default: the newest. */
   readonly version?: string;
-  /** One database for each test; default: one for all tests of the file or `describe` that this is called in. */
+  /**
+   * Whether each test has a database in which nothing has happened. Tests that change rows alone share one, which is
+   * emptied in between, with its warm sessions. Default: one for all tests of the file or `describe` that this is called
+   * in, never emptied.
+   */
   readonly perTest?: boolean;
+  /** Whether each test has a database that no other one has ever used: where real processes may outlive a test, say. */
+  readonly isOwn?: boolean;
   /** Whether layover is left out of it. */
   readonly isEmpty?: boolean;
 }
 
 /** Call it at the top of a test file or `describe`; use what it answers within tests and hooks. */
-export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
+export function testDatabase(options: TestDatabaseOptions = {}): SuiteDatabase {
   const version = options.version ?? inject("postgres").versions.at(-1) ?? "18";
-  let current: { database: FreshDatabase; pool: Pool; query: Query } | undefined;
-  const open = () => {
+  let current: SharedDatabase | undefined;
+  const open = (): SharedDatabase => {
     if (!current) throw new Error("testDatabase() is open within tests and hooks only.");
+    current.checkClock();
     return current;
   };
-
-  const [before, after] = options.perTest ? [beforeEach, afterEach] : [beforeAll, afterAll];
-  before(async () => {
-    const serverUrl = await postgresUrl(version);
-    const database = await (options.isEmpty ? emptyDatabase(serverUrl) : freshDatabase(serverUrl));
-    const pool = new Pool({ connectionString: database.url });
-    current = { database, pool, query: isEncrypted ? encrypted(pg(pool), testKeys) : pg(pool) };
-  });
-  after(async () => {
-    if (!current) return;
-    const { database, pool } = current;
+  const isPerTest = options.perTest === true || options.isOwn === true;
+  const isShared = options.perTest === true && options.isOwn !== true && options.isEmpty !== true;
+  const drop = async () => {
+    const dropped = current;
     current = undefined;
-    // Not awaited: a connection that a failed test never gave back would be waited for for ever. Dropping cuts it off.
-    void pool.end();
-    await database.drop();
+    await dropped?.drop();
+  };
+
+  const before = isPerTest ? beforeEach : beforeAll;
+  before(async () => {
+    if (current !== undefined) return;
+    const serverUrl = await postgresUrl(version);
+    current = new SharedDatabase(await (options.isEmpty ? emptyDatabase(serverUrl) : freshDatabase(serverUrl)));
   });
+  if (isPerTest) {
+    afterEach(async ({ task }) => {
+      const isKept = isShared && task.result?.state !== "fail" && (await current?.empty());
+      if (!isKept) await drop();
+    });
+  }
+  afterAll(drop);
 
   return {
     get url() {
-      return open().database.url;
+      return open().url;
     },
     get pool() {
       return open().pool;
@@ -74,7 +87,11 @@ export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
     get query() {
       return open().query;
     },
-    turnClock: async () => await turnableClock(open().query),
+    turnClock: async () => {
+      if (!current) throw new Error("testDatabase() is open within tests and hooks only.");
+      return await current.turnClock();
+    },
+    session: async () => await open().session(),
   };
 }
 
@@ -83,7 +100,7 @@ type SuiteOptions = Omit<TestDatabaseOptions, "version">;
 /** Runs a suite on the oldest and on the newest PostgreSQL, each with a database of its own. */
 export function describeEachPostgres(
   name: string,
-  suite: (database: TestDatabase) => void,
+  suite: (database: SuiteDatabase) => void,
   options: SuiteOptions = {},
 ): void {
   describeOn(inject("postgres").versions, name, suite, options);
@@ -95,7 +112,7 @@ export function describeEachPostgres(
  */
 export function describeSomePostgres(
   name: string,
-  suite: (database: TestDatabase) => void,
+  suite: (database: SuiteDatabase) => void,
   options: SuiteOptions = {},
 ): void {
   const { versions } = inject("postgres");
@@ -106,7 +123,7 @@ export function describeSomePostgres(
 function describeOn(
   versions: readonly string[],
   name: string,
-  suite: (database: TestDatabase) => void,
+  suite: (database: SuiteDatabase) => void,
   options: SuiteOptions,
 ): void {
   for (const version of versions) {

@@ -9,11 +9,10 @@ export interface FreshDatabase {
   drop(): Promise<void>;
 }
 
-const [rulesOfStates, violations] = ["rules-of-states.sql", "violations.sql"].map((file) =>
-  readFileSync(new URL(file, import.meta.url), "utf8"),
-);
 /** What the tests add to layover's own. */
-const additions = `${rulesOfStates}\n${violations}`;
+const additions = ["rules-of-states.sql", "violations.sql", "emptying.sql"]
+  .map((file) => readFileSync(new URL(file, import.meta.url), "utf8"))
+  .join("\n");
 
 /**
  * A database in which layover is installed and nothing has happened. About 20 ms, on every version. It refuses a row that

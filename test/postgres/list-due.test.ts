@@ -95,7 +95,7 @@ describeEachPostgres("among many runs that are over", (database) => {
 });
 
 describe("a deployment", () => {
-  const database = testDatabase({ perTest: true });
+  const database = testDatabase({ isOwn: true });
 
   async function aDatabase() {
     const calls = makeCalls({ query: database.query, namespace: "default", alarm: async () => {} });

@@ -5,7 +5,7 @@
  *   const [parked, sent] = await stage.collide({ first: (s) => run.park(s), second: (s) => run.signal(s, "address") });
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Client } from "pg";
+import type { Client } from "pg";
 import { afterEach, beforeEach, expect } from "vitest";
 import { z } from "zod";
 import type * as wire from "../../src/postgres/wire.ts";
@@ -15,7 +15,7 @@ import type * as schedules from "../../src/postgres/wire-schedules.ts";
 import type * as verbs from "../../src/postgres/wire-verbs.ts";
 import type * as webhooks from "../../src/postgres/wire-webhooks.ts";
 import type { Clock } from "../postgres/clock.ts";
-import type { TestDatabase } from "../postgres/database.ts";
+import type { SuiteDatabase } from "../postgres/database.ts";
 
 /** What each function of the state machine answers. */
 export interface Answers {
@@ -172,12 +172,11 @@ interface Collision<First, Second> {
 }
 
 export class Stage {
-  readonly #database: TestDatabase;
+  readonly #database: SuiteDatabase;
   #clock: Clock | undefined;
   #onlooker: Session | undefined;
-  #open: Client[] = [];
 
-  constructor(database: TestDatabase) {
+  constructor(database: SuiteDatabase) {
     this.#database = database;
   }
 
@@ -195,12 +194,11 @@ export class Stage {
   }
 
   async session(name: string): Promise<Session> {
-    const client = new Client({ connectionString: this.#database.url, application_name: name });
-    client.on("error", () => {}); // the database is dropped under sessions that a failed test left at work
-    await client.connect();
-    this.#open.push(client);
-    const { rows } = await client.query("select pg_backend_pid() as pid");
-    await client.query("set statement_timeout = '20s'");
+    const client = await this.#database.session();
+    const { rows } = await client.query(
+      "select pg_backend_pid() as pid, set_config('statement_timeout', '20s', false), set_config('application_name', $1, false)",
+      [name],
+    );
     return new Session(this, name, client, Number(rows[0]?.["pid"]));
   }
 
@@ -259,16 +257,13 @@ export class Stage {
   }
 
   close(): void {
-    // Not awaited: a session that a failed test left at work would be waited for. Dropping the database cuts it off.
-    for (const client of this.#open) void client.end().catch(() => {});
-    this.#open = [];
     this.#clock = undefined;
     this.#onlooker = undefined;
   }
 }
 
 /** Call it in a suite that has a database for each test. After each test no row may break a rule. */
-export function stageOn(database: TestDatabase, options: StageOptions = {}): Stage {
+export function stageOn(database: SuiteDatabase, options: StageOptions = {}): Stage {
   const { breaks = [] } = options;
   const stage = new Stage(database);
   beforeEach(async () => await stage.open(options));

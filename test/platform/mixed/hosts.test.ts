@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { testDatabase } from "../../postgres/database.ts";
 import { threeHosts } from "./three-hosts.ts";
 
-const database = testDatabase({ perTest: true });
+const database = testDatabase({ isOwn: true });
 const timeout = 120_000;
 const patiently = { timeout: 30_000, interval: 50 };
 
