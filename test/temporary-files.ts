@@ -9,6 +9,8 @@ export default function setup(): () => void {
   chmodSync(folder, 0o755); // Postgres may run as somebody else
   process.env["LAYOVER_POSTGRES_COPIES"] ??= outside;
   process.env["TMPDIR"] = folder;
+  // What the tests start is compiled once, and not by each process: that takes half of the time of a short command.
+  process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/layover-tests");
   return () => {
     process.env["TMPDIR"] = outside;
     // Miniflare does not wait until what it kills has written its last.

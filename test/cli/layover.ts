@@ -13,8 +13,6 @@ export const secrets = new Secrets([secret]);
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(root, "src/cli/main.ts");
-/** Compiling takes longer than all else that a command does. */
-const cache = join(root, "node_modules/.cache/layover-cli");
 
 export interface Said {
   readonly status: number | null;
@@ -37,9 +35,13 @@ export function commandLine(args: readonly string[], { env, folder }: Surroundin
     args: ["--conditions=layover-source", main, ...args],
     options: {
       cwd: folder ?? aFolder(),
-      env: { PATH: process.env["PATH"], TZ: "UTC", COLUMNS: "100", NODE_COMPILE_CACHE: cache, ...env },
+      env: { ...passedOn(["PATH", "NODE_COMPILE_CACHE"]), TZ: "UTC", COLUMNS: "100", ...env },
     },
   };
+}
+
+function passedOn(names: readonly string[]): Readonly<Record<string, string | undefined>> {
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }
 
 export async function layover(args: readonly string[], surroundings: Surroundings = {}): Promise<Said> {
