@@ -15,7 +15,6 @@ import { reportTo } from "./events.ts";
 import { KeptFinishes } from "./finish/kept-finishes.ts";
 import { guardHooks } from "./hooks.ts";
 import { checkLeaseMs, defaults, type EngineOptions } from "./options.ts";
-import { Registry } from "./registry.ts";
 import { WarmRuns } from "./replay/warm-runs.ts";
 import { type TickAnswer, type TickOptions, tick } from "./scheduler/tick.ts";
 import { TimeLimit } from "./scheduler/time-limit.ts";
@@ -39,7 +38,7 @@ export class Engine {
       host,
       tell: options.onEvent,
       report,
-      registry: new Registry(options.workflows, options.schedules),
+      registry: options.registry,
       warm: new WarmRuns(options.warmRuns ?? defaults.warmRuns, options.warmBytes ?? defaults.warmBytes),
       bodies: new Bodies(),
       gate,

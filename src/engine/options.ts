@@ -1,13 +1,12 @@
 /** What an engine is made of, and its defaults. */
 import type { CallbackRef } from "../core/contract/callback.ts";
-import type { Workflow } from "../core/contract/contract.ts";
-import type { Schedule } from "../core/contract/schedule.ts";
 import { LayoverError } from "../core/errors.ts";
 import { defaultEnvironment } from "../core/names.ts";
 import type { Dispatch, HostClock, TurnRef } from "../core/ports.ts";
 import type { Demand } from "../core/replay/demand.ts";
 import type { Calls } from "../postgres/calls.ts";
 import type { LayoverEvent, LogEntry, Mistake } from "./events.ts";
+import type { Registry } from "./registry.ts";
 import type { Telemetry } from "./telemetry.ts";
 
 export interface Deployment {
@@ -22,9 +21,8 @@ export interface Deployment {
 export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
-  readonly workflows: readonly Workflow[];
-  /** The schedules that this code declares. They are registered when the deployment is noted. Default: none. */
-  readonly schedules?: readonly Schedule[] | undefined;
+  /** What this code carries. It is made once, however many engines there are: a Worker has one for each invocation. */
+  readonly registry: Registry;
   /**
    * Name of the environment. A database belongs to one. API keys and callback links that name another environment are
    * refused. Default: "default"; keys and links do not name that one.

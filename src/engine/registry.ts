@@ -11,9 +11,7 @@ export class Registry {
   /** The versions of each workflow, in the form that claims need. */
   readonly versions: Readonly<Record<string, readonly number[]>>;
   readonly #workflows = new Map<string, Workflow>();
-
-  /** The schedules that the code declares. */
-  readonly schedules: readonly Schedule[];
+  readonly #schedules = new Map<string, Schedule>();
 
   /** @throws LayoverError `duplicate_workflow`, `duplicate_schedule` */
   constructor(workflows: readonly Workflow[], schedules: readonly Schedule[] = []) {
@@ -29,9 +27,9 @@ export class Registry {
       versions[name] = [...(versions[name] ?? []), version];
     }
     this.versions = versions;
-    this.schedules = schedules;
-    for (const { name, contract } of schedules) {
-      if (schedules.filter((other) => other.name === name).length > 1) {
+    for (const schedule of schedules) {
+      const { name, contract } = schedule;
+      if (this.#schedules.has(name)) {
         throw new LayoverError("duplicate_schedule", `the schedule "${name}" is declared twice`, {
           hint: "Give one of them another name.",
         });
@@ -43,7 +41,13 @@ export class Registry {
           { hint: "Give its workflow to serve as well: serve({ workflows, schedules })." },
         );
       }
+      this.#schedules.set(name, schedule);
     }
+  }
+
+  /** The schedules that the code declares. */
+  get schedules(): Iterable<Schedule> {
+    return this.#schedules.values();
   }
 
   /** The signatures of their contracts, by workflow and version. */
@@ -65,7 +69,7 @@ export class Registry {
   }
 
   findSchedule(name: string): Schedule | undefined {
-    return this.schedules.find((schedule) => schedule.name === name);
+    return this.#schedules.get(name);
   }
 
   find(name: string, version: number): Workflow | undefined {

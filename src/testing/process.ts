@@ -10,6 +10,7 @@ import type { Alarm, Dispatch, Query, TurnRef } from "../core/ports.ts";
 import { Engine } from "../engine/engine.ts";
 import type { LogEntry, Mistake } from "../engine/events.ts";
 import type { EngineOptions } from "../engine/options.ts";
+import { Registry } from "../engine/registry.ts";
 import { type Calls, makeCalls } from "../postgres/calls.ts";
 import type { TestDatabase } from "./database.ts";
 import type { StubUse } from "./stub-use.ts";
@@ -80,8 +81,10 @@ export class Process {
     this.#engine = new Engine({
       calls: this.calls,
       dispatch,
-      workflows: workflows.map((workflow) => withStubs(workflow, stubs, this.bodies)),
-      schedules: options.schedules,
+      registry: new Registry(
+        workflows.map((workflow) => withStubs(workflow, stubs, this.bodies)),
+        options.schedules,
+      ),
       // Whoever declares schedules has a name. Without any, each engine is spared its note.
       deployment: options.schedules.length === 0 ? undefined : { name: "test", id: "test" },
       sealCallback,

@@ -5,6 +5,7 @@ import { upgradeRun } from "../../src/client/over-postgres/upgrades.ts";
 import { type Workflow, workflow } from "../../src/core/contract/contract.ts";
 import type { TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import type { Clock } from "../postgres/clock.ts";
 import { testDatabase } from "../postgres/database.ts";
@@ -60,7 +61,7 @@ class TwoClouds {
     const engine = new Engine({
       calls,
       dispatch,
-      workflows,
+      registry: new Registry(workflows),
       host: stillClock,
       deployment: { name, id, wakeAddress: address },
       onError: (error) => errors.push(String(error)),

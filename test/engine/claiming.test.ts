@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -12,7 +13,7 @@ const turns = [{ runId: "01900000-0000-7000-8000-000000000000", turn: 1 }];
 function engineOn(query: Query, errors: unknown[]): Engine {
   return new Engine({
     calls: makeCalls({ query, namespace: "default", alarm: async () => {} }),
-    workflows: [],
+    registry: new Registry([]),
     dispatch: async () => {},
     onError: (error) => void errors.push(error),
   });

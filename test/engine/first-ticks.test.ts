@@ -5,6 +5,7 @@ import { workflow } from "../../src/core/contract/contract.ts";
 import type { Alarm, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { Deployment } from "../../src/engine/options.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { testDatabase } from "../postgres/database.ts";
 
@@ -20,7 +21,12 @@ describe("a deployment's first tick", () => {
     const calls = makeCalls({ query: database.query, namespace: "default", alarm, isBeat: true });
     const dispatched: string[] = [];
     const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns.map(({ runId }) => runId));
-    return { calls, armed, dispatched, engine: new Engine({ calls, dispatch, workflows: [idle], deployment }) };
+    return {
+      calls,
+      armed,
+      dispatched,
+      engine: new Engine({ calls, dispatch, registry: new Registry([idle]), deployment }),
+    };
   }
 
   /** Ready runs, in order of their ids. */

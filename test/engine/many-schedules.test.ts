@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { LayoverEvent } from "../../src/engine/events.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import type { TickAnswer } from "../../src/engine/scheduler/tick.ts";
 import type { MostOfTick } from "../../src/engine/scheduler/tick-budget.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
@@ -61,9 +62,9 @@ function anEngine(schedules: readonly Schedule[] = [], id?: string): Engine {
   });
   const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns);
   const onEvent = (event: LayoverEvent) => void events.push(event);
-  const workflows = [idle.handler(async () => {})];
+  const registry = new Registry([idle.handler(async () => {})], schedules);
   const deployment = id === undefined ? undefined : { name: "server", id };
-  return new Engine({ calls, dispatch, onEvent, workflows, schedules, host, ...(deployment && { deployment }) });
+  return new Engine({ calls, dispatch, onEvent, registry, host, ...(deployment && { deployment }) });
 }
 
 /** Makes schedules that are all due at one instant, and lets it come. */

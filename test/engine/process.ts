@@ -1,11 +1,14 @@
 /** One process that carries out turns: a real engine and a real client over ports that the world holds. */
+
 import type { Workflow } from "layover";
 import { Client } from "../../src/client/over-postgres/client.ts";
 import type { CallbackRef, OpenCallback, SealCallback } from "../../src/core/contract/callback.ts";
+import type { Schedule } from "../../src/core/contract/schedule.ts";
 import { groupSizeOf, isSuspect } from "../../src/core/groups.ts";
 import type { Alarm, Dispatch, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import type { EngineOptions } from "../../src/engine/options.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import type { TickAnswer, TickOptions } from "../../src/engine/scheduler/tick.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { atWork, Mortal, type MortalOptions } from "./mortal.ts";
@@ -31,7 +34,6 @@ export interface ProcessOptions
       | "keepFailedMs"
       | "requestId"
       | "claimBytes"
-      | "schedules"
       | "timeOfDay"
       | "telemetry"
     > {
@@ -40,6 +42,7 @@ export interface ProcessOptions
   /** What makes the tokens of callbacks, and reads them. Left out: tokens that a test can read. */
   readonly callbacks?: { readonly seal: SealCallback; readonly open: OpenCallback } | undefined;
   readonly workflows: readonly Workflow[];
+  readonly schedules?: readonly Schedule[] | undefined;
   /** The deployment has no public URL: callbacks cannot be made. */
   readonly hasNoAddress?: boolean | undefined;
   readonly namespace: string;
@@ -56,13 +59,23 @@ export class Process extends Mortal {
 
   constructor(options: ProcessOptions) {
     super(options);
-    const { ports, hasNoAddress, namespace, ringing, callbacks = { seal, open }, ...engine } = options;
+    const {
+      ports,
+      hasNoAddress,
+      namespace,
+      ringing,
+      callbacks = { seal, open },
+      workflows,
+      schedules,
+      ...engine
+    } = options;
     this.#environment = options.environment ?? "default";
     const { dispatch, alarm } = ports(this);
     const { query, timers: host } = this;
     this.calls = makeCalls({ query, namespace, alarm, host });
     this.engine = new Engine({
       ...engine,
+      registry: new Registry(workflows, schedules),
       calls: this.calls,
       dispatch,
       ringAt: ringing?.(this),

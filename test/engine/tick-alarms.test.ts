@@ -6,6 +6,7 @@
 import { expect, test } from "vitest";
 import { type Dispatch, type Query, QueryError } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
 import { newestMigration } from "../../src/postgres/schema-fit.ts";
 
@@ -67,7 +68,7 @@ function anEngine({ fails, runs = [], nextDueAt = null, left = [], locked = [], 
   });
   const dispatch: Dispatch = async (turns) =>
     void events.push(["dispatch", ...turns.map(({ runId }) => runId)].join(" "));
-  return { armed, events, engine: new Engine({ calls, dispatch, workflows: [], host }) };
+  return { armed, events, engine: new Engine({ calls, dispatch, registry: new Registry([]), host }) };
 }
 
 test.each(["list_due", "prune_runs"])(

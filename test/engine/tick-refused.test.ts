@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Query, TurnRef } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { makeDueAgain } from "../../src/engine/scheduler/due-again.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import type { Move } from "../../src/postgres/wire-scheduler.ts";
@@ -58,7 +59,7 @@ function begin({ isBeat = false } = {}): void {
     host,
   });
   const dispatch = async (turns: readonly TurnRef[]) => void dispatched.push(...turns);
-  engine = new Engine({ calls, dispatch, workflows: [idle, pair, sleeper], host });
+  engine = new Engine({ calls, dispatch, registry: new Registry([idle, pair, sleeper]), host });
 }
 
 async function start(name: string): Promise<string> {

@@ -3,6 +3,7 @@ import { workflow } from "layover";
 import { v7 } from "uuid";
 import { expect, test } from "vitest";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { AlarmShards } from "../../src/platform/cloudflare/alarm/alarm-shards.ts";
 import { carriesAllOf, Minutes } from "../../src/platform/cloudflare/alarm/minutes.ts";
 import { watch } from "../../src/platform/cloudflare/alarm/watch.ts";
@@ -37,7 +38,8 @@ test.each([1, 3])("keeps their minutes, and the cron trigger finds them (objects
     const dispatch = async (turns: readonly { readonly runId: string }[]) =>
       void dispatched.push(...turns.map(({ runId }) => runId));
     const workflows = deployments[deployment];
-    const engine = new Engine({ calls, workflows, dispatch, host, deployment: { name: "worker", id: deployment } });
+    const registry = new Registry(workflows);
+    const engine = new Engine({ calls, registry, dispatch, host, deployment: { name: "worker", id: deployment } });
     const tick = async () => {
       const { due, hasSeenAll } = await engine.tick();
       if (hasSeenAll)

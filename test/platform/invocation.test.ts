@@ -6,6 +6,7 @@ import { expect, test } from "vitest";
 import * as z from "zod";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { TurnRef } from "../../src/core/ports.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { beginInvocation, type InvocationOptions } from "../../src/platform/invocation/begin-invocation.ts";
 import type { Dispatcher, DispatchTerms, InvocationHost } from "../../src/platform/invocation/host.ts";
@@ -33,7 +34,7 @@ class Cloud {
 
   constructor(given: Partial<InvocationHost> = {}) {
     this.host = {
-      engine: { workflows: [addWorkflow] },
+      engine: { registry: new Registry([addWorkflow]) },
       namespace: crypto.randomUUID(),
       environment: "default",
       deployment: { name: "cloud", id: "build 1" },

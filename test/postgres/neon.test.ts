@@ -5,6 +5,7 @@ import { Client } from "../../src/client/over-postgres/client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import type { Dispatch, Query } from "../../src/core/ports.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import { Registry } from "../../src/engine/registry.ts";
 import { type Calls, makeCalls } from "../../src/postgres/calls.ts";
 import { type NeonOptions, neon } from "../../src/postgres/neon.ts";
 import { aHastyHost } from "../client/a-client.ts";
@@ -326,7 +327,7 @@ describeEachPostgres(
       const invocations: Promise<boolean>[] = [];
       const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
       const onError = (error: unknown) => void errors.push(error);
-      const engine = new Engine({ calls, dispatch, workflows: [orderWorkflow], onError });
+      const engine = new Engine({ calls, dispatch, registry: new Registry([orderWorkflow]), onError });
       const client = new Client({ calls, dispatch, wake: async () => {}, openCallback: undefined, onError });
 
       endpoint.next(...Array.from({ length: 20 }, () => [noCompute, unanswered, answered]).flat());
@@ -356,7 +357,7 @@ describeEachPostgres(
       ]);
       const invocations: Promise<boolean>[] = [];
       const dispatch: Dispatch = async (turns) => void invocations.push(engine.carryOut(turns));
-      const engine = new Engine({ calls, dispatch, workflows: [bookingWorkflow], host: aHastyHost() });
+      const engine = new Engine({ calls, dispatch, registry: new Registry([bookingWorkflow]), host: aHastyHost() });
       const client = new Client({ calls, dispatch, wake: async () => {}, openCallback: undefined });
       const run = await client.start(booking);
       for (const invocation of invocations) await invocation;

@@ -53,7 +53,7 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  const { versions } = new Registry(options.workflows, options.schedules);
+  const registry = new Registry(options.workflows, options.schedules);
   checkWebhooks(options.webhooks, {
     noQueue: options.queue === undefined ? "this Worker's `serve` has no option `queue`" : undefined,
   });
@@ -68,14 +68,16 @@ export function servedWorker<Env extends object>(options: CloudflareOptions<Env>
     isolates.set(env, isolate);
     return isolate;
   };
-  const given = { ...options, ...hooks, namespace, report };
+  const given = { ...options, ...hooks, registry, namespace, report };
   return {
     ...runtime,
     options,
     namespace,
     prefix: prefixOf(options.prefix),
     sweepMs,
-    carries: Object.entries(versions).flatMap(([name, numbers]) => numbers.map((number) => `${name}@${number}`)),
+    carries: Object.entries(registry.versions).flatMap(([name, numbers]) =>
+      numbers.map((number) => `${name}@${number}`),
+    ),
     tell,
     report,
     isolateOf,

@@ -1,6 +1,8 @@
 /** A Worker as the host of its invocations: a request, a delivery, or a ring of an alarm or the cron trigger. */
+
 import { defaultEnvironment } from "../../core/names.ts";
 import type { Report, Tell } from "../../engine/events.ts";
+import type { Registry } from "../../engine/registry.ts";
 import type { InvocationHost } from "../invocation/host.ts";
 import { bindingsOf, type Incoming } from "./bindings.ts";
 import { type Isolate, read } from "./isolate.ts";
@@ -15,6 +17,7 @@ const carrying = { maxSteps: 10, budgetMs: 5_000 };
 
 export interface HostOptions<Env> extends CloudflareOptions<Env> {
   readonly isolate: Isolate;
+  readonly registry: Registry;
   readonly namespace: string;
   readonly onEvent: Tell;
   readonly report: Report;
@@ -22,8 +25,8 @@ export interface HostOptions<Env> extends CloudflareOptions<Env> {
 
 /** @throws LayoverError `internal`, naming the option that finds nothing to use in `env` */
 export function hostOf<Env>(options: HostOptions<Env>, env: Env, incoming: Incoming): InvocationHost {
-  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry, onEvent, isolate } = options;
-  const settings = { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry, onEvent };
+  const { registry, leaseMs, keepMs, keepFailedMs, telemetry, onEvent, isolate } = options;
+  const settings = { registry, leaseMs, keepMs, keepFailedMs, telemetry, onEvent };
   const { costs, ...bindings } = bindingsOf(options, env, incoming);
   return {
     ...options,

@@ -42,7 +42,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  void new Registry(options.workflows, options.schedules);
+  const registry = new Registry(options.workflows, options.schedules);
   checkWebhooks(options.webhooks, { noQueue: "this host has no queue" });
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
@@ -51,7 +51,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
   const batch = checkCount("batch", options.batch ?? 10);
   const concurrency = checkCount("concurrency", options.concurrency ?? 4);
   const process = new Process(options, runtime);
-  const { workflows, schedules, leaseMs, keepMs, keepFailedMs, telemetry } = options;
+  const { leaseMs, keepMs, keepFailedMs, telemetry } = options;
   const longestStepMs = Math.max(limitMs - marginMs, defaults.stepTimeoutMs);
   return {
     options,
@@ -68,8 +68,7 @@ export function servedBy(options: FetchOptions, runtime: Runtime): Served {
           ...loaded,
           engine: {
             ...runtime.engine,
-            workflows,
-            schedules,
+            registry,
             timeOfDay: () => runtime.host.now(),
             leaseMs,
             keepMs,

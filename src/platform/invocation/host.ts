@@ -18,11 +18,10 @@ type EngineSettings =
   | "newToken"
   | "onEvent"
   | "random"
-  | "schedules"
+  | "registry"
   | "telemetry"
   | "timeOfDay"
-  | "warmRuns"
-  | "workflows";
+  | "warmRuns";
 
 export interface InvocationHost {
   /** The options of the engine that are the same in all invocations. */

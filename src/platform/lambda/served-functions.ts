@@ -87,7 +87,7 @@ export function servedFunctions(
   const hooks = printingHooks(options, { printLog, printEvent });
   const { onEvent: tell } = hooks;
   const report = reportTo(tell);
-  void new Registry(options.workflows, options.schedules);
+  const registry = new Registry(options.workflows, options.schedules);
   checkWebhooks(options.webhooks, { noQueue: undefined });
   const namespace = checkNamespace(options.namespace ?? "default");
   checkLeaseMs(options.leaseMs);
@@ -119,7 +119,7 @@ export function servedFunctions(
     name: options.deploymentName ?? "lambda",
     id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
   };
-  const { workflows, leaseMs = defaults.leaseMs, keepMs, keepFailedMs, telemetry } = options;
+  const { leaseMs = defaults.leaseMs, keepMs, keepFailedMs, telemetry } = options;
   const invocation = { ...carrying, ...options.invocation };
   const endOf = (context: LambdaContext) => host.now() + context.getRemainingTimeInMillis() - marginMs;
   return {
@@ -141,8 +141,7 @@ export function servedFunctions(
         {
           engine: {
             ...runtime.engine,
-            workflows,
-            schedules: options.schedules,
+            registry,
             timeOfDay: () => host.now(),
             keepMs,
             keepFailedMs,

@@ -50,10 +50,12 @@ export interface Parts {
 export function partsOf(given: PartsOptions): Parts {
   const options = guardHooks(given);
   const { database, isExclusive = false, concurrency = 64, batch = 100, onEvent: tell } = options;
+  const registry = new Registry(options.workflows, options.schedules);
   const namespace = checkNamespace(options.namespace ?? "default");
   const report = reportTo(tell);
   const alarm = new TimerAlarm(() => ticker.ring());
   const neighbours = neighboursOf(options, {
+    versions: registry.versions,
     alarm: alarm.arm,
     list: (call) => calls.noteProcess(call),
     ring: () => ticker.ring(),
@@ -78,6 +80,7 @@ export function partsOf(given: PartsOptions): Parts {
   const { invocation = resident, workBytes = defaultWorkBytes, secrets } = options;
   const engine = new Engine({
     ...options,
+    registry,
     timeOfDay: Date.now,
     deployment,
     ringAt: secrets && ringing({ secrets, namespace, host: Date }),
@@ -122,14 +125,15 @@ function callbacksOf({ secrets, publicUrl, environment, namespace = "default" }:
 }
 
 type Ringing = Pick<NeighboursOptions, "alarm" | "ring" | "lookAhead" | "onError"> & {
+  readonly versions: Registry["versions"];
   readonly list: Calls["noteProcess"];
 };
 
 /** The other processes on this database. Undefined: this process has no door at which they could reach it. */
-function neighboursOf(options: PartsOptions, { list, ...ringing }: Ringing): Neighbours | undefined {
-  const { workflows, door, secrets, namespace = "default", environment = defaultEnvironment } = options;
+function neighboursOf(options: PartsOptions, { versions, list, ...ringing }: Ringing): Neighbours | undefined {
+  const { door, secrets, namespace = "default", environment = defaultEnvironment } = options;
   if (door === undefined || secrets === undefined) return undefined;
-  const self = { id: crypto.randomUUID(), door, versions: new Registry(workflows).versions };
+  const self = { id: crypto.randomUUID(), door, versions };
   return new Neighbours({
     ...ringing,
     self,
