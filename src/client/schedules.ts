@@ -96,7 +96,7 @@ export interface ListSchedulesOptions {
 export type ScheduleOptions = Omit<OperationOptions, "callId">;
 
 export interface TriggerOptions extends ScheduleOptions {
-  /** Whether a run is started also while the last one is not over. Default: as the schedule's `overlap` says. */
+  /** Whether a run is started also while another run of the schedule is not over. Default: as the schedule's `overlap` says. */
   readonly ignoresOverlap?: boolean | undefined;
   /** Our id of the run (uuid v7), made by you: the same again gets the same run. */
   readonly runId?: string | undefined;
@@ -215,7 +215,7 @@ export function unknownSchedule(name: string): LayoverError {
 }
 
 function whyOf(cause: string | undefined, reason: string | undefined): string {
-  return cause === "overlap" ? "its last run is not over" : (reason ?? String(cause));
+  return cause === "overlap" ? "a run of it is not over" : (reason ?? String(cause));
 }
 
 export function scheduleView(wire: WireSchedule): ScheduleView {

@@ -106,7 +106,7 @@ export interface FiredRun {
 }
 export interface Skip {
   /**
-   * `overlap`: its last run is not over. `missed`: it was too late for one or more instants. `conflict`: the run's id is
+   * `overlap`: a run of it is not over. `missed`: it was too late for one or more instants. `conflict`: the run's id is
    * taken. `refused`: the run could not be started.
    */
   readonly cause: "overlap" | "missed" | "conflict" | "refused";

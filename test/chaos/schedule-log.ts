@@ -17,7 +17,7 @@ export interface Change {
   readonly began: number;
   /** When it was written down, in that transaction. */
   readonly now: number;
-  /** When the run ended that the schedule had started last before. Null: it has not, or there is none. */
+  /** When a run of the schedule ended last. Null: none has within an hour. */
   readonly lastEnded: number | null;
 }
 
@@ -31,6 +31,14 @@ export interface StartedRun {
   readonly blocked: string | null;
   readonly result: string | null;
 }
+
+/** SQL of the schedule's runs, which are an hour old at most, without one that this change has started. */
+const runsOfIt = `layover.run r join layover.run_state t on t.run_id = r.id
+                where r.namespace = v.namespace and r.workflow = v.workflow and r.scheduled->>'schedule' = v.name
+                  and r.id >= layover.first_id(layover.to_ms(v_now) - 3600000)
+                  and (r.id is distinct from new.last_run_id or r.id = old.last_run_id)`;
+
+const row = rowText(`exists (select from ${runsOfIt} and t.ended_at is null)`);
 
 /** The schema `chaos` must be there. */
 export async function logSchedules(pool: Pool): Promise<void> {
@@ -50,10 +58,10 @@ export async function logSchedules(pool: Pool): Promise<void> {
     begin
       insert into chaos.schedule_change (name, was, "is", began, now, last_ended)
         select coalesce(new.name, old.name),
-            (select ${rowText} from (select (old).*) as v left join layover.run_state t on t.run_id = v.last_run_id where v.name is not null),
-            (select ${rowText} from (select (new).*) as v left join layover.run_state t on t.run_id = v.last_run_id where v.name is not null),
+            (select ${row} from (select (old).*) as v where v.name is not null),
+            (select ${row} from (select (new).*) as v where v.name is not null),
             layover.to_ms(v_now - (clock_timestamp() - transaction_timestamp())), layover.to_ms(v_now),
-            (select layover.to_ms(t.ended_at) from layover.run_state t where t.run_id = old.last_run_id);
+            (select layover.to_ms(max(t.ended_at)) from (select (old).*) as v, lateral (select t.ended_at from ${runsOfIt}) as t);
       return null;
     end $$;
     create trigger log_schedule after insert or update or delete on layover.schedule

@@ -13,8 +13,8 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     "schedules/refused-patterns schedules/bounds schedules/clock-changes races/schedules engine/schedules schedules/calendar",
   ],
   [
-    /schedule|^skip_firing$|^keep_input$|^list_fired$|^why_stopped$|^is_superseded$/,
-    "races/schedules client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+    /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
+    "races/schedules races/overlaps client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,

@@ -141,7 +141,7 @@ const trigger = change<ChangeOptions & { readonly ignoreOverlap?: true }>({
   name: "trigger",
   summary: "starts a run of a schedule now",
   description: "Starts a run of a schedule now, beside its calendar, and writes its id to stdout.",
-  more: (command) => command.option("--ignore-overlap", "also while its last run is not over"),
+  more: (command) => command.option("--ignore-overlap", "also while a run of it is not over"),
   act: async (name, { ignoreOverlap, ...options }) => {
     const given = { ...terms(options), ignoresOverlap: ignoreOverlap };
     const triggered = await withServer(({ client }) => client.schedules.trigger(name, given));

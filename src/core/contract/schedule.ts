@@ -51,7 +51,7 @@ export interface ScheduleTerms {
    * the instant alone. Default: none.
    */
   readonly jitter?: Duration;
-  /** A firing while the last run is not over is left out (`skip`, the default), or starts a run beside it (`allow`). */
+  /** A firing while a run of the schedule is not over is left out (`skip`, the default), or starts a run beside it (`allow`). */
   readonly overlap?: "skip" | "allow";
   /**
    * Firings may be missed, in a pause or an outage. The last one is made up for (`latest`, the default); each

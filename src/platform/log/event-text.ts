@@ -105,7 +105,7 @@ export function messages(error: unknown): string[] {
 function whyOfSkip({ cause, reason }: Extract<LayoverEvent, { readonly kind: "schedule_skipped" }>): string {
   switch (cause) {
     case "overlap":
-      return "its last run is not over";
+      return "a run of it is not over";
     case "missed":
       return "it was fired too late";
     default:

@@ -25,8 +25,15 @@ interface Snapshot {
   readonly rows: ReadonlyMap<string, Seen["schedules"][number]>;
   /** The ids of all runs that schedules have started. */
   readonly runs: ReadonlySet<string>;
+  readonly open: readonly Open[];
   /** Workflows that are paused. */
   readonly held: ReadonlySet<string>;
+}
+
+/** A run of a schedule that is not over. `id` is the user's. */
+interface Open {
+  readonly schedule: string;
+  readonly id: string;
 }
 
 /** What a call says of itself. */
@@ -49,9 +56,11 @@ export class Court {
   readonly wrongs: string[] = [];
   readonly #pool: Pool;
   readonly #namespace: string;
-  #before: Snapshot = { now: 0, rows: new Map(), runs: new Set(), held: new Set() };
+  #before: Snapshot = { now: 0, rows: new Map(), runs: new Set(), open: [], held: new Set() };
   /** When each schedule was made, changed or resumed the last time. Only the time has kept it from firing since. */
   readonly #readySince = new Map<string, number>();
+  /** The ids of runs at work whose schedule was deleted. A new one of that name does not know them, unless they are restarted. */
+  #strange: ReadonlySet<string> = new Set();
   /** The end of what went wrong last, by the database's clock. */
   #troubleUntil = 0;
 
@@ -118,9 +127,15 @@ export class Court {
     const { rows } = await this.#pool.query<{ readonly seen: Seen }>(snapshot, [this.#namespace]);
     const [seen] = rows.map((row) => row.seen);
     if (seen === undefined) throw new Error("there is no snapshot");
+    const { open } = seen;
+    const isThere = (name: string) => seen.schedules.some((row) => row.name === name);
+    const strange = open.filter(({ schedule, id }) => this.#strange.has(id) || !isThere(schedule));
+    this.#strange = new Set(strange.map(({ id }) => id));
+    const isAtWork = (name: string) => open.some(({ schedule, id }) => schedule === name && !this.#strange.has(id));
     return {
       now: seen.now,
-      rows: new Map(seen.schedules.map((row) => [row.name, row])),
+      open,
+      rows: new Map(seen.schedules.map((row) => [row.name, { ...row, isAtWork: isAtWork(row.name) }])),
       runs: new Set([...this.runs, ...seen.runs]),
       held: new Set(seen.held),
     };
@@ -131,6 +146,7 @@ interface Seen {
   readonly now: number;
   readonly schedules: readonly (Row & { readonly workflow: string; readonly rival: Rival | null })[];
   readonly runs: readonly string[];
+  readonly open: readonly Open[];
   readonly held: readonly string[];
 }
 
@@ -214,19 +230,23 @@ function time(ms: number | null): string {
   return ms === null ? "never" : new Date(ms).toISOString();
 }
 
-/** SQL of a row: `v` is the schedule, `t` the state of the run that it has started last. */
-export const rowText = `json_build_object('name', v.name, 'owner', v.owner, 'rival', v.rival, 'definition', v.definition, 'workflow', v.workflow,
+/** SQL of a row: `v` is the schedule. It says whether a run of it is at work by another SQL. */
+export function rowText(isAtWork: string): string {
+  return `json_build_object('name', v.name, 'owner', v.owner, 'rival', v.rival, 'definition', v.definition, 'workflow', v.workflow,
             'next', layover.to_ms(v.next_at), 'fires', layover.to_ms(v.fires_at), 'due', layover.to_ms(v.due_at),
             'last', layover.to_ms(v.last_at), 'fired', v.fired, 'skipped', v.skipped, 'inRow', v.skipped_in_row,
             'cause', v.last_skip->>'cause', 'isPaused', v.paused_at is not null, 'lastRun', v.last_run_id,
-            'isAtWork', coalesce(t.ended_at is null and t.run_id is not null, false))`;
+            'isAtWork', ${isAtWork})`;
+}
 
 const snapshot = `
   select json_build_object('now', layover.to_ms(layover.now()),
       'schedules', coalesce((
-        select json_agg(${rowText} order by v.name)
-          from layover.schedule v left join layover.run_state t on t.run_id = v.last_run_id where v.namespace = $1), '[]'),
+        select json_agg(${rowText("false")} order by v.name) from layover.schedule v where v.namespace = $1), '[]'),
       'runs', coalesce((select json_agg(r.user_id) from layover.run r
         where r.namespace = $1 and r.created_at = layover.now()), '[]'),
+      'open', coalesce((select json_agg(json_build_object('schedule', r.scheduled->>'schedule', 'id', r.user_id))
+        from layover.run r join layover.run_state t on t.run_id = r.id
+        where r.namespace = $1 and r.scheduled is not null and t.ended_at is null), '[]'),
       'held', coalesce((select json_agg(q.workflow) from layover.workflow_pause q
         where q.namespace = $1 and q.resumed_at is null), '[]')) as seen`;

@@ -64,7 +64,22 @@ export const planted: readonly Planted[] = [
   },
   {
     what: "a firing overlaps with the last run",
-    definition: changed(start, "t.ended_at is null)", "false)"),
+    definition: changed(start, "if v_open is not null then", "if false then"),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "a firing overlaps with a run that is not the last one",
+    definition: changed("schedule/find_open_run.sql", "o.schedule = v.name", "false"),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "a firing overlaps with a run that was forgotten while it was over, and was restarted",
+    definition: changed("epoch/begin_epoch.sql", "perform layover.note_scheduled_run(run);", ""),
+    wrong: /the run .* started/,
+  },
+  {
+    what: "a run is forgotten while it is at work",
+    definition: changed("schedule/forget_ended_runs.sql", "and t.ended_at is null)", "and false)"),
     wrong: /the run .* started/,
   },
   {

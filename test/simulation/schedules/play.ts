@@ -12,7 +12,7 @@ import type { Site } from "../site.ts";
 import { beginning, declare, nameOf, quick, workflows } from "./code.ts";
 import { Court } from "./court.ts";
 import { declarationElsewhere, rivalOf } from "./elsewhere.ts";
-import { wrongRuns } from "./runs.ts";
+import { lastOver, wrongRuns } from "./runs.ts";
 import type { Act, Scenario, Terms } from "./scenario.ts";
 
 export interface Report {
@@ -63,8 +63,8 @@ class Play {
     this.#site = site;
     this.#scenario = scenario;
     this.#chance = new Chance(scenario.seed, 2);
-    this.#note = (line) =>
-      onLine?.(`${this.#world === undefined ? "" : new Date(this.world.now).toISOString().slice(5, 23)}  ${line}`);
+    const now = () => (this.#world === undefined ? "" : new Date(this.#world.now).toISOString().slice(5, 23));
+    this.#note = (line) => onLine?.(`${now()}  ${line}`);
     this.#code = new Map(scenario.schedules.entries());
     this.#before = this.#code;
   }
@@ -107,14 +107,8 @@ class Play {
     }
     const { wrongs, runs } = this.court;
     if (wrongs.length > 0) this.#note(`✗ ${wrongs.join("\n✗ ")}`);
-    const { calls, deaths } = world;
-    return {
-      wrongs,
-      runs: runs.size,
-      statements: calls.filter(({ port }) => port === "query").length,
-      deaths,
-      troubles: this.#troubles,
-    };
+    const statements = world.calls.filter(({ port }) => port === "query").length;
+    return { wrongs, runs: runs.size, statements, deaths: world.deaths, troubles: this.#troubles };
   }
 
   /** Lets the time of the scenario pass, and then some time in which nothing goes wrong. */
@@ -172,6 +166,12 @@ class Play {
       case "trigger at once": {
         const terms = { runId: this.#chance.uuid(), ignoresOverlap: act.verb === "trigger at once" };
         return await this.#insist((schedules) => schedules.trigger(nameOf(act.which), terms));
+      }
+      case "restart": {
+        const run = await lastOver(this.#site, world.namespace, act.which);
+        const callId = this.#chance.uuid();
+        if (run !== undefined) await this.#patiently(() => world.ask((client) => client.restart(run, { callId })));
+        return;
       }
       case "create": {
         const every = { every: `${10 * (act.which + 1)} minutes`, startAt: new Date(beginning) } as const;

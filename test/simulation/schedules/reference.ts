@@ -19,8 +19,9 @@ export interface Row {
   readonly inRow: number;
   readonly cause: string | null;
   readonly isPaused: boolean;
-  /** The run that it started last, and whether that is not over. */
+  /** The run that it started last. */
   readonly lastRun: string | null;
+  /** Whether any run of it is not over. */
   readonly isAtWork: boolean;
 }
 

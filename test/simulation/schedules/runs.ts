@@ -1,5 +1,16 @@
 /** The runs that schedules have started, as they are at the end. */
 import type { Site } from "../site.ts";
+import { nameOf } from "./code.ts";
+
+/** The run of a schedule that somebody restarts: of those that are over, the one that was started last. */
+export async function lastOver({ pool }: Site, namespace: string, which: number): Promise<string | undefined> {
+  const { rows } = await pool.query<{ readonly id: string }>(
+    `select r.id from layover.run r join layover.run_state t on t.run_id = r.id
+      where r.namespace = $1 and r.scheduled->>'schedule' = $2 and t.ended_at is not null order by r.id desc limit 1`,
+    [namespace, nameOf(which)],
+  );
+  return rows[0]?.id;
+}
 
 /**
  * Each run of a firing is over and has written its instant, but those that the scenario has left no time, and those that
@@ -14,6 +25,8 @@ export async function wrongRuns(
     `select r.user_id as id, t.status, t.result::text as result from layover.run r join layover.run_state t on t.run_id = r.id
       where r.namespace = $1 and r.user_id not like 'made %' and t.paused_at is null
         and r.created_at < layover.now() - interval '70 minutes'
+        and not exists (select from layover.epoch e
+          where e.run_id = r.id and e.epoch = t.epoch and e.began_at > layover.now() - interval '70 minutes')
         and (t.blocked is null or r.scheduled->>'schedule' = any($2))`,
     [namespace, declared],
   );

@@ -37,7 +37,16 @@ export type Calendar =
 /** `which`: the number of a schedule. Times count from the start of the world. */
 export type Act = { readonly atMs: number } & (
   | {
-      readonly verb: "pause" | "resume" | "trigger" | "trigger at once" | "remove" | "create" | "delete" | "adopt";
+      readonly verb:
+        | "pause"
+        | "resume"
+        | "trigger"
+        | "trigger at once"
+        | "remove"
+        | "create"
+        | "delete"
+        | "adopt"
+        | "restart";
       readonly which: number;
     }
   /** `declare elsewhere`: another deployment declares something else under that name. */
@@ -124,6 +133,9 @@ function actsWithin(forMs: number): fc.Arbitrary<Act> {
       "resume",
       "trigger",
       "trigger at once",
+      "trigger at once",
+      "restart",
+      "restart",
       "remove",
       "create",
       "delete",

@@ -33,6 +33,7 @@ begin
       + least(60, 2 ^ (v_laps - 1)) * interval '1 second' end);
   else
     perform layover.keep_timeout(run);
+    perform layover.note_scheduled_run(run);
   end if;
   v_last := case when v_why = 'retried' then v_segments->-1 else jsonb_build_object('run', run, 'epoch', s.epoch + 1) end
     || jsonb_build_object('at', layover.to_ms(v_ready), 'shift', layover.to_ms(v_now) - layover.to_ms(coalesce(s.ended_at, v_now)));

@@ -25,7 +25,9 @@ begin
   loop
     select o.* into v from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name for update;
     if not p->'schedules' ? v_name then
-      delete from layover.schedule o where o.namespace = p->>'namespace' and o.name = v_name and o.owner = v_owner;
+      if v.owner = v_owner then
+        perform layover.remove_schedule(v);
+      end if;
     elsif p->'schedules'->v_name = 'null' then
       continue; -- its code found that it cannot be registered
     elsif v.owner = v_owner and layover.is_same_schedule(v.definition, p->'schedules'->v_name) and layover.why_stopped(v) is null then

@@ -1,4 +1,4 @@
--- Starts the run of a schedule for an instant, or answers why it starts none: {"cause", "runId", "reason"}. Its last run is not over
+-- Starts the run of a schedule for an instant, or answers why it starts none: {"cause", "runId", "reason"}. A run of it is not over
 -- (`overlap`), the id of the new one is taken (`conflict`), or the start was refused (`refused`).
 --
 -- An outage is no refusal: it raises, and nothing is fired. The id of a run is the schedule's name and the instant, so no instant is fired twice.
@@ -6,12 +6,14 @@ create or replace function layover.start_scheduled(p jsonb, v layover.schedule, 
 language plpgsql volatile as $$
 declare
   v_facts  constant jsonb := jsonb_build_object('schedule', v.name, 'at', layover.to_ms(at), 'firedAt', layover.to_ms(layover.now()));
+  v_open   uuid;
   v_answer json;
 begin
-  if coalesce(v.definition->>'overlap', 'skip') = 'skip' and not coalesce((p->>'ignoresOverlap')::boolean, false)
-    and exists (select from layover.run_state t where t.run_id = v.last_run_id and t.ended_at is null)
-  then
-    return jsonb_build_object('cause', 'overlap', 'runId', v.last_run_id);
+  if coalesce(v.definition->>'overlap', 'skip') = 'skip' and not coalesce((p->>'ignoresOverlap')::boolean, false) then
+    v_open := layover.find_open_run(v);
+    if v_open is not null then
+      return jsonb_build_object('cause', 'overlap', 'runId', v_open);
+    end if;
   end if;
   begin
     v_answer := layover.start_run(jsonb_build_object('namespace', v.namespace, 'workflow', v.workflow, 'version', v.version, 'id', id,
@@ -24,6 +26,7 @@ begin
     update layover.run r
        set scheduled = v_facts || jsonb_build_object('computesInput', coalesce((v.definition->>'computesInput')::boolean, false))
      where r.id = run;
+    perform layover.note_scheduled_run(run);
   exception when others then
     if sqlstate in ('LO005', 'LO010') or sqlstate !~ '^(LO|22|23|54)' then
       raise;

@@ -10,6 +10,6 @@ begin
   elsif exists (select from layover.live_deployments(v.namespace) as l where l.name = v.owner) then
     return layover.answer_schedule(p, 'declared');
   end if;
-  delete from layover.schedule o where o.namespace = v.namespace and o.name = v.name;
+  perform layover.remove_schedule(v);
   return layover.answer_schedule(p, 'deleted');
 end $$;

@@ -2,7 +2,8 @@
 -- listed. A schedule that is looked at early moves to its instant. One whose workflow is paused is not looked at any more: resume_workflow
 -- has it looked at again.
 --
--- `left`: some were `locked`, or the call has started a thousand runs already. They stay due, and the scheduler looks again soon.
+-- `left`: some were `locked`, the call has started a thousand runs already, or a schedule had very many runs that are over
+-- (forget_ended_runs). They stay due, and the scheduler looks again soon.
 --
 -- `listsNext` asks for the next page in the same answer (`next`): the schedules that are still due. It leaves out those that somebody has
 -- locked, and those that `except` names.
@@ -45,6 +46,8 @@ begin
       update layover.schedule o set due_at = null where o.namespace = v.namespace and o.name = v.name;
     elsif v.fires_at > v_now then
       update layover.schedule o set due_at = layover.pick_due(p->'armed', v.fires_at) where o.namespace = v.namespace and o.name = v.name;
+    elsif layover.forget_ended_runs(v) then
+      v_left := v_left + 1;
     else
       v_fired := layover.fire_schedule(p, v);
       v_runs := v_runs || (v_fired->'runs');

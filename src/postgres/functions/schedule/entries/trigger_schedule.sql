@@ -12,6 +12,9 @@ begin
   elsif exists (select from layover.run r where r.id = v_run) then
     return (layover.answer_schedule(p, 'triggered')::jsonb || jsonb_build_object('runId', v_run, 'turn', null))::json;
   end if;
+  while layover.forget_ended_runs(v) loop
+    continue;
+  end loop;
   v_answer := layover.start_scheduled(p, v, v_now, v.name || '@' || v_run, v_run);
   if not v_answer ? 'run' then
     return (layover.answer_schedule(p, 'skipped')::jsonb || jsonb_build_object('skip', v_answer))::json;
