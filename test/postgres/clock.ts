@@ -14,6 +14,13 @@ export interface Clock {
 /** Noon on 1 January 2026 (UTC). */
 const noon = Date.UTC(2026, 0, 1, 12);
 
+const epochMs = "(extract(epoch from now_at) * 1000)::float8";
+const ms = `${epochMs} as ms`;
+const step = "$1::float8 * interval '1 millisecond'";
+
+/** The statement that sets such a clock. Its one value are epoch milliseconds. */
+export const settingOfClock = `update layover_test.clock set now_at = timestamptz 'epoch' + ${step} returning ${ms}`;
+
 /**
  * Replaces the clock of a test database, for all its connections, by a row of a table. It is stopped at noon on
  * 1 January 2026 (UTC) until somebody turns it.
@@ -43,15 +50,9 @@ function clockOf(query: Query): Clock {
     const [row] = await query(statement, ms === undefined ? [] : [ms]);
     return Number(row?.["ms"]);
   };
-  const epochMs = "(extract(epoch from now_at) * 1000)::float8";
-  const ms = `${epochMs} as ms`;
-  const step = "$1::float8 * interval '1 millisecond'";
   return {
     async set(instant) {
-      await read(
-        `update layover_test.clock set now_at = timestamptz 'epoch' + ${step} returning ${ms}`,
-        Number(instant),
-      );
+      await read(settingOfClock, Number(instant));
     },
     advance: async (by) => await read(`update layover_test.clock set now_at = now_at + ${step} returning ${ms}`, by),
     now: async () => await read(`select floor(${epochMs}) as ms from (select layover.now() as now_at) as it`),

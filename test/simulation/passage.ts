@@ -8,6 +8,7 @@ import type { Chance } from "../engine/chance.ts";
 import { type Course, earliest, type Happening, type Source } from "../engine/course.ts";
 import type { Mortal, Waiting } from "../engine/mortal.ts";
 import type { Fate, Faults } from "./faults.ts";
+import type { Line } from "./line.ts";
 import type { Flight, Session, Sessions } from "./sessions.ts";
 
 export interface PassageOptions {
@@ -22,7 +23,7 @@ export interface PassageOptions {
   /** Called with each call that a process makes, before anything becomes of it. */
   readonly onCall: (call: Waiting) => void;
   readonly note: (line: () => string) => void;
-  readonly query: Query;
+  readonly line: Line;
   readonly describe: (call: Waiting) => string;
   readonly describeAnswer: (rows: readonly Row[]) => string | undefined;
 }
@@ -71,6 +72,15 @@ interface Statement<Answer> {
   readonly land: (answer: Answer) => Promise<void> | void;
   /** Tells whether nobody wants it any more. */
   readonly isOver?: () => boolean;
+}
+
+/** A way to the database whose answers are heard. */
+interface Listening {
+  readonly query: Query;
+  /** Notes what was answered. */
+  readonly note: () => void;
+  /** Tells whether it was answered that there was nothing to prune: most ticks hear that, and no look shows anything. */
+  readonly hasPrunedNothing: () => boolean;
 }
 
 /** What somebody outside does in the database. */
@@ -197,16 +207,17 @@ export class Passage implements Source {
   }
 
   async #query(owner: Mortal, call: Waiting, fate: Fate): Promise<void> {
-    const { sessions, chance, course, look, describe } = this.#options;
+    const { sessions, chance, course, line, look, describe } = this.#options;
     this.statements += 1;
     // A statement may take time, which the database sees pass before it answers.
     if (chance.below(2) === 0) await course().turnTo(course().time + chance.below(longestLatencyMs));
     const isHeld = (fate === "is held" || fate === "is cut") && !sessions.areLent;
     if (!isHeld && !sessions.isAnyLent) {
-      const listening = this.#listen(this.#options.query);
+      const isChanging = !reading.has(call.what) && call.what !== "prune_runs";
+      const listening = this.#listen(isChanging ? line.changing : line.query);
       const tell = await call.act(listening.query);
       listening.note();
-      if (!reading.has(call.what)) await look();
+      if (isChanging || (!reading.has(call.what) && !listening.hasPrunedNothing())) await look();
       return this.#tell(owner, call, fate, tell);
     }
     const session = await sessions.lend();
@@ -228,12 +239,14 @@ export class Passage implements Source {
   }
 
   /** Keeps what is answered, so that it can be noted when its turn comes. */
-  #listen(query: Query): { readonly query: Query; readonly note: () => void } {
+  #listen(query: Query): Listening {
     const { note, describeAnswer } = this.#options;
     let answer: string | undefined;
+    let pruned: unknown;
     const heard = async (...statement: Parameters<Query>) => {
       const rows = await query(...statement);
       answer = describeAnswer(rows);
+      pruned = Object(rows[0]?.["answer"]).pruned;
       return rows;
     };
     return {
@@ -241,6 +254,7 @@ export class Passage implements Source {
       note: () => {
         if (answer !== undefined) note(() => `  → ${answer}`);
       },
+      hasPrunedNothing: () => pruned === 0,
     };
   }
 

@@ -2,6 +2,7 @@
  * Sessions of the real Postgres, so that a call can be held between its execution and its COMMIT while others run. A
  * wait for a lock is something that is seen: by pg_blocking_pids, never by waiting a while.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import type { Query } from "../../src/core/ports.ts";
 import { pg as queryOf } from "../../src/postgres/pg.ts";
@@ -45,16 +46,24 @@ interface Watch {
   cancel(): Promise<void>;
 }
 
+interface SessionsOptions {
+  readonly lag?: Lag | undefined;
+  /** Has the database ready for another session. */
+  readonly beforeLending?: (() => Promise<void>) | undefined;
+}
+
 export class Sessions {
   readonly #url: string;
   readonly #lag: Lag;
+  readonly #beforeLending: () => Promise<void>;
   #free: Session[] = [];
   #lent: Session[] = [];
   #monitor: pg.Client | undefined;
 
-  constructor(url: string, lag: Lag = async () => {}) {
+  constructor(url: string, { lag = async () => {}, beforeLending = async () => {} }: SessionsOptions = {}) {
     this.#url = url;
     this.#lag = lag;
+    this.#beforeLending = beforeLending;
   }
 
   /** Whether no more can be lent. How many have ever been opened says nothing: other worlds opened them. */
@@ -68,6 +77,7 @@ export class Sessions {
   }
 
   async lend(): Promise<Session> {
+    await this.#beforeLending();
     const session = this.#free.pop() ?? (await this.#open());
     this.#lent.push(session);
     return session;
@@ -150,6 +160,9 @@ export class Session {
     return {
       progress: async () => {
         for (;;) {
+          // Most statements are answered at once. Whoever asks for them again and again keeps the processor from them.
+          await Promise.race([answered, delay(1)]);
+          if (outcome !== undefined) return "answered";
           const isWaiting = this.#watch.isWaiting();
           await Promise.race([answered, isWaiting]);
           const waits = await isWaiting;

@@ -28,7 +28,7 @@ import { indexOf, numbered, runIdOf } from "./run-ids.ts";
 import type { Scenario } from "./scenario.ts";
 import { ServerClock } from "./server-clock.ts";
 import type { Site } from "./site.ts";
-import { type RunRows, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import type { RunRows, Snapshot } from "./snapshot.ts";
 import { TroubleSoFar } from "./trouble-so-far.ts";
 import { Witness } from "./witness.ts";
 
@@ -65,7 +65,7 @@ export async function simulate(site: Site, scenario: Scenario, options: Simulate
 
 async function play(site: Site, scenario: Scenario, options: SimulateOptions = {}): Promise<Report> {
   await site.clear();
-  await site.clock.set(beginning);
+  await site.turnTo(beginning);
   return await new Simulation(site, scenario, options).play();
 }
 
@@ -101,7 +101,7 @@ class Simulation {
     const chance = new Chance(scenario.seed, 1);
     const time = () => this.#course.time;
     const note = (line: () => string) => this.#note(line);
-    this.#clock = new ServerClock({ steps: scenario.clockSteps, time, beginning, set: site.clock.set });
+    this.#clock = new ServerClock({ steps: scenario.clockSteps, time, beginning, set: (at) => site.turnTo(at) });
     this.#witness = new Witness({
       rowsOf: (runId) => this.#rowsOf(runId),
       areLeasesCut: () => this.#trouble.areLeasesCut,
@@ -145,7 +145,7 @@ class Simulation {
       look: () => this.#look(),
       onCall: (call) => this.#witness.noteCall(call),
       note,
-      query: site.query,
+      line: site.line,
       describe: describeCall,
       describeAnswer,
     });
@@ -269,7 +269,7 @@ class Simulation {
   /** Something may have changed the rows. */
   async #look(): Promise<void> {
     const before = this.#snapshot;
-    this.#snapshot = await takeSnapshot(this.#site.pool);
+    this.#snapshot = await this.#site.line.look();
     if (positionsIn(before) !== positionsIn(this.#snapshot)) this.#movedAt = this.#course.time;
     if (this.#onLine !== undefined) this.#noteChanges(before);
     this.#check();

@@ -1,6 +1,5 @@
 /** What the database holds at a moment: all that the rules of a world look at, in one answer. */
 import { readFileSync } from "node:fs";
-import type { Pool } from "pg";
 
 export interface Snapshot {
   /** How many rows belong to runs that are not there. */
@@ -126,15 +125,17 @@ export interface AnswerRow {
   readonly position: number | null;
 }
 
-const text = readFileSync(new URL("snapshot.sql", import.meta.url), "utf8");
+/** The statement that takes it. */
+export const snapshotting = {
+  name: "snapshot",
+  text: readFileSync(new URL("snapshot.sql", import.meta.url), "utf8"),
+};
 
 export function isOver({ status }: Pick<RunRows, "status">): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-export async function takeSnapshot(pool: Pool): Promise<Snapshot> {
-  const { rows } = await pool.query<{ snapshot: Snapshot }>({ name: "snapshot", text });
-  const [row] = rows;
+export function snapshotIn([row]: readonly { readonly snapshot: Snapshot }[]): Snapshot {
   if (row === undefined) throw new Error("the database answered no snapshot");
   return row.snapshot;
 }
