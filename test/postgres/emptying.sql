@@ -13,11 +13,26 @@ begin
   end if;
 end $$;
 
--- Deletes all that has happened, and says whether the database is like a new one then. It is not after a test that altered
--- more than rows. All sessions are ended but the ones whose process ids are given.
-create function layover_test.empty(kept integer[]) returns boolean language plpgsql as $$
+-- Deletes the rows of all that has happened.
+create function layover_test.delete_rows() returns void language plpgsql as $$
 declare
   name text;
+begin
+  -- No trigger is asked, so that the order of the tables does not matter.
+  set local session_replication_role = replica;
+  for name in
+    select tablename from pg_tables where schemaname = 'layover' and tablename not in ('migration', 'function_set')
+  loop
+    execute format('delete from layover.%I', name);
+  end loop;
+  for name in select sequencename from pg_sequences where schemaname = 'layover' and last_value is not null loop
+    perform setval(format('layover.%I', name), 1, false);
+  end loop;
+end $$;
+
+-- Deletes these rows, and says whether the database is like a new one then. It is not after a test that altered
+-- more than rows. All sessions are ended but the ones whose process ids are given.
+create function layover_test.empty(kept integer[]) returns boolean language plpgsql as $$
 begin
   perform pg_terminate_backend(pid, 5000) from pg_stat_activity
    where datname = current_database() and backend_type = 'client backend' and pid <> all (kept || pg_backend_pid());
@@ -30,16 +45,7 @@ begin
   then
     return false;
   end if;
-  -- No trigger is asked, so that the order of the tables does not matter.
-  set local session_replication_role = replica;
-  for name in
-    select tablename from pg_tables where schemaname = 'layover' and tablename not in ('migration', 'function_set')
-  loop
-    execute format('delete from layover.%I', name);
-  end loop;
-  for name in select sequencename from pg_sequences where schemaname = 'layover' and last_value is not null loop
-    perform setval(format('layover.%I', name), 1, false);
-  end loop;
+  perform layover_test.delete_rows();
   return true;
 end $$;
 

@@ -21,10 +21,6 @@ export interface Site {
 }
 
 /** What migrate wrote stays. */
-const rowTables = `
-  select tablename as "table" from pg_tables
-   where schemaname = 'layover' and tablename not in ('migration', 'function_set') order by tablename`;
-
 export async function openSite(serverUrl: string, { lag }: { readonly lag?: Lag } = {}): Promise<Site> {
   const database = await freshDatabase(serverUrl);
   const pool = new Pool({ connectionString: database.url, max: 3 });
@@ -34,10 +30,7 @@ export async function openSite(serverUrl: string, { lag }: { readonly lag?: Lag 
   const sessions = new Sessions(database.url, { lag, beforeLending: () => line.settle() });
   const clock = await turnableClock(query);
   await pool.query("create table layover_test.booking (run_id uuid not null, key text not null)");
-  const tables = await pool.query<{ table: string }>(rowTables);
-  const rows = tables.rows.map(({ table }) => `delete from layover.${table}`);
-  const numbers = "select setval(pg_get_serial_sequence('layover.signal', 'number'), 1, false)";
-  const everything = [...rows, "delete from layover_test.booking", numbers].join("; ");
+  const everything = "select layover_test.delete_rows(); delete from layover_test.booking";
   return {
     pool,
     query,
