@@ -6,6 +6,7 @@
  *   --on HOST     cloudflare (the default): a Worker on workerd, its cron trigger rung each minute as Cloudflare would
  *                 node: a server, whose timers are its alarms
  *                 aws: the functions of a stack, woken by schedules that fire late
+ *                 fetch: a host that answers requests, and its alarm on workerd, which alone wakes it
  *   --minutes M   how many are quiet (10). Getting there takes three more
  */
 import { join } from "node:path";

@@ -1,11 +1,11 @@
 /** Runs that wait on Node: a server with a pool of connections to its Postgres. */
 import { randomBytes } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "pg";
 import { serve } from "../../src/platform/node/index.ts";
 import { pg } from "../../src/postgres/pg.ts";
 import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
+import { late } from "./late.ts";
 import type { Site, SiteOptions } from "./site.ts";
 import { workflows } from "./workflows.ts";
 
@@ -41,9 +41,4 @@ export async function openNode({ settings }: SiteOptions): Promise<Site> {
       await postgres.stop();
     },
   };
-}
-
-async function late(withinMs: number): Promise<never> {
-  await delay(withinMs, undefined, { ref: false });
-  throw new Error(`the run that was due is not awake within ${withinMs / 1_000} s`);
 }
