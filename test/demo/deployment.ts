@@ -116,6 +116,18 @@ export class Deployment {
     return this.#neon.url;
   }
 
+  /** The root secret and an API key that may do everything: for another host on the same database. */
+  get secrets(): { readonly secret: string; readonly key: string } {
+    return { secret: this.#secret, key: this.#key };
+  }
+
+  /** What the Worker has as DATABASE_URL, and where its statements end. */
+  get neon(): { readonly url: string; readonly fetchEndpoint: string } {
+    const url = new URL(this.#neon.url);
+    url.host = neonHost;
+    return { url: url.href, fetchEndpoint: this.#neon.fetchEndpoint };
+  }
+
   /** How many statements have come to Neon's endpoint. */
   get statements(): number {
     return this.#neon.arrivals;
@@ -150,8 +162,6 @@ export class Deployment {
   #miniflareOptions(): MiniflareOptions {
     const config = join(root, "wrangler.toml");
     const { versionMetadata, ...bound } = unstable_getMiniflareWorkerOptions(config).workerOptions;
-    const database = new URL(this.#neon.url);
-    database.host = neonHost;
     return {
       ...bound,
       name: unstable_readConfig({ config }).name ?? "",
@@ -161,7 +171,7 @@ export class Deployment {
         ...bound["bindings"],
         // Miniflare would take each workerd for a new deployment.
         ...(versionMetadata !== undefined && { [versionMetadata]: { id: "first" } }),
-        DATABASE_URL: database.href,
+        DATABASE_URL: this.neon.url,
         LAYOVER_SECRET: this.#secret,
         PUBLIC_URL: this.url,
         ...this.#options.env,

@@ -8,15 +8,18 @@ import { keepQuiet } from "./quiet.ts";
 import type { Site, SiteOptions } from "./site.ts";
 import { StatementLog } from "./statement-log.ts";
 
-const sites: Readonly<Record<"aws" | "cloudflare" | "fetch" | "node", (options: SiteOptions) => Promise<Site>>> = {
+const sites: Readonly<
+  Record<"aws" | "cloudflare" | "fetch" | "mixed" | "node", (options: SiteOptions) => Promise<Site>>
+> = {
   aws: async (options) => await (await import("./on-aws.ts")).openAws(options),
   cloudflare: async (options) => await (await import("./on-cloudflare.ts")).openCloudflare(options),
   fetch: async (options) => await (await import("./on-fetch.ts")).openFetch(options),
+  mixed: async (options) => await (await import("./on-mixed.ts")).openMixed(options),
   node: async (options) => await (await import("./on-node.ts")).openNode(options),
 };
 
 const flags = flagsIn({ on: "cloudflare", minutes: "10" });
-const on = oneOf(["cloudflare", "node", "aws", "fetch"], flags.on, "--on");
+const on = oneOf(["cloudflare", "node", "aws", "fetch", "mixed"], flags.on, "--on");
 const minutes = Number(flags.minutes);
 if (!Number.isInteger(minutes) || minutes < 1)
   refuse(`--minutes takes a whole number from 1, not ${JSON.stringify(flags.minutes)}.`);

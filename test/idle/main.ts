@@ -7,6 +7,7 @@
  *                 node: a server, whose timers are its alarms
  *                 aws: the functions of a stack, woken by schedules that fire late
  *                 fetch: a host that answers requests, and its alarm on workerd, which alone wakes it
+ *                 mixed: that Worker, those functions and such a server, all on one database
  *   --minutes M   how many are quiet (10). Getting there takes three more
  */
 import { join } from "node:path";

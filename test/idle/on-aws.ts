@@ -3,7 +3,7 @@ import { deployWhole } from "../aws/whole.ts";
 import type { Site, SiteOptions } from "./site.ts";
 
 /** The latest that EventBridge Scheduler says it may be. */
-const latestMs = 59_000;
+export const latestMs = 59_000;
 
 export async function openAws({ settings }: SiteOptions): Promise<Site> {
   const whole = await deployWhole({
