@@ -19,11 +19,19 @@ import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
+/** Whom an invocation tells. */
+export interface Listeners {
+  /** Is told of each turn that has ended. */
+  readonly onEnd?: () => void;
+  /** Is told why the call that was to claim the turns has failed. */
+  readonly onClaimFailed?: (error: unknown) => void;
+}
+
 /** Claims turns and carries them out. Answers whether it could claim: whether the database answered, and knows this environment. */
 export async function carryOut(
   context: EngineContext,
   refs: readonly TurnRef[],
-  onEnd: () => void = () => {},
+  listeners: Listeners = {},
 ): Promise<boolean> {
   while (!context.gate.isOpen || context.historyBudget.isFull) {
     await context.gate.untilOpen();
@@ -33,7 +41,7 @@ export async function carryOut(
   const turns = new ClaimedTurns(context, refs.length);
   context.historyBudget.reserve(turns);
   try {
-    return await turns.carryOut(refs, onEnd);
+    return await turns.carryOut(refs, listeners);
   } finally {
     context.historyBudget.free(turns);
   }
@@ -48,7 +56,7 @@ class ClaimedTurns {
     this.#invocation = new Invocation(context, turns);
   }
 
-  async carryOut(refs: readonly TurnRef[], onEnd: () => void): Promise<boolean> {
+  async carryOut(refs: readonly TurnRef[], { onEnd, onClaimFailed }: Listeners): Promise<boolean> {
     const { options, historyBudget, warm } = this.#context;
     const { followUps, claims } = this.#invocation;
     const { terms } = claims;
@@ -69,6 +77,7 @@ class ClaimedTurns {
       );
     } catch (error) {
       this.#report(error, "claiming turns");
+      onClaimFailed?.(error);
       return false;
     }
     for (const [index, { turn }] of asked.entries()) {
@@ -112,7 +121,7 @@ class ClaimedTurns {
         } finally {
           historyBudget.free(turn);
           this.#invocation.noteTurnEnded();
-          onEnd();
+          onEnd?.();
         }
       }),
     );

@@ -5,7 +5,7 @@ import { afterOutageMs, nextTickMs, tickMs } from "../core/waking.ts";
 import { limited } from "../postgres/dispatch-limit.ts";
 import { hostClock } from "../postgres/host-clock.ts";
 import { Carriers } from "./carriers.ts";
-import { carryOut } from "./carry-out-turns.ts";
+import { carryOut, type Listeners } from "./carry-out-turns.ts";
 import { Gate } from "./claim/gate.ts";
 import { HistoryBudget } from "./claim/history-budget.ts";
 import { LeaseReturns } from "./claim/lease-returns.ts";
@@ -102,11 +102,9 @@ export class Engine {
    * Carries out one invocation. Never rejects: an error is reported, and the turn is carried out again by whoever
    * claims it next. Answers false if it could claim none of the turns, because the database failed or does not know
    * this environment. Such a try does not count. While this process holds results, the invocation waits.
-   *
-   * @param onEnd is told of each turn that has ended
    */
-  carryOut(turns: readonly TurnRef[], onEnd?: () => void): Promise<boolean> {
-    return carryOut(this.#context, turns, onEnd);
+  carryOut(turns: readonly TurnRef[], listeners?: Listeners): Promise<boolean> {
+    return carryOut(this.#context, turns, listeners);
   }
 
   /**

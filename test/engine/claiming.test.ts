@@ -36,8 +36,11 @@ test("it could not where the database failed", async () => {
     if (text.includes("claim_turns")) throw denied;
     return await database.query(text, parameters);
   });
-  expect(await engineOn(query, errors).carryOut(turns)).toBe(false);
+  const failures: unknown[] = [];
+  const onClaimFailed = (error: unknown) => void failures.push(error);
+  expect(await engineOn(query, errors).carryOut(turns, { onClaimFailed })).toBe(false);
   expect(errors).toEqual([denied]);
+  expect(failures).toEqual([denied]);
 });
 
 test("it could not where the database is a copy", async () => {

@@ -155,6 +155,25 @@ describe("ticks", () => {
     expect(pausesMs).toEqual([1_000, 2_000, 4_000, 1_000]);
   });
 
+  test.each([
+    ["connections are lost", new QueryError("away", { isRolledBack: true }), 5_000],
+    ["the server starts", new QueryError("starting up", { isRolledBack: true, sqlState: "57P03" }), 5_000],
+    ["the database refuses the call", new QueryError("read only", { isRolledBack: true, sqlState: "25006" }), 60_000],
+    ["it belongs to another environment", undefined, 60_000],
+  ])("come at last after a pause that fits what has failed, if no work can be done: %s", async (_, failure, lastMs) => {
+    for (let time = 0; time < 8; time += 1) {
+      ticker.noteClaims(false, failure);
+      await vi.advanceTimersByTimeAsync(60_000);
+      await ticks.at(-1)?.end();
+    }
+    const before = ticks.length;
+    ticker.noteClaims(false, failure);
+    await vi.advanceTimersByTimeAsync(lastMs - 1);
+    expect(ticks.length).toBe(before);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(ticks.length).toBe(before + 1);
+  });
+
   test("end with the ticker: it waits for the one under way, and begins none after it", async () => {
     await ring();
     await ring();

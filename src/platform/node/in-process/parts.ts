@@ -70,7 +70,13 @@ export function partsOf(given: PartsOptions): Parts {
     report,
   });
   const inMemory = new InProcessDispatch({
-    carryOut: async (turns, onEnd) => ticker.noteClaims(await engine.carryOut(turns, onEnd)),
+    carryOut: async (turns, onEnd) => {
+      let failure: unknown;
+      const onClaimFailed = (error: unknown) => {
+        failure = error;
+      };
+      ticker.noteClaims(await engine.carryOut(turns, { onEnd, onClaimFailed }), failure);
+    },
     concurrency,
     batch,
   });

@@ -86,15 +86,19 @@ export class Ticker {
     this.ring();
   };
 
-  /** Notes whether the database let this process claim turns. If not, a tick looks for all of them again. */
-  noteClaims(couldClaim: boolean): void {
+  /**
+   * Notes whether the database let this process claim turns. If not, a tick looks for all of them again.
+   *
+   * @param failure why the call failed. Left out: it did not, and the database belongs to another environment
+   */
+  noteClaims(couldClaim: boolean, failure?: unknown): void {
     if (couldClaim) {
       this.#failedClaims = 0;
       return;
     }
     this.#looksAhead = true;
     if (this.#retry !== undefined) return;
-    this.#tickLater(this.#failedClaims, longestPauseMs.answered);
+    this.#tickLater(this.#failedClaims, longestPauseOf(failure));
     this.#failedClaims += 1;
   }
 
@@ -135,7 +139,7 @@ export class Ticker {
       return answer;
     } catch (error) {
       this.#looksAhead = true;
-      this.#tickLater(this.#failures, isLostConnection(error) ? longestPauseMs.lost : longestPauseMs.answered);
+      this.#tickLater(this.#failures, longestPauseOf(error));
       this.#failures += 1;
       throw error;
     }
@@ -169,6 +173,10 @@ export class Ticker {
       if (!this.#isClosed) this.#report(error, "sweeping");
     }
   }
+}
+
+function longestPauseOf(failure: unknown): number {
+  return failure !== undefined && isLostConnection(failure) ? longestPauseMs.lost : longestPauseMs.answered;
 }
 
 /** Whether the failure passes by itself: no answer came, or the server is starting, stopping or out of room. */
