@@ -31,28 +31,42 @@ let events: LayoverEvent[];
 let sent: string[];
 /** How long each firing takes, by the clock of the host. */
 let firingMs: number;
-/** Is called before each statement, with the name of its function and its number. */
-let before: (name: string, number: number) => Promise<void>;
+/** Is called before each statement, with the name of its function, its number and its parameter. */
+let before: (name: string, number: number, parameter: string) => Promise<void>;
+/** Is called after each statement, before its answer comes. */
+let after: typeof before;
+/** What the engine has the host do later. */
+let timers: Set<() => void>;
 
 beforeEach(async () => {
   clock = await database.turnClock();
   await clock.set(noon);
   now = noon;
   firingMs = 0;
-  before = async () => {};
+  [before, after] = [async () => {}, async () => {}];
+  timers = new Set();
   [armed, dispatched, events, sent] = [[], [], [], []];
   engine = anEngine();
 });
 
 /** Makes an engine of a build. Without an id it is no deployment, and declares nothing. */
 function anEngine(schedules: readonly Schedule[] = [], id?: string): Engine {
-  const host = { monotonic: () => now, after: () => () => {} };
+  const host = {
+    monotonic: () => now,
+    after: (_: number, act: () => void) => {
+      timers.add(act);
+      return () => void timers.delete(act);
+    },
+  };
   const query = (async (text, parameters) => {
     const name = /layover\.(\w+)/.exec(text)?.[1] ?? "";
     sent.push(name);
-    await before(name, sent.filter((other) => other === name).length);
+    const call = [name, sent.filter((other) => other === name).length, String(parameters?.[0])] as const;
+    await before(...call);
     if (name === "fire_schedules") now += firingMs;
-    return await database.query(text, parameters);
+    const rows = await database.query(text, parameters);
+    await after(...call);
+    return rows;
   }) as Query;
   calls = makeCalls({
     query: Object.assign(query, { endpoint: database.query.endpoint }),
@@ -211,6 +225,43 @@ describe("a database that refuses to fire", () => {
     await tick();
     expect(dispatched.map((ref) => ref.runId)).toEqual([runId]);
     expect(errors()).toEqual(["firing the schedule s00001"]);
+  });
+});
+
+describe("a database that does not answer when it fires", () => {
+  /** No answer comes, and the time of the tick is over. */
+  const silence = async () => {
+    await new Promise(setImmediate); // whoever waits has set its timer by then
+    for (const act of timers) act();
+    await new Promise(() => {});
+  };
+
+  test("one schedule fires the others: each half of the page is asked by itself, with a time limit of its own", async () => {
+    await due(5);
+    const runId = await aRunDue();
+    before = async (name, _, parameter) => {
+      if (name === "fire_schedules" && JSON.parse(parameter).names.includes("s00002")) await silence();
+    };
+    expect(await tick()).toMatchObject({ due: 1 });
+    expect(await fired()).toBe(4);
+    expect(dispatched.map((ref) => ref.runId)).toContain(runId);
+    expect(errors()).toEqual(["firing the schedule s00002"]);
+    expect(isArmedSoon()).toBe(true);
+    before = async () => {};
+    await pass(1);
+    await tick();
+    expect(await fired()).toBe(5);
+  });
+
+  test("though it has fired starts no run twice, and all of them are dispatched", async () => {
+    await due(5);
+    after = async (name, number) => {
+      if (name === "fire_schedules" && number === 1) await silence();
+    };
+    await tick();
+    expect(await fired()).toBe(5);
+    expect(new Set(dispatched.map(({ runId }) => runId)).size).toBe(5);
+    expect(errors()).toEqual([]);
   });
 });
 
