@@ -60,6 +60,8 @@ export interface DueCall {
    */
   readonly readyUntil?: number;
   readonly after?: { readonly dueAt: number | null; readonly runId: string };
+  /** Says that schedules are not to be looked at: they have made the same call fail. */
+  readonly withoutSchedules?: true;
 }
 export interface DueAnswer {
   readonly now: number;

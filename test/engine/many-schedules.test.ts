@@ -265,6 +265,45 @@ describe("a database that does not answer when it fires", () => {
   });
 });
 
+describe("a database that cannot list what is due", () => {
+  const broken = { runs: "group_size", schedules: "list_due_schedules" } as const;
+  const shapes = {
+    runs: "(lost integer, spared integer, is_leased boolean) returns integer",
+    schedules: "(p jsonb, at timestamptz) returns json",
+  } as const;
+  const breakList = async (what: "runs" | "schedules") => await breakDown(broken[what], shapes[what]);
+
+  test("since the list of runs fails fires schedules all the same", async () => {
+    await due(1_100);
+    await aRunDue();
+    await breakList("runs");
+    await expect(tick()).rejects.toThrow("broken");
+    expect(await fired()).toBe(1_100);
+    expect([errors(), dispatched.length]).toEqual([[], 1_100]);
+    expect(isArmedSoon()).toBe(true);
+  });
+
+  test("since the list of schedules fails dispatches runs all the same, and tells of it", async () => {
+    await due(3);
+    const runId = await aRunDue();
+    await breakList("schedules");
+    expect(await tick()).toMatchObject({ due: 1, dispatched: 1 });
+    expect(dispatched.map((ref) => ref.runId)).toEqual([runId]);
+    expect(errors()).toEqual(["looking for what is due", "firing schedules"]);
+    expect(isArmedSoon()).toBe(true);
+  });
+
+  test("since both lists fail tells of both", async () => {
+    await due(3);
+    await aRunDue();
+    await breakList("runs");
+    await breakList("schedules");
+    await expect(tick()).rejects.toThrow("broken");
+    expect(errors()).toEqual(["firing schedules"]);
+    expect(isArmedSoon()).toBe(true);
+  });
+});
+
 test("a database that refuses to move runs on does not stop schedules", async () => {
   await due(1);
   await aRunDue();

@@ -3,7 +3,8 @@
  * like any other. If the process dies here, the schedules are still due, or their runs are.
  *
  * Schedules and runs do not stop each other. A firing that the database refuses is told, and the schedule stays due. Of a
- * page that was refused each half is fired by itself, so that one schedule does not stop the others.
+ * page that was refused each half is fired by itself, so that one schedule does not stop the others. If the look at runs fails,
+ * which lists the schedules as well, they are listed by a call of their own.
  */
 import { LayoverError } from "../../core/errors.ts";
 import { minuteMs, motionMinute } from "../../core/waking.ts";
@@ -45,8 +46,22 @@ export class Firings {
     this.#until = terms.context.host.monotonic() + budgetMs;
   }
 
+  /** Fires what is due after a look that has listed no schedules. Whatever fails is told, and a tick comes again soon. */
+  async fireUnlisted(): Promise<void> {
+    const { context, limit } = this.#terms;
+    const { calls } = context.options;
+    try {
+      limit.extend();
+      const schedules = await this.#call([]);
+      await this.fire({ now: calls.clock.now(), schedules });
+    } catch (error) {
+      context.report(error, "firing schedules");
+      await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
+    }
+  }
+
   /** Fires what a look has listed, and then the pages behind it. For what stays due it arms the next minute. */
-  async fire({ now, schedules }: DueAnswer): Promise<void> {
+  async fire({ now, schedules }: Pick<DueAnswer, "now" | "schedules">): Promise<void> {
     const { context, limit, budget } = this.#terms;
     if (schedules == null || (await this.#isHeld(now, schedules.length))) return;
     let page: readonly DueSchedule[] | null = schedules;

@@ -99,6 +99,8 @@ class Tick {
   readonly #firings: Firings;
   /** The first page, which lists the schedules that are due. */
   #first: DueAnswer | undefined;
+  /** Whether the pages list no schedules, as the database has failed to. */
+  #listsApart = false;
   /** Ids of the runs that were looked at. A run that was moved may come again, on a later page. */
   readonly #seen = new Set<string>();
   readonly #locked: Look[] = [];
@@ -131,12 +133,32 @@ class Tick {
       last = await this.#lookAtRuns();
     } catch (error) {
       // A database that refuses what is done with runs may yet fire schedules.
-      if (this.#first !== undefined && refusalBy(error).isAnswered) await this.#firings.fire(this.#first);
+      if (refusalBy(error).isAnswered)
+        await this.#fire().catch((other: unknown) => this.#context.report(other, "firing schedules"));
       throw error;
     }
     if (!last.isOurs) return await this.#leaveAlone(last);
-    await this.#firings.fire(this.#first ?? last);
+    await this.#fire();
     return await this.#end(last.isNew);
+  }
+
+  async #fire(): Promise<void> {
+    if (this.#first === undefined || this.#listsApart) await this.#firings.fireUnlisted();
+    else await this.#firings.fire(this.#first);
+  }
+
+  /** Lists what is due. If the database can list no schedules, the runs alone. */
+  async #listDue(call: DueCall): Promise<DueAnswer> {
+    const { calls } = this.#context.options;
+    try {
+      return await this.#limit.wait(() => calls.listDue(call));
+    } catch (error) {
+      if (this.#listsApart || !refusalBy(error).isAnswered) throw error;
+      const answer = await this.#limit.wait(() => calls.listDue({ ...call, withoutSchedules: true }));
+      this.#listsApart = true;
+      this.#context.report(error, "looking for what is due");
+      return answer;
+    }
   }
 
   /** Looks at the runs, page by page, and answers the last page. */
@@ -144,7 +166,7 @@ class Tick {
     const { calls } = this.#context.options;
     let call = this.#firstCall();
     for (;;) {
-      const page = await this.#limit.wait(() => calls.listDue(call));
+      const page = await this.#listDue(call);
       if (!page.isOurs) return page;
       if (calls.clock.readyUntil > this.#readyUntil) {
         call = this.#firstCall(); // this answer has told of it

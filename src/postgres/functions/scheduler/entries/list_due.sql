@@ -15,7 +15,8 @@
 -- `kept`: signals of deliveries that were kept for runs are due as well (send_kept_signals). The first of those that stay expires at
 -- `expiresAt`.
 --
--- `schedules`: the first 500 schedules that are due, each with the instant at which the scheduler will look next (fire_schedules).
+-- `schedules`: the first 500 schedules that are due, each with the instant at which the scheduler will look next (fire_schedules). None
+-- `withoutSchedules`: a caller says so if the same call has failed, so that a broken schedule does not stop runs.
 --
 -- `elsewhere`: other deployments that carry what is due and is not carried here (list_elsewhere), on the first page.
 --
@@ -43,6 +44,7 @@ declare
   v_after_run constant uuid := (p->'after'->>'runId')::uuid;
   v_from  constant timestamptz := coalesce(v_after, '-infinity');
   v_from_run constant uuid := coalesce(v_after_run, '00000000-0000-0000-0000-000000000000');
+  v_is_apart constant boolean := coalesce((p->>'withoutSchedules')::boolean, false);
   v_runs  json;
 begin
   if p ? 'environment' and layover.find_mismatch(p) is not null then
@@ -125,8 +127,8 @@ begin
     'isStale', v_noted.seen_at < v_now - interval '1 hour', 'runs', coalesce(v_runs, '[]'), 'nextDueAt', layover.to_ms(least((
       select min(t.due_at) from layover.run_state t where t.namespace = p->>'namespace' and t.due_at > v_now), (
       select min(u.due_at) from layover.kept_signal u where u.namespace = p->>'namespace' and u.due_at > v_now), (
-      select min(v.due_at) from layover.schedule v where v.namespace = p->>'namespace' and v.due_at > v_now))),
-    'schedules', case when not p ? 'after' then layover.list_due_schedules(p, v_now) end,
+      select min(v.due_at) from layover.schedule v where not v_is_apart and v.namespace = p->>'namespace' and v.due_at > v_now))),
+    'schedules', case when not p ? 'after' and not v_is_apart then layover.list_due_schedules(p, v_now) end,
     'elsewhere', case when not p ? 'after' and exists (
       select from layover.deployment d
        where d.namespace = p->>'namespace' and d.wake_address is not null
