@@ -33,6 +33,18 @@ describe("a signal that comes before its run", () => {
     expect(await waiting(database)).toBe(0);
   });
 
+  test("is taken by the first turn of a run that was restarted before it", async () => {
+    const world = await worldOf(database, ({ step }) => step.waitForSignal("go", { timeout: 0, onTimeout: "null" }));
+    await delivered(world, "d4", "signal");
+    await world.pass("10 minutes"); // from now on the scheduler looks at it when it expires, and not before
+    const run = await world.ask((client) => client.start(tested, undefined, { id: "r1", delay: "1 hour" }));
+    await world.ask((client) => client.pause(run.runId));
+    await world.ask((client) => client.restart(run.runId));
+    await world.pass("1 minute");
+    expect(await world.get(run.runId)).toMatchObject({ status: "completed", result: "early" });
+    expect(await waiting(database)).toBe(0);
+  });
+
   test("is given up after 96 hours, and the operator is told", async () => {
     const world = await worldOf(database, ({ step }) => step.waitForSignal("go"));
     await delivered(world, "d3", "signal");

@@ -1,10 +1,12 @@
 /** A run that is moved to another version of its workflow: whose code goes on with it, and when. */
 import { workflow } from "layover";
+import { signal } from "layover/webhooks";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { upgradeRun } from "../../src/client/over-postgres/upgrades.ts";
 import { signatureOf } from "../../src/core/contract/signature.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
+import { deliver } from "../delivering.ts";
 import { testDatabase } from "../postgres/database.ts";
 import { World } from "./world.ts";
 import type { WorldOptions } from "./world-options.ts";
@@ -109,6 +111,19 @@ describe("a run that is moved to another version", () => {
       expect(world.time - before).toBeLessThanOrEqual(isLost ? 121_000 : 1_000);
     },
   );
+
+  test("before its first turn, which takes what a sender has delivered before the run was there", async () => {
+    const world = await worldOf((_, { step }) => step.waitForSignal("go", { timeout: 0, onTimeout: "null" }));
+    await world.ask((client) =>
+      client.within((context) =>
+        deliver(context, { webhook: "shop", delivery: "d1" }, [signal(first, { id: "t1" }, "go", "early")]),
+      ),
+    );
+    await world.pass("10 minutes"); // from now on the scheduler looks at it when it expires, and not before
+    const run = await world.ask((client) => client.start(first, undefined, { id: "t1", delay: "1 hour" }));
+    expect(await move(world, run)).toMatchObject({ outcome: "upgraded" });
+    expect(await world.run(run)).toMatchObject({ status: "completed", version: 2, result: "early" });
+  });
 
   test("that only waits for a signal is looked at by nobody before it comes", async () => {
     const world = await worldOf((_, { step }) => step.waitForSignal("go"));

@@ -24,7 +24,7 @@ declare
   s          record;
   e          record;
 begin
-  select t.epoch, t.ended_at into s from layover.run_state t where t.run_id = run;
+  select t.epoch, t.turn, t.ended_at into s from layover.run_state t where t.run_id = run;
   select x.input, x.is_input_parsed, x.began_at, x.laps into e from layover.epoch x where x.run_id = run and x.epoch = s.epoch;
   v_segments := layover.segments_of(run, s.epoch);
   if v_why = 'continued' then
@@ -57,6 +57,9 @@ begin
     from layover.record h where h.run_id = run and h.epoch = s.epoch + 1;
   select h.position, jsonb_array_length(h.value::jsonb->'owed') as undos into v_ending
     from layover.record h where h.run_id = run and h.epoch = s.epoch + 1 and h.kind = 'ending';
+  if s.turn = 1 then -- perhaps nobody has claimed it: its first claim takes what is kept in turn 1 only
+    perform layover.take_kept(run);
+  end if;
   v_mail := exists (select from layover.signal g where g.run_id = run and g.position is null)
     or exists (select from layover.callback k where k.run_id = run and k.position is null);
   v_others := layover.leave_children(run, null, armed, is_all => true);

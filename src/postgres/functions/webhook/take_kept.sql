@@ -1,4 +1,5 @@
--- Gives a run what deliveries have kept for it, in order of arrival. Its caller holds the run's lock.
+-- Gives a run what deliveries have kept for it, in order of arrival. Its caller holds the run's lock, and nobody has claimed the run yet: its
+-- next claim sees all of it.
 create or replace function layover.take_kept(run uuid) returns void
 language plpgsql volatile as $$
 begin
@@ -10,5 +11,7 @@ begin
   insert into layover.signal (run_id, id, dedupe_id, name, payload, is_parsed, received_at)
     select take_kept.run, g.id, g.dedupe_id, g.name, g.payload, true, g.kept_at from gone g order by g.number
     on conflict do nothing;
-  update layover.run_state t set has_mail = true where t.run_id = take_kept.run;
+  if found then
+    update layover.run_state t set has_mail = true where t.run_id = take_kept.run;
+  end if;
 end $$;

@@ -1,6 +1,8 @@
 -- Gives runs whose first turn is claimed what deliveries have kept for them. Most namespaces keep nothing, so claim_turns asks that first.
 -- If there is something, it locks all runs of the claim in the order in which they are locked afterwards.
 --
+-- Whatever else moves a run on from its first turn, unclaimed, takes it itself (upgrade_run, begin_epoch).
+--
 -- A claim may come late, when the run waits in a later turn already. Then nothing is taken: the scheduler sends it, which wakes the run.
 create or replace function layover.take_kept_of_claimed(p jsonb) returns void
 language plpgsql volatile as $$

@@ -64,6 +64,9 @@ begin
            due_at = case when t.paused_at is null and (t.blocked is not null or t.due_at is not null) then layover.pick_due(p->'armed',
              v_now + case when p ? 'armed' then interval '1 minute' else interval '0' end) end
      where t.run_id = v_run;
+    if s.turn = 1 then -- its first claim takes what is kept in turn 1 only
+      perform layover.take_kept(v_run);
+    end if;
     v_verdict := layover.keep_operation(v_run, 'upgrade', p, json_build_object('outcome', 'upgraded', 'runId', v_run, 'version', v_to));
     v_ready := (
       select json_build_object('turn', case when t.ready_at <= v_now then t.turn end, 'branches', (
