@@ -46,7 +46,10 @@ export class Firings {
     this.#until = terms.context.host.monotonic() + budgetMs;
   }
 
-  /** Fires what is due after a look that has listed no schedules. Whatever fails is told, and a tick comes again soon. */
+  /**
+   * Fires what is due after a look that has listed no schedules. Whatever fails is told. Nobody knows when the next one is due,
+   * so a tick comes again soon in any case.
+   */
   async fireUnlisted(): Promise<void> {
     const { context, limit } = this.#terms;
     const { calls } = context.options;
@@ -56,8 +59,8 @@ export class Firings {
       await this.fire({ now: calls.clock.now(), schedules });
     } catch (error) {
       context.report(error, "firing schedules");
-      await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
     }
+    await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
   }
 
   /** Fires what a look has listed, and then the pages behind it. For what stays due it arms the next minute. */
