@@ -330,7 +330,8 @@ test("whoever asks for a step only waits: another request carries it out, and is
 
 test("a cron trigger that cannot do its work fails, and the next one does it", async () => {
   const worker = await stage.begin();
-  stage.endpoint.next(refused(400, JSON.stringify(denied)));
+  // Its look at what is due, and the look that leaves schedules out.
+  stage.endpoint.next(refused(400, JSON.stringify(denied)), refused(400, JSON.stringify(denied)));
   expect(await worker.ring()).toBe("exception");
   expect(await worker.ring()).toBe("ok");
 });
