@@ -124,7 +124,8 @@ test("a database that refuses seven ticks in a row is ticked again, and the run 
   const { worker, pass } = await begin({}, { tellsEach: true });
   const runId = await asleep(worker);
   await settledIn(worker, pass);
-  stage.endpoint.next(...Array.from({ length: 7 }, () => denied));
+  // Each looks twice, the second time without schedules, and then for schedules alone.
+  stage.endpoint.next(...Array.from({ length: 3 * 7 }, () => denied));
   await pass(hour);
   for (let tries = 1; tries <= 7; tries += 1) {
     const failed = () => worker.logged.filter((line) => line.includes("ticking"));

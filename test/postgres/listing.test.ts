@@ -228,5 +228,5 @@ describeEachPostgres(
       expect((await answer).runs.map(({ runId }) => Number(runId.at(-1)))).toEqual([5, 4, 2, 1]);
     });
   },
-  { perTest: true },
+  { isOwn: true },
 );
