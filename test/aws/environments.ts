@@ -41,6 +41,7 @@ export class Environment {
   #current: { readonly id: string; readonly end: (ended: Pick<Ended, "answer" | "error">) => void } | undefined;
   #next: { readonly id: string; readonly event: string; readonly deadline: number } | undefined;
   #count = 0;
+  #isKilled = false;
   /** How long the code took to load, in milliseconds. */
   initMs = Number.NaN;
 
@@ -51,7 +52,9 @@ export class Environment {
     this.#server.keepAliveTimeout = 0; // a process that was frozen for an hour goes on by the connection that it has
   }
 
+  /** A killed process takes nothing more, though it takes a moment until it has ended. */
   get isAlive(): boolean {
+    if (this.#isKilled) return false;
     return this.#child === undefined || (this.#child.exitCode === null && this.#child.signalCode === null);
   }
 
@@ -87,6 +90,7 @@ export class Environment {
   }
 
   kill(): void {
+    this.#isKilled = true;
     this.#child?.kill("SIGKILL");
   }
 

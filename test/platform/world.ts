@@ -6,6 +6,8 @@ export interface World {
   readonly url: string;
   /** The paths that were asked for, in order. */
   readonly asked: readonly string[];
+  /** The idempotency keys of the same questions. Empty: the question had none. */
+  readonly keys: readonly string[];
   /** The next question for this path is answered when it is released. */
   hold(path: string): Held;
   close(): void;
@@ -21,11 +23,13 @@ export interface Held {
 
 export async function openWorld(): Promise<World> {
   const asked: string[] = [];
+  const keys: string[] = [];
   const holds = new Map<string, { arrive: () => void; leave: () => void; released: Promise<void> }>();
   const server = createServer((request, response) => {
     const path = request.url?.slice(1) ?? "";
     if (path.includes("/")) return void response.writeHead(404).end();
     asked.push(path);
+    keys.push(String(request.headers["idempotency-key"] ?? ""));
     const held = holds.get(path);
     holds.delete(path);
     held?.arrive();
@@ -38,6 +42,7 @@ export async function openWorld(): Promise<World> {
   return {
     url: `http://127.0.0.1:${address.port}`,
     asked,
+    keys,
     hold(path) {
       const arrived = Promise.withResolvers<void>();
       const left = Promise.withResolvers<void>();

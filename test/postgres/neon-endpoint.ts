@@ -75,14 +75,15 @@ export function late(until: Promise<unknown>): Fate {
   };
 }
 
-export async function openNeonEndpoint(databaseUrl: string): Promise<NeonEndpoint> {
+/** `usually`: the fate of all requests for which none was set. Default: they are carried out and answered. */
+export async function openNeonEndpoint(databaseUrl: string, usually: Fate = answered): Promise<NeonEndpoint> {
   const pools = new Pools(databaseUrl);
   const fates: Fate[] = [];
   const bodies: unknown[] = [];
   let arrivals = 0;
   const server = createServer((request, response) => {
     arrivals += 1;
-    const fate = fates.shift() ?? answered;
+    const fate = fates.shift() ?? usually;
     const read = async () => {
       const body = await json(request);
       bodies.push(body);

@@ -21,19 +21,19 @@ const own = {
 
 /** The workflows that one host carries. `here`: what its steps say of where they were carried out. */
 export function workflowsOf(host: Host, here: string = host): readonly Workflow[] {
-  const ask = async (world: string, path: string): Promise<string> => {
-    const response = await fetch(`${world}/${path}`);
+  const ask = async (world: string, path: string, key = ""): Promise<string> => {
+    const response = await fetch(`${world}/${path}`, { headers: { "idempotency-key": key } });
     if (!response.ok) throw new Error(`the world has answered ${response.status}`);
     await response.text();
     return `${path} on ${here}`;
   };
   const hopping = hop.handler(async ({ input: { world }, step }) => {
-    const places = [await step.run("one", () => ask(world, "one"))];
+    const places = [await step.run("one", ({ idempotencyKey }) => ask(world, "one", idempotencyKey))];
     await step.waitForSignal("go");
-    places.push(await step.run("two", () => ask(world, "two")));
+    places.push(await step.run("two", ({ idempotencyKey }) => ask(world, "two", idempotencyKey)));
     await step.sleep("nap", "1 second");
     await step.waitForSignal("go");
-    places.push(await step.run("three", () => ask(world, "three")));
+    places.push(await step.run("three", ({ idempotencyKey }) => ask(world, "three", idempotencyKey)));
     return places;
   });
   switch (host) {
