@@ -60,7 +60,7 @@ export class Firings {
     } catch (error) {
       context.report(error, "firing schedules");
     }
-    await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
+    if (calls.clock.isKnown) await limit.wait(() => calls.alarms.arm([motionMinute(calls.clock.now())]));
   }
 
   /** Fires what a look has listed, and then the pages behind it. For what stays due it arms the next minute. */
