@@ -19,7 +19,7 @@ import { carryOutBranch } from "./turn/carry-out-branch.ts";
 import { carryOutRun } from "./turn/carry-out-run.ts";
 import { wrongEnvironment } from "./wrong-environment.ts";
 
-/** Whom an invocation tells. */
+/** The listeners of one invocation. */
 export interface Listeners {
   /** Is told of each turn that has ended. */
   readonly onEnd?: () => void;

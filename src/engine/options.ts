@@ -21,7 +21,7 @@ export interface Deployment {
 export interface EngineOptions {
   readonly calls: Calls;
   readonly dispatch: Dispatch;
-  /** What this code carries. It is made once, however many engines there are: a Worker has one for each invocation. */
+  /** The workflows and schedules of this code. A platform makes it once and hands it to each of its engines. */
   readonly registry: Registry;
   /**
    * Name of the environment. A database belongs to one. API keys and callback links that name another environment are

@@ -73,7 +73,7 @@ function judge(
   return nearest ?? { wrongs: ["it was triggered, and nobody has asked for that"], runs: [] };
 }
 
-/** What may have been meant by a change. The call read the time, and whether a run is at work, a little earlier. */
+/** The changes that a call may stand for. It read the time, and whether a run is at work, a little earlier. */
 function* expectations(
   { was, began, now, lastEnded }: Change,
   is: Row,

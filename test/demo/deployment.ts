@@ -121,7 +121,7 @@ export class Deployment {
     return { secret: this.#secret, key: this.#key };
   }
 
-  /** What the Worker has as DATABASE_URL, and where its statements end. */
+  /** The address that the Worker has as DATABASE_URL, and the endpoint at which its statements arrive. */
   get neon(): { readonly url: string; readonly fetchEndpoint: string } {
     const url = new URL(this.#neon.url);
     url.host = neonHost;

@@ -35,7 +35,7 @@ let firingMs: number;
 let before: (name: string, number: number, parameter: string) => Promise<void>;
 /** Is called after each statement, before its answer comes. */
 let after: typeof before;
-/** What the engine has the host do later. */
+/** The timers that the engine has set, which the test fires by hand. */
 let timers: Set<() => void>;
 
 beforeEach(async () => {

@@ -1,4 +1,4 @@
-/** What a database of the release before knows of schedules' runs once it is migrated. */
+/** The migration of a database of the release before: the last run of each schedule is known afterwards. */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";

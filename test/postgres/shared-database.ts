@@ -84,7 +84,7 @@ export class SharedDatabase {
   }
 
   async drop(): Promise<void> {
-    // Not awaited: a connection that a failed test never gave back would be waited for for ever. Dropping cuts it off.
+    // A failed test may never give back a connection, and `end` would wait for it. Dropping the database cuts it off.
     void this.pool.end();
     for (const client of [...this.#lent, ...this.#spare]) void client.end().catch(() => {});
     await this.#database.drop();

@@ -52,7 +52,7 @@ describeSomePostgres(
       now = noon;
       await create(more);
     };
-    /** What a skip says of the run that is at work. */
+    /** The answer to a firing that was left out, with the run that is at work. */
     const skipFor = (run: Run) => ({ runs: [], skips: [{ skip: { cause: "overlap", runId: run.id } }] });
 
     test("count one that is not the last one, after a trigger that ignores the overlap", async () => {

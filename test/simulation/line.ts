@@ -20,7 +20,7 @@ export interface Line {
   turnTo(at: number): void;
   /** Has the clock stand as it was turned, for all connections. */
   settle(): Promise<void>;
-  /** What the rows are, after all calls that were sent. */
+  /** Answers the rows as they are after all calls that were sent. */
   look(): Promise<Snapshot>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function openLine(url: string): Promise<Line> {
         const answer = client.query(statement);
         looking = isChanging ? look() : undefined;
         stream.uncork();
-        // Whoever looks is told when the look fails; nobody has to.
+        // A look that fails and that nobody waits for must not end the process.
         looking?.catch(() => {});
         const [, rows] = await Promise.all([clock, answer]);
         return rows;

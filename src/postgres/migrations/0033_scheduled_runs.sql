@@ -8,5 +8,6 @@ create table layover.scheduled_run (
 insert into layover.scheduled_run (namespace, schedule, run_id)
   select v.namespace, v.name, v.last_run_id from layover.schedule v where v.last_run_id is not null;
 
--- Of a schedule that allows overlaps: up to which run its last firing has looked for runs that are over. Null: it begins with the first.
+-- Each firing of a schedule that allows overlaps looks for runs that are over. This column says at which run the last one stopped. Null: the
+-- next one begins with the first run.
 alter table layover.schedule add column swept_through uuid;

@@ -1,7 +1,7 @@
 -- Notes a run of a schedule that is not over: it has just started, it goes on after its end, or it is a fork. Any other run it leaves alone.
 -- The caller has locked the run, or made it.
 --
--- Where the row is there, it is locked: else a firing that has seen the run's end might forget the run.
+-- A row that is there already is locked. A firing that has seen the run's end therefore cannot forget the run now.
 create or replace function layover.note_scheduled_run(run uuid) returns void
 language plpgsql volatile as $$
 begin
