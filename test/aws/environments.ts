@@ -26,8 +26,11 @@ export interface Ended {
   readonly answer?: unknown;
   /** Why it failed: its error, a timeout, or a process that ended. */
   readonly error?: string;
+  /** How long it took, with the start of its process where that is cold. */
   readonly ms: number;
   readonly isCold: boolean;
+  /** How long the code of its process took to load, in milliseconds. */
+  readonly initMs: number;
 }
 
 const bootstrap = fileURLToPath(new URL("./bootstrap.mjs", import.meta.url));
@@ -86,7 +89,7 @@ export class Environment {
     clearTimeout(timer);
     this.#current = undefined;
     this.#child?.kill("SIGSTOP");
-    return { ...ended, ms: performance.now() - began, isCold };
+    return { ...ended, ms: performance.now() - began, isCold, initMs: this.initMs };
   }
 
   kill(): void {
