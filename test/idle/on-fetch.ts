@@ -20,6 +20,7 @@ import { freshDatabase } from "../postgres/fresh-database.ts";
 import { startPostgres } from "../postgres/server.ts";
 import { late } from "./late.ts";
 import type { Site, SiteOptions } from "./site.ts";
+import { startOverHttp } from "./start-over-http.ts";
 import { workflows } from "./workflows.ts";
 
 const config = fileURLToPath(new URL("../../functions/alarm.toml", import.meta.url));
@@ -68,12 +69,7 @@ export async function openFetch({ folder, settings }: SiteOptions): Promise<Site
 
   return {
     databaseUrl,
-    async start(workflow, input) {
-      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      const body = JSON.stringify({ input });
-      const response = await fetch(`${appUrl}/v1/workflows/${workflow}/runs`, { method: "POST", headers, body });
-      if (response.status !== 201) throw new Error(`a start was answered ${response.status}: ${await response.text()}`);
-    },
+    start: async (workflow, input) => await startOverHttp(appUrl, key, workflow, input),
     untilAwake: async (withinMs) => await Promise.race([awake.promise, late(withinMs)]),
     get counts() {
       const { cron, object, alarm: rang } = reached;

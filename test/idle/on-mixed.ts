@@ -15,6 +15,7 @@ import { workerWithNode } from "../platform/wrangler-bundle.ts";
 import { late } from "./late.ts";
 import { latestMs } from "./on-aws.ts";
 import type { Site, SiteOptions } from "./site.ts";
+import { startOverHttp } from "./start-over-http.ts";
 import { workflows } from "./workflows.ts";
 
 export async function openMixed({ folder, settings }: SiteOptions): Promise<Site> {
@@ -36,11 +37,7 @@ export async function openMixed({ folder, settings }: SiteOptions): Promise<Site
   return {
     databaseUrl: worker.databaseUrl,
     async start(workflow, input) {
-      const url = urls[started++ % urls.length];
-      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-      const body = JSON.stringify({ input });
-      const response = await fetch(`${url}/v1/workflows/${workflow}/runs`, { method: "POST", headers, body });
-      if (response.status !== 201) throw new Error(`a start was answered ${response.status}: ${await response.text()}`);
+      await startOverHttp(urls[started++ % urls.length] ?? "", key, workflow, input);
     },
     untilAwake: async (withinMs) =>
       void (await Promise.race([
