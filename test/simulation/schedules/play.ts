@@ -12,7 +12,7 @@ import type { Site } from "../site.ts";
 import { beginning, declare, nameOf, quick, workflows } from "./code.ts";
 import { Court } from "./court.ts";
 import { declarationElsewhere, rivalOf } from "./elsewhere.ts";
-import { lastOver, wrongRuns } from "./runs.ts";
+import { firstOver, wrongRuns } from "./runs.ts";
 import type { Act, Scenario, Terms } from "./scenario.ts";
 
 export interface Report {
@@ -168,7 +168,7 @@ class Play {
         return await this.#insist((schedules) => schedules.trigger(nameOf(act.which), terms));
       }
       case "restart": {
-        const run = await lastOver(this.#site, world.namespace, act.which);
+        const run = await firstOver(this.#site, world.namespace, act.which);
         const callId = this.#chance.uuid();
         if (run !== undefined) await this.#patiently(() => world.ask((client) => client.restart(run, { callId })));
         return;

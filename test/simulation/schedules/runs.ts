@@ -2,11 +2,11 @@
 import type { Site } from "../site.ts";
 import { nameOf } from "./code.ts";
 
-/** The run of a schedule that somebody restarts: of those that are over, the one that was started last. */
-export async function lastOver({ pool }: Site, namespace: string, which: number): Promise<string | undefined> {
+/** The run of a schedule that somebody restarts: of those that are over, the one that was started first. So a later one is over too. */
+export async function firstOver({ pool }: Site, namespace: string, which: number): Promise<string | undefined> {
   const { rows } = await pool.query<{ readonly id: string }>(
     `select r.id from layover.run r join layover.run_state t on t.run_id = r.id
-      where r.namespace = $1 and r.scheduled->>'schedule' = $2 and t.ended_at is not null order by r.id desc limit 1`,
+      where r.namespace = $1 and r.scheduled->>'schedule' = $2 and t.ended_at is not null order by r.created_at, r.id limit 1`,
     [namespace, nameOf(which)],
   );
   return rows[0]?.id;
