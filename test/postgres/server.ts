@@ -50,7 +50,6 @@ const testSettings = {
   // In the data folder, not in /dev/shm, where a killed server would leave it behind.
   dynamic_shared_memory_type: "mmap",
   max_connections: 200,
-  password_encryption: "md5",
   shared_buffers: "64MB",
   min_wal_size: "32MB",
   max_wal_size: "256MB",
@@ -150,7 +149,7 @@ function roomiestParent(): string {
 async function makeCluster(binaries: string, folder: string, password: string, identity: Identity): Promise<void> {
   const passwordFile = join(folder, "password");
   writeFileSync(passwordFile, password, { mode: 0o644 });
-  const flags = ["--auth=md5", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
+  const flags = ["--auth=password", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
   const initdb = spawn(join(binaries, "initdb"), [`--pgdata=${folder}/data`, `--pwfile=${passwordFile}`, ...flags], {
     ...identity,
     cwd: folder,
