@@ -1,12 +1,14 @@
 /** Gathers what is known of each run once nothing is left to happen, and asks for its verdict. */
 import type pg from "pg";
 import { openCleanups } from "./afterwards.ts";
+import { judgeDeliveries } from "./kept.ts";
 import type { Operators } from "./operators.ts";
 import type { People } from "./people.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import { partsOf } from "./programs/program.ts";
 import { indexOf, runIdOf } from "./run-ids.ts";
 import type { PlannedRun, Scenario } from "./scenario.ts";
+import type { Senders } from "./senders.ts";
 import type { RunRows } from "./snapshot.ts";
 import type { TroubleSoFar } from "./trouble-so-far.ts";
 import { type Case, judge } from "./verdict.ts";
@@ -16,6 +18,7 @@ export interface CourtOptions {
   readonly scenario: Scenario;
   readonly pool: pg.Pool;
   readonly people: People;
+  readonly senders: Senders;
   readonly operators: Operators;
   readonly witness: Witness;
   readonly trouble: TroubleSoFar;
@@ -34,7 +37,7 @@ export class Court {
   }
 
   async judge(): Promise<readonly string[]> {
-    const { scenario, people } = this.#options;
+    const { scenario, people, senders, operators, pool, rowsOf } = this.#options;
     const wrongs: string[] = [];
     for (const [index, plan] of scenario.runs.entries()) {
       const runId = runIdOf(index);
@@ -47,7 +50,12 @@ export class Court {
       });
       wrongs.push(...found.map((wrong) => `of ${runId}: ${wrong}`));
     }
-    return [...wrongs, ...this.#judgeForks()];
+    const delivered = await judgeDeliveries(pool, {
+      delivered: senders.delivered,
+      rowsOf,
+      mayBeDeleted: (runId) => operators.of(runId).mayBeDeleted,
+    });
+    return [...wrongs, ...delivered, ...this.#judgeForks()];
   }
 
   /** What a fork does is not that of its program alone: it goes on from where the run before it had come. */

@@ -6,7 +6,8 @@ import type { Passage } from "./passage.ts";
 import type { Patience } from "./patience.ts";
 import type { ProgramContract } from "./programs/contract.ts";
 import type { CallbackPlan, Facts } from "./programs/part.ts";
-import type { Letter, PlannedRun } from "./scenario.ts";
+import { userIdOf } from "./run-ids.ts";
+import { type Letter, opening, type PlannedRun } from "./scenario.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 export interface PeopleOptions {
@@ -21,9 +22,6 @@ interface DeliveredRun {
   readonly id: string;
   readonly delay: number | undefined;
 }
-
-/** The payload of a signal that starts its run. */
-const opening = 900;
 
 export class People {
   readonly #options: PeopleOptions;
@@ -62,7 +60,7 @@ export class People {
     this.#patience.act(async () => {
       await this.#patience.pause(plan.startAtMs, `starts ${runId}`);
       const { delayMs: delay } = plan;
-      const options = { runId, id: `the id of ${runId}`, delay };
+      const options = { runId, id: userIdOf(runId), delay };
       switch (plan.by) {
         case "client":
         case "somebody in a hurry":

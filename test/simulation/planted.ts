@@ -161,6 +161,20 @@ export const planted: readonly [Planted, ...Planted[]] = [
     definition: changed("webhook/entries/receive_delivery.sql", "not p ? 'replay' then", "false then"),
     wrong: /the delivery of .* was done \d+ times/,
   },
+  {
+    what: "what is kept for a run is deleted by its first claim, and not given to it",
+    definition: changed("webhook/take_kept.sql", "from gone g order by", "from gone g where false order by"),
+    wrong: /it is done, and its signal is lost/,
+  },
+  {
+    what: "what a run was given stays kept, and is given to it again",
+    definition: changed(
+      "webhook/take_kept.sql",
+      "delete from layover.kept_signal u using layover.run r",
+      "update layover.kept_signal u set due_at = layover.now() from layover.run r",
+    ).replace("g.id, g.dedupe_id", "layover.new_id(), null"),
+    wrong: /the signal \d+ came twice|is kept still|its signal came, and it is refused/,
+  },
 ];
 
 /** The definition of a function with one place changed, by its file under src/postgres/functions. */

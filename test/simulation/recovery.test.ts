@@ -49,7 +49,7 @@ function wrongsAfter(
   const rules = new Rules();
   const look = (now: number) =>
     rules.check(
-      { orphans: 0, bare: 0, runs: [aRun(changes)] },
+      { orphans: 0, bare: 0, kept: [], runs: [aRun(changes)] },
       {
         ...{ alarms: [], isExact: false, graceMs: 0, since: start, now, calmAt },
         ...{

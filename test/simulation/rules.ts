@@ -5,6 +5,7 @@
 import type { StandingAlarm } from "../engine/platform.ts";
 import type { Outlook } from "../engine/watch.ts";
 import { objection, twoMinutes } from "../engine/watch.ts";
+import { cameTwice, KeptRules } from "./kept.ts";
 import { keyOf } from "./ledger.ts";
 import { booked } from "./programs/transaction.ts";
 import { isOver, type Leased, type RunRows, type Snapshot } from "./snapshot.ts";
@@ -48,14 +49,17 @@ export class Rules {
   /** When each run's last turn began or ended, or when it became ready, which its row does not tell. */
   readonly #movedAt = new Map<string, number>();
 
+  readonly #kept = new KeptRules();
+
   /** The runs that were deleted. */
   readonly #deleted = new Set<string>();
 
   /** Answers everything that is wrong. */
-  check({ orphans, bare, runs }: Snapshot, prospect: Prospect): readonly string[] {
+  check({ orphans, bare, runs, kept }: Snapshot, prospect: Prospect): readonly string[] {
     const found: string[] = [];
     if (orphans > 0) found.push(`${orphans} rows belong to no run`);
     if (bare > 0) found.push(`${bare} runs have no state`);
+    if (kept.length > 0) found.push(...this.#kept.check({ kept, runs }, prospect));
     for (const run of runs) {
       const before = this.#before.get(run.runId);
       const wrong = [...wrongRows(run), ...(before === undefined ? [] : wrongChange(before, run, prospect))];
@@ -160,6 +164,7 @@ function* wrongRows(run: RunRows): Generator<string> {
     if (taken.some((position, index) => index > 0 && position <= (taken[index - 1] ?? 0)))
       yield `signals "${name}" were taken out of order`;
   }
+  yield* cameTwice(run);
   yield* wrongUndos(run);
   yield* wrongBookings(run);
   if (!isOver(run)) return;

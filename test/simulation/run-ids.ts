@@ -4,6 +4,11 @@ export function runIdOf(index: number): string {
   return `0000000${index + 1}-0000-7000-8000-000000000000`;
 }
 
+/** Answers the id that its user gives to the run. */
+export function userIdOf(runId: string): string {
+  return `the id of ${runId}`;
+}
+
 /** Answers which run of the scenario has this id. */
 export function indexOf(runId: string): number {
   return Number(runId.slice(0, 8)) - 1;

@@ -46,6 +46,8 @@ export interface PlannedRun {
    */
   readonly by: "client" | "signal" | "sender" | "somebody in a hurry" | "two" | "commit" | "rollback";
   readonly letters: readonly Letter[];
+  /** What senders deliver to its key by a webhook: it is kept while the run is not there. */
+  readonly deliveries: readonly Letter[];
   /** Timeout of the whole run, in milliseconds. */
   readonly timeoutMs: number | undefined;
   /** How long it waits before its first turn. */
@@ -56,6 +58,7 @@ export interface PlannedRun {
 
 export interface Letter {
   readonly name: SignalName;
+  /** No two letters to one run have the same. */
   readonly payload: number;
   readonly atMs: number;
   /** Whether somebody sends it again later. */
@@ -97,12 +100,24 @@ function deploymentsOf(
   return all;
 }
 
-const letter = fc.record({
-  name: fc.constantFrom(...signalNames),
-  atMs: minutes(40),
-  isTwice: fc.boolean(),
-  insists: fc.boolean(),
-});
+const letterTerms = { name: fc.constantFrom(...signalNames), isTwice: fc.boolean(), insists: fc.boolean() };
+const letter = fc.record({ ...letterTerms, atMs: minutes(40) });
+
+/** The payload of the first signal that is delivered to a run. */
+const firstDelivered = 100;
+/** The payload of a signal that starts its run. Those of letters are smaller. */
+export const opening = 900;
+const hourMs = 3_600_000;
+
+const earlier = minutes(12).map((ms) => -ms);
+
+/** What is delivered before the start of a run, at that very moment, or after it. Times count from the start. */
+const deliveries = fc
+  .array(fc.record({ ...letterTerms, atMs: fc.oneof(fc.integer({ min: -2_000, max: 2_000 }), minutes(20), earlier) }), {
+    minLength: 1,
+    maxLength: 2,
+  })
+  .map((letters) => letters.map((each, index) => ({ ...each, payload: firstDelivered + index })));
 
 const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
   program: fc.oneof({ weight: 2, arbitrary: any }, { weight: 1, arbitrary: doomed }),
@@ -123,17 +138,24 @@ const anyRun: fc.Arbitrary<PlannedRun> = fc.record({
   letters: fc
     .array(letter, { maxLength: 4 })
     .map((letters) => letters.map((each, index) => ({ ...each, payload: index + 1 }))),
+  deliveries: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: deliveries }),
 });
 
 /** These come after the start, so that most of them find the run. */
 const following = new Set<Act["verb"]>(["cancel", "cancel version", "fork", "delete"]);
 
-const run = anyRun.map((drawn): PlannedRun => {
-  const { acts, startAtMs } = drawn;
-  return {
-    ...drawn,
-    acts: acts.map((act) => (following.has(act.verb) ? { ...act, atMs: startAtMs + act.atMs } : act)),
-  };
+/** How long some runs come later than what was delivered to them. It is kept for 96 hours. */
+const laterMs = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 95 * hourMs, 97 * hourMs);
+
+const run = fc.tuple(anyRun, laterMs).map(([drawn, ms]): PlannedRun => {
+  const { startAtMs } = drawn;
+  const acts = drawn.acts.map((act) => (following.has(act.verb) ? { ...act, atMs: startAtMs + act.atMs } : act));
+  const deliveries = drawn.deliveries.map((each) => ({ ...each, atMs: Math.max(0, startAtMs + each.atMs) }));
+  const planned = { ...drawn, acts, deliveries };
+  if (deliveries.length === 0 || ms === 0) return planned;
+  const later = <Timed extends { readonly atMs: number }>(list: readonly Timed[]) =>
+    list.map((each) => ({ ...each, atMs: each.atMs + ms }));
+  return { ...planned, startAtMs: startAtMs + ms, acts: later(acts), letters: later(drawn.letters) };
 });
 
 const skewMs = fc.integer({ min: -600_000, max: 600_000 });

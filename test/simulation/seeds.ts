@@ -4,7 +4,7 @@ import type { Act } from "./acts.ts";
 import type { PlatformName } from "./outside/platforms.ts";
 import { partsOf } from "./programs/program.ts";
 import { releaseInWords, withReleases } from "./releases.ts";
-import { type Scenario, scenario } from "./scenario.ts";
+import { type Letter, type Scenario, scenario } from "./scenario.ts";
 import { type Report, simulate } from "./simulation.ts";
 import type { Site } from "./site.ts";
 
@@ -99,13 +99,8 @@ export function describeScenario({ runs, ...rest }: Scenario): string {
       ? "Nothing goes wrong."
       : `A call${focus === undefined ? "" : ` of ${focus}, eight times as often`}: ${faults.join(", ")}; ${troubles} times at most.`,
     ...runs.map(
-      ({ program, startAtMs, by, letters, timeoutMs, delayMs, acts }, index) =>
-        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${delayMs === undefined ? "" : `, to begin ${seconds(delayMs)} later`}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${acts.map(inWords).join("")}${letters
-          .map(
-            ({ name, payload, atMs, isTwice }) =>
-              `, sent ${name} ${payload} at ${seconds(atMs)}${isTwice ? " and again" : ""}`,
-          )
-          .join("")}:\n${fc.stringify(program)}`,
+      ({ program, startAtMs, by, letters, deliveries, timeoutMs, delayMs, acts }, index) =>
+        `Run ${index + 1}, started by ${by} at ${seconds(startAtMs)}${delayMs === undefined ? "" : `, to begin ${seconds(delayMs)} later`}${timeoutMs === undefined ? "" : `, with a timeout of ${seconds(timeoutMs)}`}${acts.map(inWords).join("")}${lettersInWords("sent", letters)}${lettersInWords("delivered", deliveries)}:\n${fc.stringify(program)}`,
     ),
   ].join("\n");
 }
@@ -127,6 +122,15 @@ function inWords(act: Act): string {
   const length = "forMs" in act ? ` for ${seconds(act.forMs)}` : "";
   const next = act.verb === "fork" && act.follows !== undefined ? ` and ${act.follows.verb} that` : "";
   return `, ${act.verb} at ${seconds(act.atMs)}${length}${next}`;
+}
+
+function lettersInWords(how: string, letters: readonly Letter[]): string {
+  return letters
+    .map(
+      ({ name, payload, atMs, isTwice }) =>
+        `, ${how} ${name} ${payload} at ${seconds(atMs)}${isTwice ? " and again" : ""}`,
+    )
+    .join("");
 }
 
 function seconds(ms: number): string {

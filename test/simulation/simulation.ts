@@ -26,6 +26,7 @@ import { type Drain, drainObjection, isSteady, longestWaitMs } from "./recovery.
 import { Rules } from "./rules.ts";
 import { indexOf, numbered, runIdOf } from "./run-ids.ts";
 import type { Scenario } from "./scenario.ts";
+import { Senders } from "./senders.ts";
 import { ServerClock } from "./server-clock.ts";
 import type { Site } from "./site.ts";
 import type { RunRows, Snapshot } from "./snapshot.ts";
@@ -81,6 +82,7 @@ class Simulation {
   readonly #passage: Passage;
   readonly #patience: Patience;
   readonly #people: People;
+  readonly #senders: Senders;
   readonly #operators: Operators;
   readonly #witness: Witness;
   readonly #trouble: TroubleSoFar;
@@ -90,7 +92,7 @@ class Simulation {
   #groupAt = 0;
   /** When a run moved the last time; the world's. */
   #movedAt = 0;
-  #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [] };
+  #snapshot: Snapshot = { orphans: 0, bare: 0, runs: [], kept: [] };
   readonly #wrongs: string[] = [];
 
   constructor(site: Site, scenario: Scenario, { onLine }: SimulateOptions) {
@@ -152,6 +154,7 @@ class Simulation {
     this.#patience = new Patience({ time, chance, processes: () => this.#fleet.takers, note });
     const patience = this.#patience;
     this.#people = new People({ patience, passage: this.#passage, sessions: site.sessions, note });
+    this.#senders = new Senders(patience);
     this.#operators = new Operators({
       patience,
       onSignal: (runId, letter) => this.#people.noteSignal(runId, letter),
@@ -184,6 +187,7 @@ class Simulation {
         const runId = runIdOf(index);
         const contract = this.#contractOf(runId);
         this.#people.start(contract, runId, plan);
+        for (const letter of plan.deliveries) this.#senders.deliver(contract, runId, letter);
         for (const act of plan.acts) this.#operators.act(contract, runId, act);
       }
       while (this.#wrongs.length === 0 && (await this.#course.event(longestMs)));
@@ -214,6 +218,7 @@ class Simulation {
       scenario: this.#scenario,
       pool: this.#site.pool,
       people: this.#people,
+      senders: this.#senders,
       operators: this.#operators,
       witness: this.#witness,
       trouble: this.#trouble,
@@ -262,8 +267,9 @@ class Simulation {
 
   #dueAt(): number | undefined {
     if (this.#fleet.isNew) return beginning;
-    const carried = this.#snapshot.runs.filter(({ version }) => this.#fleet.carries(version));
-    return earliest(carried.map(({ due }) => (due === null ? undefined : due - this.#clock.offMs)));
+    const { runs, kept } = this.#snapshot;
+    const carried = runs.filter(({ version }) => this.#fleet.carries(version));
+    return earliest([...carried, ...kept].map(({ due }) => (due === null ? undefined : due - this.#clock.offMs)));
   }
 
   /** Something may have changed the rows. */

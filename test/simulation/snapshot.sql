@@ -8,6 +8,8 @@ select json_build_object(
       union all select run_id from layover.callback union all select run_id from layover.tag union all select run_id from layover.epoch
       union all select run_id from layover.patch union all select run_id from layover.setback union all select run_id from layover.operation) as row
      where not exists (select from layover.run r where r.id = row.run_id)),
+  'kept', (select coalesce(json_agg(json_build_object('key', u.user_id, 'delivery', u.delivery, 'due', layover.to_ms(u.due_at)::float8)
+    order by u.number), '[]') from layover.kept_signal u),
   'bare', (select count(*)::integer from layover.run r where not exists (select from layover.run_state s where s.run_id = r.id)),
   'runs', coalesce((
     select json_agg(json_build_object(

@@ -7,6 +7,15 @@ export interface Snapshot {
   /** How many runs have no state. */
   readonly bare: number;
   readonly runs: readonly RunRows[];
+  /** Signals that deliveries have kept for runs that were not there. */
+  readonly kept: readonly KeptRow[];
+}
+
+export interface KeptRow {
+  /** The run's id of its user, for which it is kept. */
+  readonly key: string;
+  readonly delivery: string;
+  readonly due: number;
 }
 
 /** A lease, and the one that was finished last. Times are epoch milliseconds. */
