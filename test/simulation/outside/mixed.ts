@@ -12,6 +12,7 @@ import { Secrets } from "../../../src/http/secrets.ts";
 import { makeCalls } from "../../../src/postgres/calls.ts";
 import { earliest, type Happening } from "../../engine/course.ts";
 import type { Mortal } from "../../engine/mortal.ts";
+import type { StandingAlarm } from "../../engine/platform.ts";
 import { Process } from "../../engine/process.ts";
 import { type HostName, hostNames } from "../releases.ts";
 import { Apart } from "./apart.ts";
@@ -51,6 +52,8 @@ export class Mixed implements Outside {
   #asking: HostName = "cloudflare";
   /** The hosts on which a tick of a live build has succeeded since the last deployment or release. */
   readonly #ticked = new Set<HostName>();
+  /** How many rollbacks nobody has told the database of yet. */
+  #untold = 0;
 
   constructor(ground: Ground) {
     this.#ground = ground;
@@ -113,8 +116,12 @@ export class Mixed implements Outside {
     return earliest(sources.map((source) => source.next()));
   }
 
-  standing() {
-    return [...this.#cloudflare.standing(), ...this.#aws.standing(), ...this.#node.standing()];
+  /** A Durable Object knows the build that comes back in a rollback. So what was left to it is found when somebody tells of that. */
+  standing(): readonly StandingAlarm[] {
+    const now = this.#ground.now();
+    const told: StandingAlarm = { at: now, ringsAt: now, isRinging: true, isUnarmed: true };
+    const alarms = [...this.#cloudflare.standing(), ...this.#aws.standing(), ...this.#node.standing()];
+    return this.#untold > 0 ? [...alarms, told] : alarms;
   }
 
   /** A process of Node's does not count them. */
@@ -224,18 +231,23 @@ export class Mixed implements Outside {
 
   /** Somebody runs `layover deployed` after a rollback, until that has ended well. */
   #tellRollback(host: HostName): void {
+    this.#untold += 1;
     this.#rings.errand({
       what: `layover deployed for ${host}`,
       taker: () => this.#takerOn(host),
       act: async (process, client) => {
         const { plan, build } = this.#born.get(process) ?? {};
         if (plan === undefined || build === undefined) throw new Error("the process is gone");
-        if (!this.#builds.of(host).some(({ id }) => id === build.id)) return;
+        if (!this.#builds.of(host).some(({ id }) => id === build.id)) {
+          this.#untold -= 1; // other builds have come since
+          return;
+        }
         const calls = makeCalls({ query: process.query, namespace: plan.namespace, alarm: async () => {} });
         const { versions, signatures } = new Registry(plan.workflows);
         const named = { environment: "default", deploymentName: host, deployment: build.id };
         await calls.noteDeployment({ ...named, note: "deployed", versions, signatures });
         await client.wake();
+        this.#untold -= 1;
         this.#note(host, build.id);
       },
     });
