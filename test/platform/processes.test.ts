@@ -43,10 +43,11 @@ async function untilListed(count: number): Promise<void> {
 /** One of them holds a step and keeps a run that sleeps for so long. */
 async function aPairAtWork(sleepMs: number) {
   const one = await aProcess({ HOLDS: "yes" });
-  const other = await aProcess();
-  await untilListed(2);
   const held = await one.client.start(stuck);
   await one.server.untilSaid(/begins/);
+  // The first tick of a process takes what is ready, so the other one comes when the step has begun.
+  const other = await aProcess();
+  await untilListed(2);
   const wakesAt = Date.now() + sleepMs;
   const asleep = await one.client.start(napping, wakesAt);
   await expect.poll(async () => (await asleep.get()).status, { timeout: 10_000 }).toBe("sleeping");
