@@ -2,7 +2,8 @@
  * Mutation of the SQL and of the engine's orderings: changes one place at a time in a copy of the tree, and tells which
  * changes no test finds out.
  *
- *   npm run mutate:sql                                  all of them (an hour)
+ *   npm run mutate:sql                                  all whose file has changed since it was listed in ledger.json
+ *   npm run mutate:sql -- --all                         … and the listed ones (many hours)
  *   npm run mutate:sql -- --resume verdicts.json         … and goes on there after a break
  *   npm run mutate:sql -- --list --only claim_runs      what there is to change there
  *   npm run mutate:sql -- --only claim_runs --jobs 2    … and who finds it out
@@ -25,12 +26,14 @@ import { allMutants } from "./all-mutants.ts";
 import { attempt } from "./attempts.ts";
 import { explained } from "./explained.ts";
 import { type Killer, killers, onlyTests } from "./killers.ts";
+import { playedBefore, Progress } from "./ledger.ts";
 import { table, verdictOf } from "./report.ts";
 import { survivorsIn, verdictsIn, writeVerdicts } from "./verdict-file.ts";
 
 const { values } = parseArgs({
   options: {
     only: { type: "string", multiple: true, default: [] },
+    all: { type: "boolean", default: false },
     by: { type: "string" },
     tests: { type: "string", multiple: true, default: [] },
     thorough: { type: "boolean", default: false },
@@ -45,7 +48,8 @@ const { values } = parseArgs({
 });
 
 const survivors = values.again === undefined ? undefined : survivorsIn(values.again);
-const mutants = allMutants().filter(
+const everything = allMutants();
+const mutants = everything.filter(
   ({ id, file }) =>
     (survivors?.has(id) ?? true) &&
     (values.only.length === 0 || values.only.some((part) => id.includes(part) || file.endsWith(part))),
@@ -67,9 +71,13 @@ async function mutate(): Promise<number> {
   for (const { name, missing } of asked) if (missing !== undefined) console.log(`without ${name}: ${missing}`);
   const server = await findPostgres(versionsToTest()[0] ?? "15");
   const known = new Set(explained.flatMap(({ mutants: ids }) => ids));
-  const attempted = values.resume === undefined ? [] : verdictsIn(values.resume, mutants);
+  const before = values.all || values.thorough || values.tests.length > 0 ? [] : playedBefore(mutants, known);
+  const resumed = values.resume === undefined ? [] : verdictsIn(values.resume, mutants);
+  const attempted = [...new Map([...before, ...resumed].map((one) => [one.mutant, one])).values()];
   const done = new Set(attempted.map(({ mutant }) => mutant));
   const file = values.resume ?? values.json;
+  const progress = new Progress(everything, known);
+  for (const one of resumed) progress.note(one);
   const began = Date.now();
   try {
     await attempt(
@@ -86,6 +94,7 @@ async function mutate(): Promise<number> {
           const minutes = ((Date.now() - began) / 60_000).toFixed(1);
           console.log(`${attempted.length}/${mutants.length} ${minutes} min  ${verdictOf(one)}  ${one.mutant.id}`);
           if (file !== undefined) writeVerdicts(file, attempted);
+          progress.note(one);
         },
       },
     );
