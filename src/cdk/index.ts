@@ -1,3 +1,4 @@
 /** The public names of `layover/cdk`. */
 export type { BundleOptions } from "./bundle.ts";
-export { Layover, type LayoverProps } from "./layover.ts";
+export { Layover } from "./layover.ts";
+export type { LayoverProps } from "./props.ts";

@@ -11,13 +11,11 @@ import { ArnFormat, CfnOutput, Duration, Names, RemovalPolicy, Stack } from "aws
 import {
   Alarm,
   ComparisonOperator,
-  Metric,
+  type Metric,
   type MetricOptions,
-  Stats,
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
-import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import type { IKey } from "aws-cdk-lib/aws-kms";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import {
   Architecture,
   Code,
@@ -27,7 +25,7 @@ import {
   RecursiveLoop,
   Runtime,
 } from "aws-cdk-lib/aws-lambda";
-import { FilterPattern, LogGroup, MetricFilter, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { Asset } from "aws-cdk-lib/aws-s3-assets";
 import { CfnSchedule, CfnScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
@@ -35,43 +33,12 @@ import { StringParameter } from "aws-cdk-lib/aws-ssm";
 import { InvocationType, Trigger } from "aws-cdk-lib/triggers";
 import { Construct } from "constructs";
 import { variables } from "../platform/lambda/aws/settings.ts";
-import { type BundleOptions, bundle, entryName } from "./bundle.ts";
-
-export interface LayoverProps extends BundleOptions {
-  /** The path of the deployment's parameters in Systems Manager: `/orders`. */
-  readonly parameters: string;
-  /** Further parameters under that path that the functions read: `serve`'s option of the same name. Default: none. */
-  readonly parameterNames?: readonly string[];
-  /** The key of the parameters, if it is one of your own. Default: the key that AWS keeps for Systems Manager. */
-  readonly parametersKey?: IKey;
-  /** Name of the environment. A database belongs to one. Default: "default". */
-  readonly environment?: string;
-  /** The memory of each function, in MiB. More memory is more CPU. Default: 512. */
-  readonly memorySize?: number;
-  /** How long an invocation of `turns` may take, and so a step. Default: 15 minutes, which is the most. */
-  readonly turnsTimeout?: Duration;
-  /**
-   * How many requests from outside are answered at a time. The function is public, and shares the concurrency of the account
-   * with all others. Default: no limit of its own.
-   */
-  readonly httpConcurrency?: number;
-  /**
-   * Whether the function `http` has a URL of its own. If you put an API before it instead, set it to false and give
-   * `publicUrl`. Default: true.
-   */
-  readonly functionUrl?: boolean;
-  /** The address at which the world reaches the function `http`, with the prefix. Default: its own URL. */
-  readonly publicUrl?: string;
-  /** How often a tick looks through the database though nobody asked: an alarm may have been lost. Default: 6 hours. */
-  readonly sweep?: Duration;
-  /** How long logs are kept. Default: a month. */
-  readonly logRetention?: RetentionDays;
-}
+import { bundle, entryName } from "./bundle.ts";
+import { Logged } from "./logged.ts";
+import type { LayoverProps } from "./props.ts";
+import { allow, rightsOfCalls } from "./rights.ts";
 
 type FunctionName = "http" | "turns" | "tick" | "forward";
-
-/** The metrics that are counted from the logs, and the level of the lines that each of them counts. */
-const logMetrics = { LoggedErrors: "ERROR", LoggedWarnings: "WARN" } as const;
 
 /** How long a message is hidden from others while it is forwarded. AWS asks for six times the function's timeout. */
 const visibility = Duration.minutes(3);
@@ -103,11 +70,13 @@ export class Layover extends Construct {
   readonly #group: CfnScheduleGroup;
   readonly #scheduleRole: Role;
   readonly #bundle: Asset;
+  readonly #logged: Logged;
 
   constructor(scope: Construct, id: string, props: LayoverProps) {
     super(scope, id);
     this.#props = props;
     this.#bundle = bundle(this, props);
+    this.#logged = new Logged(this, this.#name);
     this.deadLetters = new Queue(this, "DeadLetters", {
       encryption: QueueEncryption.SQS_MANAGED,
       enforceSSL: true,
@@ -165,26 +134,17 @@ export class Layover extends Construct {
    * @example layover.metricLoggedErrors().createAlarm(stack, "Errors", { threshold: 1, evaluationPeriods: 1 });
    */
   metricLoggedErrors(options?: MetricOptions): Metric {
-    return this.#logMetric("LoggedErrors", options);
+    return this.#logged.metric("LoggedErrors", options);
   }
 
   /** How many warnings the functions logged: a step failed for good, a lease was lost, a sweep found what no alarm had. */
   metricLoggedWarnings(options?: MetricOptions): Metric {
-    return this.#logMetric("LoggedWarnings", options);
+    return this.#logged.metric("LoggedWarnings", options);
   }
 
   /** How many messages could not be handed on, and lie there. */
   metricDeadLetters(options?: MetricOptions): Metric {
     return this.deadLetters.metricApproximateNumberOfMessagesVisible(options);
-  }
-
-  #logMetric(metricName: keyof typeof logMetrics, options?: MetricOptions): Metric {
-    return new Metric({ namespace: this.#metricNamespace, metricName, statistic: Stats.SUM, ...options });
-  }
-
-  /** The metrics of each deployment are apart. A dimension would have to stand in each line of the logs. */
-  get #metricNamespace(): string {
-    return `Layover/${this.#name}`;
   }
 
   /** Tells a function what the deployment is made of. */
@@ -202,30 +162,16 @@ export class Layover extends Construct {
     for (const [name, value] of Object.entries(told)) if (value !== undefined) other.addEnvironment(name, value);
   }
 
-  /** Allows what every call does that makes a run ready, and the reading of parameters. */
   #allowCalls(made: LambdaFunction, parameterNames: readonly string[]): void {
     const { parameters, parametersKey } = this.#props;
-    const stack = Stack.of(this);
-    const read = parameterNames.map((name) =>
-      stack.formatArn({
-        service: "ssm",
-        resource: "parameter",
-        resourceName: `${parameters}/${name}`.replace(/^\//, ""),
-      }),
-    );
-    const group = stack.formatArn({ service: "scheduler", resource: "schedule", resourceName: `${this.#group.ref}/*` });
-    made.addToRolePolicy(allow(["lambda:InvokeFunction"], [this.#arnOf("turns")]));
-    made.addToRolePolicy(allow(["scheduler:CreateSchedule"], [group]));
-    made.addToRolePolicy(
-      new PolicyStatement({
-        effect: Effect.ALLOW,
-        actions: ["iam:PassRole"],
-        resources: [this.#scheduleRole.roleArn],
-        conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
-      }),
-    );
-    made.addToRolePolicy(allow(["sqs:SendMessage"], [this.queue.queueArn]));
-    made.addToRolePolicy(allow(["ssm:GetParameters"], read));
+    const resources = {
+      turns: this.#arnOf("turns"),
+      group: this.#group.ref,
+      scheduleRole: this.#scheduleRole.roleArn,
+      queue: this.queue.queueArn,
+      parameters: parameterNames.map((name) => `${parameters}/${name}`),
+    };
+    for (const right of rightsOfCalls(Stack.of(this), resources)) made.addToRolePolicy(right);
     parametersKey?.grantDecrypt(made);
   }
 
@@ -261,7 +207,7 @@ export class Layover extends Construct {
       retention: logRetention,
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    this.#count(logGroup, title);
+    this.#logged.count(logGroup, title);
     const role = new Role(this, `${title}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     logGroup.grantWrite(role);
     const made = new LambdaFunction(this, title, {
@@ -284,18 +230,6 @@ export class Layover extends Construct {
     });
     this.#tell(made);
     return made;
-  }
-
-  /** Counts the lines of each level that a person should look at. */
-  #count(logGroup: LogGroup, title: string): void {
-    for (const [metricName, level] of Object.entries(logMetrics)) {
-      new MetricFilter(this, `${title}${metricName}`, {
-        logGroup,
-        metricNamespace: this.#metricNamespace,
-        metricName,
-        filterPattern: FilterPattern.stringValue("$.level", "=", level),
-      });
-    }
   }
 
   /** Grants each function what it uses, and no more. */
@@ -362,8 +296,4 @@ export class Layover extends Construct {
       },
     });
   }
-}
-
-function allow(actions: string[], resources: string[]): PolicyStatement {
-  return new PolicyStatement({ effect: Effect.ALLOW, actions, resources });
 }
