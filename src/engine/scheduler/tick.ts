@@ -2,21 +2,16 @@
  * One pass of the scheduler. It never claims: it lists what is due, arms the next instants, moves the due instants on,
  * and only then dispatches. So at every moment each run is armed. Then it fires the schedules that are due.
  */
-import {
-  aboutToRingMs,
-  longestBackoffMs,
-  lookAheadMs,
-  minuteMs,
-  motionMinute,
-  ringAgainMs,
-} from "../../core/waking.ts";
+import { aboutToRingMs, longestBackoffMs, lookAheadMs, motionMinute } from "../../core/waking.ts";
 import type { DueAnswer, DueCall, Move, NoteCall } from "../../postgres/wire-scheduler.ts";
 import type { EngineContext } from "../engine-context.ts";
 import { refusalBy } from "../finish/refusal.ts";
 import { defaults } from "../options.ts";
 import { wrongEnvironment } from "../wrong-environment.ts";
 import { comingOf, type DelayedTurn, isAhead, type Look, look, readyOf } from "./due-runs.ts";
+import { ringElsewhere } from "./elsewhere.ts";
 import { Firings } from "./firings.ts";
+import { sendKept } from "./kept-signals.ts";
 import { lookEvents } from "./look-events.ts";
 import { Mover } from "./mover.ts";
 import { prune } from "./prune.ts";
@@ -175,8 +170,8 @@ class Tick {
       if (call.after === undefined) this.#first = page;
       await this.#prepare(page);
       await this.#lookAt(page);
-      await this.#sendKept(page);
-      await this.#ringElsewhere(page);
+      await sendKept(this.#context, this.#limit, { page, mover: this.#mover });
+      await ringElsewhere(this.#context, this.#limit, { page, isRung: this.#isRung });
       this.#limit.extend();
       const after = this.#endOf(page);
       if (after === undefined) return page;
@@ -252,37 +247,6 @@ class Tick {
     const terms = { countsAnew: page.isNew, soonAt, skipsLocked: true };
     this.#locked.push(...(await this.#mover.moveOn(looks, terms)));
     await this.#mover.dispatch(ahead);
-  }
-
-  /** Sends what deliveries of webhooks have kept for runs that are there now. What stays is looked at when it expires. */
-  async #sendKept({ kept }: DueAnswer): Promise<void> {
-    const { tell, options } = this.#context;
-    const { calls } = options;
-    if (kept === null || kept === undefined) return;
-    const { expiresAt } = kept;
-    if (expiresAt !== null) await this.#limit.wait(() => calls.alarms.arm([expiresAt]));
-    for (let isMore = true; isMore; ) {
-      const answer = await this.#limit.wait(() => calls.sendKeptSignals({ limit: pageSize }));
-      isMore = answer.isMore;
-      for (const left of answer.left) tell({ kind: "delivery_refused", ...left });
-      await this.#mover.dispatch(answer.turns.map((ref) => ({ ref, delayMs: 0 })));
-      this.#limit.extend();
-    }
-  }
-
-  /**
-   * Rings where the code is of what is due and not carried here: perhaps only an alarm of this host stood for it. If that fails,
-   * a tick comes again, after the time that the first of it is late by now: a minute at least, ten at most. So it does if another
-   * build of this host has the code: which of the two gets a ring is for the host to say.
-   */
-  async #ringElsewhere({ now, elsewhere }: DueAnswer): Promise<void> {
-    const { carriers, options } = this.#context;
-    const due = elsewhere ?? [];
-    const isDueHere = due.some(({ address }) => address === options.deployment?.wakeAddress);
-    const addresses = this.#isRung ? [] : due.map(({ address }) => address);
-    if ((await this.#limit.wait(() => carriers.ring(addresses, now))) && !isDueHere) return;
-    const lateMs = now - Math.min(...due.map(({ dueAt }) => dueAt));
-    await this.#limit.wait(() => options.calls.alarms.arm([motionMinute(now + ringAgainMs(lateMs) - minuteMs)]));
   }
 
   /** Answers the last run of a page if another page follows. */
