@@ -31,6 +31,7 @@ import { pauseWorkflow, resumeWorkflow } from "./runs/workflow-pause.ts";
 import { schedules } from "./schedules/schedules.ts";
 import { endQuietly, printAside } from "./screen.ts";
 import { loadSettings } from "./settings.ts";
+import { UsageError } from "./usage-error.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
 const program = new Command("layover")
@@ -119,5 +120,5 @@ try {
   const isHelp = error instanceof CommanderError && /help|version/i.test(error.code); // is written already
   if (!isHelp) printAside(error instanceof CommanderError ? mistyped(error) : complaint(error));
   // The process ends at once. With `exitCode` alone, work that the failed command began would keep it alive.
-  process.exit(error instanceof CommanderError ? error.exitCode : 1);
+  process.exit(error instanceof CommanderError || error instanceof UsageError ? error.exitCode : 1);
 }

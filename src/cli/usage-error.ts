@@ -2,9 +2,12 @@
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string;
+  /** What the process ends with. */
+  readonly exitCode: number;
 
-  constructor(message: string, options: { hint: string; cause?: unknown }) {
+  constructor(message: string, options: { hint: string; cause?: unknown; exitCode?: number }) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.hint = options.hint;
+    this.exitCode = options.exitCode ?? 1;
   }
 }

@@ -48,6 +48,8 @@ export interface AppOptions {
   readonly publicUrl?: string | undefined;
   /** Makes the route of the OpenAPI document. Default: there is none. */
   readonly openapi?: MountOpenApi | undefined;
+  /** The routes that judge runs by the code of this deployment. Default: there are none. */
+  readonly replayCheck?: readonly Route[] | undefined;
   /** What earlier apps of this process remember of keys and callbacks. Default: nothing. */
   readonly remembered?: Remembered | undefined;
   /** Whether this server is about to end, so that nobody should send requests to it. Default: never. */
@@ -77,7 +79,8 @@ export function createApp(options: AppOptions): Hono {
   const given = { secrets: options.secrets, namespace, maxBytes };
   const webhooks = options.webhooks?.(given) ?? [];
   const { environment, publicUrl } = options;
-  const api = routesOf({ contracts, maxBytes, answered: remembered.answeredCallbacks, webhooks, isClosing });
+  const terms = { contracts, maxBytes, answered: remembered.answeredCallbacks, webhooks, isClosing };
+  const api = [...routesOf(terms), ...(options.replayCheck ?? [])];
   const document = options.openapi?.({ routes: api, contracts: options.contracts });
   const routes: readonly Route[] = [
     ...api,

@@ -81,6 +81,8 @@ export interface WorkerOptions {
   /** What else it is bound to. Default: nothing, so it asks itself and the cron trigger is its alarm. */
   readonly bound?: Bound;
   readonly usesNode?: boolean;
+  /** Further compatibility flags. */
+  readonly flags?: readonly string[];
   /** Answers what the Worker fetches, instead of the network. */
   readonly outboundService?: (request: OutboundRequest) => Promise<OutboundResponse>;
 }
@@ -155,13 +157,14 @@ export class AWorker {
     self,
     bound = {},
     usesNode = false,
+    flags = [],
     outboundService,
   }: WorkerOptions): MiniflareOptions {
     const worker = (name: string, service: string | null) => ({
       name,
       modules: [{ type: "ESModule" as const, path: "worker.mjs", contents: script }],
       compatibilityDate: "2026-08-01",
-      compatibilityFlags: usesNode ? ["nodejs_compat"] : [],
+      compatibilityFlags: [...(usesNode ? ["nodejs_compat"] : []), ...flags],
       bindings: definedOf({ LAYOVER_SECRET: secret, NAME: name, PUBLIC_URL: this.url, ...env }),
       serviceBindings: service === null ? {} : { SELF: service },
       ...(outboundService !== undefined && { outboundService }),

@@ -3,6 +3,7 @@
  * a helper or by a client. The document is that of no contract, since it fits every deployment.
  */
 import { unservedDocument } from "../../src/http/openapi/unserved.ts";
+import { replayCheckRoutes } from "../../src/http/replay-check/routes.ts";
 import type { Route } from "../../src/http/route.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { deliveryRoutes } from "../../src/http/webhooks/deliveries.ts";
@@ -38,6 +39,7 @@ function theDocument() {
   const secrets = new Secrets(["bm90IHJhbmRvbSwgYnV0IGZvciB0aGlzIHRlc3QgaXQgaXMgZ29vZCBlbm91Z2g"]);
   const never = () => Promise.reject(new Error("only the description of this route is used"));
   const receive: Route = { method: "POST", path: "/webhooks/:name", answer: never };
+  const judging = replayCheckRoutes({ workflows: [], deployment: { name: "node", id: "b1" } });
   const terms = { secrets, namespace: "test", maxBytes: 0, tell: () => {} };
-  return unservedDocument({ contracts: [], webhooks: [receive, ...deliveryRoutes(new Map(), terms)] });
+  return unservedDocument({ contracts: [], webhooks: [receive, ...deliveryRoutes(new Map(), terms), ...judging] });
 }

@@ -1,13 +1,16 @@
 /** The whole product as a role that may only call layover, and what a reader may see and never change. */
 import { dashboard } from "layover/dashboard";
+import { replayCheck } from "layover/replay-check";
 import { none, start as startByDelivery, webhook } from "layover/webhooks";
 import { Pool } from "pg";
 import { afterEach, expect, test } from "vitest";
 import * as z from "zod";
+import { Client } from "../../src/client/over-postgres/client.ts";
 import { workflow } from "../../src/core/contract/contract.ts";
 import { schedule } from "../../src/core/contract/schedule.ts";
 import { NonRetryableError } from "../../src/core/contract/user-errors.ts";
 import { createApiKey, readApiKey, scopes } from "../../src/http/api-key.ts";
+import { createApp } from "../../src/http/app.ts";
 import { Secrets } from "../../src/http/secrets.ts";
 import { type NodeServer, serve } from "../../src/platform/node/index.ts";
 import { makeCalls } from "../../src/postgres/calls.ts";
@@ -80,6 +83,8 @@ describeEachPostgres(
         schedules: [nightly],
         webhooks: [post],
         dashboard: dashboard(),
+        replayCheck: replayCheck(),
+        deployment: "b1",
         database: pg(pool),
         secrets: [secret],
         port: 0,
@@ -181,6 +186,11 @@ describeEachPostgres(
         expect([page, status]).toEqual([page, 200]);
         expect(text).toContain("<h1>");
       }
+      const { runId } = await client.start(box, { of: "plates" }, { delay: "1 day" });
+      expect(JSON.parse((await ask("/v1/replay-check")).text).runs).toMatchObject([{ runId }]);
+      const runs = [runId];
+      const judged = await ask("/v1/replay-check", { method: "POST", body: JSON.stringify({ runs }) });
+      expect(JSON.parse(judged.text)).toMatchObject({ deployment: { id: "b1" }, verdicts: [{ outcome: "fits" }] });
       await client.wake();
       return server;
     }
@@ -212,6 +222,20 @@ describeEachPostgres(
       const reader = await loggedIn("layover_reader");
       const calls = makeCalls({ query: pg(reader), namespace: "default", alarm: async () => {} });
       expect((await calls.listRuns({ limit: 100, walk: 1_000 })).runs.length).toBeGreaterThan(3);
+      const app = createApp({
+        client: new Client({ calls, dispatch: async () => {}, wake: async () => {} }),
+        contracts: [],
+        namespace: "default",
+        onError: () => {},
+        secrets: new Secrets([secret]),
+        replayCheck: replayCheck()({ workflows: [boxWorkflow], deployment: { name: "node", id: "b1" } }),
+      });
+      const judged = await app.request("/v1/replay-check", {
+        method: "POST",
+        body: JSON.stringify({ runs: [runId] }),
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      });
+      expect(await judged.json()).toMatchObject({ verdicts: [{ runId, outcome: "fits" }] });
       const before = await contents();
       expect(Object.values(before).filter((rows) => Array.isArray(rows) && rows.length > 0).length).toBeGreaterThan(12);
 

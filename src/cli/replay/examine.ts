@@ -1,8 +1,9 @@
 /** Looks for runs that are not over, groups them, and has some of each group judged. */
-import { type ExportedRun, readExport } from "../../client/exports.ts";
-import type { ReplayVerdict } from "../../engine/replay/replay-stored.ts";
+import { readStored } from "../../client/over-postgres/stored-runs.ts";
+import type { TerseVerdict } from "../../http/replay-check/judge.ts";
+import type { Build } from "../../http/replay-check/mount.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { RunKey } from "../../postgres/wire-verbs.ts";
+import type { ParkedCall, ParkedPage } from "../../postgres/wire-replay.ts";
 import type { Judge } from "./judge.ts";
 
 /** Runs whose histories have the same places. */
@@ -12,19 +13,78 @@ export interface Group {
   readonly runIds: string[];
 }
 
+export interface JudgedRun {
+  readonly runId: string;
+  readonly verdict: TerseVerdict;
+}
+
 export interface Examined {
   readonly group: Group;
   /** The runs of the group that were replayed. */
-  readonly verdicts: readonly { readonly runId: string; readonly verdict: ReplayVerdict }[];
+  readonly verdicts: readonly JudgedRun[];
 }
 
-export async function findGroups(
-  calls: Pick<Calls, "listParked">,
+/** Where the runs are found, and whose code judges them. */
+export interface Examiner {
+  /** The build whose code judges. Undefined: the code of this machine does. */
+  build(): Build | undefined;
+  listParked(filter: ParkedCall): Promise<ParkedPage>;
+  /** Whether the code has this version. It is asked once the runs were listed. */
+  carries(workflow: string, version: number): boolean;
+  /** Replays runs. One that ended or was deleted meanwhile is left out. */
+  judge(runIds: readonly string[]): Promise<readonly JudgedRun[]>;
+}
+
+/** Reads the database, and judges by the code of this machine. */
+export function examinerHere(calls: Pick<Calls, "listParked" | "readReplay">, judge: Judge): Examiner {
+  return {
+    build: () => undefined,
+    listParked: (filter) => calls.listParked(filter),
+    carries: (workflow, version) => judge.versions[workflow]?.includes(version) === true,
+    judge: async (runIds) => {
+      const verdicts: JudgedRun[] = [];
+      for (const runId of runIds) {
+        const stored = await readStored(calls, runId);
+        if (stored === undefined) continue;
+        const { asked: _, ...verdict } = await judge.judge(stored);
+        verdicts.push({ runId, verdict });
+      }
+      return verdicts;
+    },
+  };
+}
+
+export interface Examination {
+  /** The build whose code has judged. Undefined: the code of this machine has. */
+  readonly build: Build | undefined;
+  readonly examined: readonly Examined[];
+  /** The groups of versions that the code does not have. */
+  readonly elsewhere: readonly Group[];
+}
+
+/** Replays the first `most` runs of each group. */
+export async function examineAll(
+  examiner: Examiner,
+  filter: { readonly workflow?: string; readonly version?: number },
+  most: number,
+): Promise<Examination> {
+  const examined: Examined[] = [];
+  const elsewhere: Group[] = [];
+  for (const group of await findGroups(examiner, filter)) {
+    const isHere = examiner.carries(group.workflow, group.version);
+    if (isHere) examined.push({ group, verdicts: await examiner.judge(group.runIds.slice(0, most)) });
+    else elsewhere.push(group);
+  }
+  return { build: examiner.build(), examined, elsewhere };
+}
+
+async function findGroups(
+  examiner: Examiner,
   filter: { readonly workflow?: string; readonly version?: number },
 ): Promise<readonly Group[]> {
   const groups = new Map<string, Group>();
   for (let before: string | null | undefined; before !== null; ) {
-    const page = await calls.listParked({ ...filter, ...(before !== undefined && { before }) });
+    const page = await examiner.listParked({ ...filter, ...(before !== undefined && { before }) });
     for (const { runId, workflow, version, digest } of page.runs) {
       const key = JSON.stringify([workflow, version, digest]);
       const group = groups.get(key) ?? { workflow, version, runIds: [] };
@@ -34,37 +94,4 @@ export async function findGroups(
     before = page.next;
   }
   return [...groups.values()];
-}
-
-/** Replays the first `most` runs of a group. A run that ended or was deleted meanwhile is left out. */
-export async function examine(
-  calls: Pick<Calls, "readReplay">,
-  judge: Judge,
-  group: Group,
-  most: number,
-): Promise<Examined> {
-  const verdicts: Examined["verdicts"][number][] = [];
-  for (const runId of group.runIds.slice(0, most)) {
-    const stored = await readStored(calls, runId);
-    if (stored === undefined) continue;
-    verdicts.push({ runId, verdict: await judge.judge(stored) });
-  }
-  return { group, verdicts };
-}
-
-/** Reads a run that is not over with its whole history. Undefined: it is over, or was deleted. */
-export async function readStored(calls: Pick<Calls, "readReplay">, runId: string): Promise<ExportedRun | undefined> {
-  const stored = await readWhole(calls, { runId });
-  return stored !== undefined && ["completed", "failed", "cancelled"].includes(stored.status) ? undefined : stored;
-}
-
-/** Reads a run with the whole history of its newest epoch. Undefined: there is none. */
-export async function readWhole(calls: Pick<Calls, "readReplay">, key: RunKey): Promise<ExportedRun | undefined> {
-  const first = await calls.readReplay(key);
-  if (first.outcome !== "read") return undefined;
-  return await readExport(async (after) => {
-    const page = after === 0 ? first : await calls.readReplay({ runId: first.runId, after });
-    if (page.outcome !== "read") throw new Error(`the run ${first.runId} was deleted meanwhile`);
-    return page;
-  });
 }

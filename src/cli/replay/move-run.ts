@@ -1,11 +1,9 @@
 /** Looks at one run, has it judged for another version of its workflow, and moves it if it fits. */
 import { v7 } from "uuid";
+import { readMail, readStored } from "../../client/over-postgres/stored-runs.ts";
 import type { UpgradeOptions, UpgradeReceipt } from "../../client/over-postgres/upgrades.ts";
 import { LayoverError } from "../../core/errors.ts";
 import type { Calls } from "../../postgres/calls.ts";
-import type { WireSignal } from "../../postgres/wire.ts";
-import type { MailPage } from "../../postgres/wire-replay.ts";
-import { readStored } from "./examine.ts";
 import type { Judge } from "./judge.ts";
 
 /** `left`: somebody works at it, or it has gone on or ends meanwhile. Nothing was done to it. */
@@ -63,18 +61,4 @@ export async function moveRun(mover: Mover, runId: string): Promise<Moved | unde
     if (!isGone && !isEnding) throw error;
     return { outcome: "left", reason: "it has ended meanwhile, or is about to" };
   }
-}
-
-/** Reads all signals that a run has not taken. Undefined: there is no such run. */
-async function readMail(calls: Pick<Calls, "readMail">, runId: string): Promise<MailPage | undefined> {
-  const first = await calls.readMail({ runId });
-  if (first.outcome !== "read") return undefined;
-  const signals: WireSignal[] = [...first.signals];
-  for (let page = first; page.signals.length > 0; ) {
-    const next = await calls.readMail({ runId, after: signals.at(-1)?.number ?? 0 });
-    if (next.outcome !== "read") return undefined;
-    signals.push(...next.signals);
-    page = next;
-  }
-  return { ...first, signals };
 }

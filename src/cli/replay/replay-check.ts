@@ -1,16 +1,21 @@
 /** `layover replay-check`: tells before a deploy whether the code fits the runs that are under way. */
 import { Command } from "commander";
-import type { ReplayVerdict } from "../../engine/replay/replay-stored.ts";
+import type { TerseVerdict } from "../../http/replay-check/judge.ts";
 import { withDatabase } from "../database/database.ts";
-import { wholeNumberIn } from "../runs/arguments.ts";
+import { headerIn, wholeNumberIn } from "../runs/arguments.ts";
 import { plain, print, printJson } from "../screen.ts";
-import { type Examined, examine, findGroups } from "./examine.ts";
+import { UsageError } from "../usage-error.ts";
+import { withExaminerAt } from "./at.ts";
+import { type Examined, type Examiner, examineAll, examinerHere } from "./examine.ts";
 import { Judge } from "./judge.ts";
 
 interface Options {
   readonly workflow?: string;
   readonly version?: number;
   readonly all?: true;
+  readonly at?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly deployment?: string;
   readonly json?: true;
 }
 
@@ -25,40 +30,61 @@ export const replayCheck = new Command("replay-check")
 called, and the code gets no fetch, no socket and no timer. It reads the database only, so the role layover_reader
 suffices. Runs whose histories have the same places form a group, and three of each group are replayed.
 
-Exit codes: 0 all fit; 2 some would be blocked; 3 some would end early; 4 nothing was examined; 1 it failed.`,
+With --at a deployment judges by the code that it carries, such as one that gets no requests yet. It has the values and their
+keys, and nothing is read here. It takes LAYOVER_KEY, with the scopes read and admin, and must mount replayCheck().
+
+Exit codes: 0 all fit; 2 some would be blocked; 3 some would end early; 4 nothing was examined; 6 another build has answered than
+--deployment says, or several have; 1 it failed.`,
   )
   .argument("[module]", "the module that exports the workflows; functions/workflows, if left out")
   .option("--workflow <name>", "only runs of this workflow")
   .option("--version <number>", "only runs of this version", wholeNumberIn)
   .option("--all", "replay every run of a group")
+  .option("--at <url>", "have the deployment at this address judge by its own code, and read nothing here")
+  .option("--header <name:value>", "with --at: a further header of its requests; any number of times", headerIn)
+  .option("--deployment <id>", "with --at: the id of the build that must judge")
   .option("--json", "answer as JSON")
   .addHelpText(
     "after",
-    "\nExamples:\n  layover replay-check\n  layover replay-check src/workflows.ts --workflow order --all",
+    "\nExamples:\n  layover replay-check\n  layover replay-check src/workflows.ts --workflow order --all\n  layover replay-check --at https://next.example.com/layover --deployment 8c1f",
   )
-  .action(async (module: string | undefined, { workflow, version, all, json }: Options) => {
+  .action(async (module: string | undefined, { workflow, version, all, json, at, header, deployment }: Options) => {
     const filter = { ...(workflow !== undefined && { workflow }), ...(version !== undefined && { version }) };
-    const judge = new Judge(module);
-    try {
-      await judge.begin();
-      const { examined, elsewhere } = await withDatabase(async ({ calls }) => {
-        const examined: Examined[] = [];
-        const elsewhere: Group[] = [];
-        for (const group of await findGroups(calls, filter)) {
-          const isHere = judge.versions[group.workflow]?.includes(group.version) === true;
-          if (isHere) examined.push(await examine(calls, judge, group, all ? group.runIds.length : perGroup));
-          else elsewhere.push(group);
-        }
-        return { examined, elsewhere };
+    const work = (examiner: Examiner) => examineAll(examiner, filter, all ? Number.POSITIVE_INFINITY : perGroup);
+    if (at !== undefined && module !== undefined) {
+      throw new UsageError("With --at the code of the deployment judges, and none here.", {
+        hint: "Leave the module away: layover replay-check --at https://…",
       });
-      const outcome = outcomeOf(examined);
-      process.exitCode = exitCodes[outcome];
-      if (json) return printJson({ outcome, ...countsOf(examined), groups: examined.map(asJson) });
-      print([...linesOf(examined), ...elsewhereLines(elsewhere), summary(outcome, examined)].join("\n"));
-    } finally {
-      await judge.end();
     }
+    if (at === undefined && (header !== undefined || deployment !== undefined)) {
+      throw new UsageError("--header and --deployment say which deployment is to judge, and --at is left out.", {
+        hint: "Add the address of the deployment: --at https://…",
+      });
+    }
+    const { build, examined, elsewhere } =
+      at === undefined
+        ? await examineHere(module, work)
+        : await withExaminerAt({ url: at, headers: header, deployment }, work);
+    const outcome = outcomeOf(examined);
+    process.exitCode = exitCodes[outcome];
+    if (json) return printJson({ outcome, deployment: build, ...countsOf(examined), groups: examined.map(asJson) });
+    const lines = [...linesOf(examined), ...elsewhereLines(elsewhere), summary(outcome, examined)];
+    if (build !== undefined) lines.push(plain(`The code of build ${build.id} of ${build.name} was asked.`));
+    print(lines.join("\n"));
   });
+
+async function examineHere<Result>(
+  module: string | undefined,
+  work: (examiner: Examiner) => Promise<Result>,
+): Promise<Result> {
+  const judge = new Judge(module);
+  try {
+    await judge.begin();
+    return await withDatabase(({ calls }) => work(examinerHere(calls, judge)));
+  } finally {
+    await judge.end();
+  }
+}
 
 type Group = Examined["group"];
 
@@ -77,7 +103,7 @@ function countsOf(examined: readonly Examined[]): { readonly runs: number; reado
 }
 
 function asJson({ group: { workflow, version, runIds }, verdicts }: Examined) {
-  const shown = verdicts.map(({ runId, verdict: { asked: _, ...verdict } }) => ({ runId, ...verdict }));
+  const shown = verdicts.map(({ runId, verdict }) => ({ runId, ...verdict }));
   return { workflow, version, runs: runIds.length, verdicts: shown };
 }
 
@@ -96,7 +122,7 @@ function linesOf(examined: readonly Examined[]): readonly string[] {
   });
 }
 
-function why(verdict: ReplayVerdict): string {
+function why(verdict: TerseVerdict): string {
   if (verdict.outcome === "fits") return "";
   const lines = verdict.outcome === "blocks" ? verdict.instead.flatMap(({ line }) => line ?? []) : [];
   return `${verdict.reason}${lines.length === 0 ? "" : ` (${lines.join(", ")})`}`;

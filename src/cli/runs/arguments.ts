@@ -9,6 +9,18 @@ export function tagIn(text: string, before: Readonly<Record<string, string>> = {
   throw new UsageError(`The tag ${JSON.stringify(text)} is not NAME:VALUE.`, { hint: "Write --tag customer:c1" });
 }
 
+/** `--header name:value`, any number of times. */
+export function headerIn(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, value] = /^([\w-]+):\s*([\x20-\x7e]+)$/.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { ...before, [name]: value };
+  throw new UsageError(`The header ${JSON.stringify(text)} is not NAME:VALUE.`, {
+    hint: "Write --header 'cloudflare-workers-version-overrides: shop=\"…\"'",
+  });
+}
+
 export function wholeNumberIn(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new UsageError(`${JSON.stringify(text)} is not a whole number.`, { hint: "Write digits alone, such as 50." });

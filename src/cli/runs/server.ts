@@ -19,15 +19,24 @@ export interface Server {
   readonly client: HttpClient;
 }
 
+/** Where another deployment is than that at LAYOVER_URL. */
+export interface ServerPlace {
+  readonly url?: string | undefined;
+  /** Further headers of every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** @throws UsageError where it does not answer, or lets nobody in */
-export async function withServer<Result>(work: (server: Server) => Promise<Result>): Promise<Result> {
-  const url = serverUrl();
+export async function withServer<Result>(
+  work: (server: Server) => Promise<Result>,
+  { url = serverUrl(), headers }: ServerPlace = {},
+): Promise<Result> {
   const key = apiKey();
   if (key === undefined) {
     throw new UsageError(`LAYOVER_KEY is not set, and ${url} wants an API key.`, { hint: keyHint });
   }
   const workWith = async (apiKey: string): Promise<Result> => {
-    const options: ApiOptions = { url, apiKey, retry: { maxAttempts: 3 } };
+    const options: ApiOptions = { url, apiKey, headers, retry: { maxAttempts: 3 } };
     return await work({ api: new Api(options), client: new HttpClient(options) });
   };
   try {

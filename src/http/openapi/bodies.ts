@@ -16,6 +16,7 @@ import {
 } from "../fields.ts";
 import { endedFields, endedFilterOf, filterFields, filterOf, optionalStatus } from "../filter.ts";
 import { optionalResults, optionalSignal } from "../repairs.ts";
+import { mostRuns, someRunIds } from "../replay-check/asked.ts";
 import { optionalCatchUp, optionalOverlap } from "../schedules.ts";
 import {
   anything,
@@ -29,6 +30,7 @@ import {
   optional,
   record,
   text,
+  uuid,
 } from "./schema.ts";
 
 const schemas: ReadonlyMap<ReadField, JsonSchema> = new Map<ReadField, JsonSchema>([
@@ -38,6 +40,7 @@ const schemas: ReadonlyMap<ReadField, JsonSchema> = new Map<ReadField, JsonSchem
   [requiredNumber, { type: "integer" }],
   [requiredText, text],
   [optionalFlag, nullable(flag)],
+  [someRunIds, { type: "array", items: uuid, minItems: 1, maxItems: mostRuns }],
   [
     optionalDuration,
     described("Milliseconds, or a text such as `30s` or `3 days`.", { type: ["string", "number", "null"] }),

@@ -5,6 +5,7 @@ import type { Description, Descriptions } from "../description.ts";
 import { exportDescriptions } from "../exports.ts";
 import { operationDescriptions } from "../operations.ts";
 import { repairDescriptions } from "../repairs.ts";
+import { replayCheckDescriptions } from "../replay-check/asked.ts";
 import type { Route } from "../route.ts";
 import { ownDescriptions } from "../routes.ts";
 import { runCallbackDescriptions } from "../run-callbacks.ts";
@@ -85,6 +86,7 @@ export function descriptions(): Descriptions {
     ...operationDescriptions(),
     ...exportDescriptions(),
     ...upgradeDescriptions(),
+    ...replayCheckDescriptions(),
     ...scheduleDescriptions(),
     ...repairDescriptions(),
     ...runCallbackDescriptions(),

@@ -66,8 +66,8 @@ async function answer<Env>(
   context: ExecutionContext,
 ): Promise<Response> {
   const { options, host, namespace, prefix, report, tell, isolateOf } = worker;
-  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
-  const { secrets, publicUrl, remembered } = isolateOf(env);
+  const { workflows, webhooks, dashboard, openapi, replayCheck, cors, authenticate } = options;
+  const { secrets, publicUrl, remembered, deployment } = isolateOf(env);
   const queue = webhooks && read("queue", () => options.queue?.(env));
   return await inRequest(worker, env, context, async ({ client, environment }) => {
     const terms = { secrets, namespace, environment };
@@ -82,6 +82,7 @@ async function answer<Env>(
       dashboard: dashboard?.mount,
       publicUrl,
       openapi,
+      replayCheck: replayCheck?.({ ...options, deployment }),
       authenticate: authenticate && besideApiKeys((asking) => authenticate(asking, env), terms),
       now: () => host.now(),
       onError: (error) => report(error, answering(request)),

@@ -8,6 +8,7 @@ import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
+import type { MountReplayCheck } from "../../http/replay-check/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
 import type { AlarmNamespace } from "./alarm/layover-alarm.ts";
@@ -34,6 +35,11 @@ export interface CloudflareOptions<Env> extends Settings {
    * Default: there is none.
    */
   readonly openapi?: MountOpenApi | undefined;
+  /**
+   * Has this deployment say whether its code fits the runs under way, for `layover replay-check --at URL`: `replayCheck()` of
+   * `layover/replay-check`. Default: it does not.
+   */
+  readonly replayCheck?: MountReplayCheck | undefined;
   /**
    * Opens the database: `neon(env.DATABASE_URL)`, or by TCP and with nodejs_compat
    * `pg(new Pool({ connectionString: env.DATABASE_URL, max: 1 }))`. It is called in each request that sends a statement.

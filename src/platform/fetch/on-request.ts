@@ -90,14 +90,15 @@ async function onRing({ process, tell, begin }: Served, request: Request, end: E
 /** Answers whoever calls from outside. */
 async function answer(served: Served, request: Request, client: Client): Promise<Response> {
   const { options, namespace, prefix, process, report, tell } = served;
-  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
-  const { secrets, environment, publicUrl } = process.load();
+  const { workflows, webhooks, dashboard, openapi, replayCheck, cors, authenticate } = options;
+  const { secrets, environment, publicUrl, deployment } = process.load();
   const terms = { secrets, namespace, environment };
   const site = createSite({
     ...terms,
     publicUrl,
     dashboard: dashboard?.mount,
     openapi,
+    replayCheck: replayCheck?.({ ...options, deployment }),
     contracts: workflows.map(({ contract }) => contract),
     remembered: process.remembered,
     prefix,

@@ -8,6 +8,7 @@ import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
+import type { MountReplayCheck } from "../../http/replay-check/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -31,6 +32,11 @@ export interface FetchOptions extends Settings {
    * Default: there is none.
    */
   readonly openapi?: MountOpenApi | undefined;
+  /**
+   * Has this deployment say whether its code fits the runs under way, for `layover replay-check --at URL`: `replayCheck()` of
+   * `layover/replay-check`. Default: it does not.
+   */
+  readonly replayCheck?: MountReplayCheck | undefined;
   /**
    * Traces and metrics by OpenTelemetry: `telemetry()` of `layover/telemetry`. Default: there are none, and nothing of it is
    * loaded.

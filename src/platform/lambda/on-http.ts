@@ -48,8 +48,8 @@ async function answerWell(served: ServedFunctions, request: Request, context: La
 }
 
 async function answer(served: ServedFunctions, request: Request, context: LambdaContext): Promise<Response> {
-  const { options, namespace, environmentName, prefix, environment, report, runtime, tell } = served;
-  const { workflows, webhooks, dashboard, openapi, cors, authenticate } = options;
+  const { options, namespace, environmentName, prefix, environment, deployment, report, runtime, tell } = served;
+  const { workflows, webhooks, dashboard, openapi, replayCheck, cors, authenticate } = options;
   return await inRequest(served, context, async (client, { secrets, publicUrl, variables }) => {
     const terms = { secrets, namespace, environment: environmentName };
     const site = createSite({
@@ -63,6 +63,7 @@ async function answer(served: ServedFunctions, request: Request, context: Lambda
       dashboard: dashboard?.mount,
       publicUrl,
       openapi,
+      replayCheck: replayCheck?.({ ...options, deployment }),
       authenticate: authenticate && besideApiKeys(authenticate, terms),
       now: () => runtime.host.now(),
       onError: (error) => report(error, answering(request)),

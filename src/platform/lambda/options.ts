@@ -7,6 +7,7 @@ import type { Telemetry } from "../../engine/telemetry.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
+import type { MountReplayCheck } from "../../http/replay-check/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -32,6 +33,11 @@ export interface LambdaOptions extends Settings {
    * Default: there is none.
    */
   readonly openapi?: MountOpenApi | undefined;
+  /**
+   * Has this deployment say whether its code fits the runs under way, for `layover replay-check --at URL`: `replayCheck()` of
+   * `layover/replay-check`. Default: it does not.
+   */
+  readonly replayCheck?: MountReplayCheck | undefined;
   /**
    * Opens the database: `(parameter) => neon(parameter("database-url"))`. It is called once in each environment, and again
    * when the parameters have changed. What it answers stays open from one invocation to the next.

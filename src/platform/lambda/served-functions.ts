@@ -7,7 +7,7 @@ import { pause } from "../../core/waits.ts";
 import { withinTheMinute } from "../../core/waking.ts";
 import { codeDigest } from "../../engine/digest.ts";
 import { type Report, reportTo, type Tell } from "../../engine/events.ts";
-import { checkLeaseMs, defaults, type EngineOptions } from "../../engine/options.ts";
+import { checkLeaseMs, type Deployment, defaults, type EngineOptions } from "../../engine/options.ts";
 import { Registry } from "../../engine/registry.ts";
 import { prefixOf } from "../../http/prefix.ts";
 import { checkWebhooks } from "../../http/webhooks/mount.ts";
@@ -61,6 +61,7 @@ export interface ServedFunctions {
   readonly environmentName: string;
   readonly prefix: string;
   readonly environment: Environment;
+  readonly deployment: Deployment;
   readonly schedules: () => Schedules;
   readonly nameOf: (name: keyof AwsNames) => string;
   readonly tell: Tell;
@@ -115,7 +116,7 @@ export function servedFunctions(
       armed: environment.armed,
       host,
     });
-  const deployment = {
+  const deployment: Deployment = {
     name: options.deploymentName ?? "lambda",
     id: options.deployment ?? env["LAYOVER_DEPLOYMENT"] ?? codeDigest(options.workflows, options.schedules),
   };
@@ -129,6 +130,7 @@ export function servedFunctions(
     environmentName,
     prefix: prefixOf(options.prefix),
     environment,
+    deployment,
     schedules,
     nameOf: named,
     tell,

@@ -3,6 +3,7 @@ import type { Client } from "../../client/over-postgres/client.ts";
 import type { Authenticate } from "../../http/access.ts";
 import type { Dashboard } from "../../http/dashboard/mount.ts";
 import type { MountOpenApi } from "../../http/openapi/mount.ts";
+import type { MountReplayCheck } from "../../http/replay-check/mount.ts";
 import type { CorsOptions } from "../../http/site.ts";
 import type { Variables } from "../../http/webhooks/verifier.ts";
 import type { Webhook } from "../../http/webhooks/webhook.ts";
@@ -30,6 +31,11 @@ export interface NodeOptions extends Omit<InProcessOptions, "secrets"> {
    * Default: there is none.
    */
   readonly openapi?: MountOpenApi | undefined;
+  /**
+   * Has this deployment say whether its code fits the runs under way, for `layover replay-check --at URL`: `replayCheck()` of
+   * `layover/replay-check`. Default: it does not.
+   */
+  readonly replayCheck?: MountReplayCheck | undefined;
   /**
    * Says who calls, by a session of your own, say. It is asked before the API key is looked at, and a caller that it does
    * not know may still have a key. If a cookie says who calls, refuse requests of other websites: look at `Origin`.

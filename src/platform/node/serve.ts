@@ -85,7 +85,7 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
   const door = options.processes && doorOf(options.processes, { hostname, port, prefix });
   const wakeAddress = options.publicUrl?.replace(/\/+$/, "") ?? door;
   const resident = prepareInProcess({ ...options, namespace, publicUrl, wakeAddress, secrets, door, ...hooks });
-  const { client, neighbours } = resident;
+  const { client, neighbours, deployment } = resident;
   const terms = { secrets, namespace, environment };
   const site = createSite({
     prefix,
@@ -99,6 +99,7 @@ function faceOf(options: NodeOptions, { secrets, prefix, port, url }: Listening)
     dashboard: options.dashboard?.mount,
     publicUrl,
     openapi: options.openapi,
+    replayCheck: options.replayCheck?.({ ...options, deployment }),
     isClosing: () => resident.isClosing,
     onError: (error, request) => report(error, answering(request)),
   });

@@ -33,14 +33,14 @@ export async function startInProcess(options: InProcessOptions): Promise<InProce
 }
 
 /** A process that has not begun yet. */
-export interface Prepared extends InProcess, Pick<Parts, "neighbours"> {
+export interface Prepared extends InProcess, Pick<Parts, "neighbours" | "deployment"> {
   readonly begin: () => Promise<void>;
 }
 
 /** @internal Makes everything ready without beginning, so that a server can answer before that. */
 export function prepareInProcess(options: PartsOptions): Prepared {
   const parts = partsOf(options);
-  const { client, engine, calls, dispatch, neighbours } = parts;
+  const { client, engine, calls, dispatch, neighbours, deployment } = parts;
   let closing: Promise<void> | undefined;
   const close = ({ grace = defaultGrace }: CloseOptions = {}): Promise<void> => {
     closing ??= end(parts, toMilliseconds(grace));
@@ -53,6 +53,7 @@ export function prepareInProcess(options: PartsOptions): Prepared {
     calls,
     dispatch,
     neighbours,
+    deployment,
     get isClosing() {
       return closing !== undefined;
     },

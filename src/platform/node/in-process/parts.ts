@@ -6,6 +6,7 @@ import { codeDigest } from "../../../engine/digest.ts";
 import { Engine } from "../../../engine/engine.ts";
 import { type Report, reportTo } from "../../../engine/events.ts";
 import { guardHooks } from "../../../engine/hooks.ts";
+import type { Deployment } from "../../../engine/options.ts";
 import { Registry } from "../../../engine/registry.ts";
 import { callbackOpener, callbackSealer } from "../../../http/callback-token.ts";
 import { ringing } from "../../../http/ring.ts";
@@ -42,6 +43,7 @@ export interface Parts {
   /** Handles the messages that come to the door. Undefined: there is no door. */
   readonly neighbours: Neighbours | undefined;
   readonly report: Report;
+  readonly deployment: Deployment;
   /** Notes in the database that this deployment has looked at all runs, or that a process of it has ended. */
   readonly note: (what: "looked" | "left") => Promise<unknown>;
 }
@@ -115,10 +117,16 @@ export function partsOf(given: PartsOptions): Parts {
   const onError = (error: unknown) => report(error, "dispatching");
   const traceparent = options.telemetry?.traceparent;
   const client = new Client({ calls, dispatch, wake, openCallback, sealCallback, onError, traceparent });
-  return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, note };
+  return { client, engine, calls, dispatch: inMemory, ticker, alarm, neighbours, report, deployment, note };
 }
 
-function deploymentOf({ workflows, schedules, deployment, deploymentName = "node", wakeAddress }: InProcessOptions) {
+function deploymentOf({
+  workflows,
+  schedules,
+  deployment,
+  deploymentName = "node",
+  wakeAddress,
+}: InProcessOptions): Deployment {
   const id = deployment ?? (env["LAYOVER_DEPLOYMENT"] || codeDigest(workflows, schedules));
   return { name: deploymentName, id, wakeAddress };
 }
