@@ -18,7 +18,7 @@ export interface StartOptions {
    * and the same input answers the run that is there.
    */
   readonly id?: string | undefined;
-  /** How long the run waits before its first turn. */
+  /** How long the run waits before its first turn. What it waits for later reckons from then. */
   readonly delay?: Duration | undefined;
   /** When its first turn is. A date in the past means now. */
   readonly startAt?: Date | number | undefined;

@@ -118,6 +118,8 @@ export interface WireRun {
   readonly input: string;
   readonly isInputParsed: boolean;
   readonly createdAt: number;
+  /** When it begins, if its start has a delay. Functions of an earlier release leave it out. */
+  readonly startsAt?: number | null;
   readonly traceparent: string | null;
   readonly parentRunId: string | null;
   /** That of the contract with which it was started. Functions of an earlier release leave it out. */

@@ -1,6 +1,6 @@
 /** Sleeps, signals and callbacks: what a run waits for while nobody works on it. */
 
-import { workflow } from "layover";
+import { NonRetryableError, workflow } from "layover";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { testDatabase } from "../postgres/database.ts";
@@ -33,6 +33,38 @@ describe("a sleep", () => {
     world.crash();
     expect(await world.run(run)).toMatchObject({ status: "completed" });
     expect(world.time).toBe(3_600_000);
+  });
+
+  test("of a run with a start delay reckons from its begin, not from its creation", async () => {
+    const world = await worldOf(database, async ({ step, run }) => {
+      const began = step.now();
+      await step.sleep("nap", "10 minutes");
+      return [began, step.now()].map((at) => at.getTime() - run.createdAt.getTime());
+    });
+    const run = await world.start(tested, undefined, { delay: "1 hour" });
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: [3_600_000, 4_200_000] });
+    expect(world.time).toBe(4_200_000);
+  });
+
+  test("of a run with a start delay lasts as long, and as the run stood still, after a retry", async () => {
+    let isBroken = true;
+    const world = await worldOf(database, async ({ step }) => {
+      const fail = () => {
+        if (isBroken) throw new NonRetryableError("no");
+      };
+      const work = async () => {
+        await step.run("reserve", () => {});
+        await step.run("charge", fail);
+      };
+      await Promise.all([step.sleep("nap", "3 hours"), work()]);
+    });
+    const run = await world.start(tested, undefined, { delay: "1 hour" });
+    expect(await world.run(run)).toMatchObject({ status: "failed" });
+    isBroken = false;
+    await world.pass("30 minutes");
+    await world.ask((client) => client.retry(run.runId));
+    expect(await world.run(run)).toMatchObject({ status: "completed" });
+    expect(world.time).toBe(4.5 * 3_600_000);
   });
 
   test("until a time in the past is none", async () => {
@@ -136,6 +168,16 @@ describe("a wait for a signal", () => {
       return [first, await step.waitForSignal("go", { timeout: "5s", onTimeout: "null" })];
     });
     expect(view.result).toEqual([null, null]);
+  });
+
+  test("of no time takes a signal that came before the run began", async () => {
+    const world = await worldOf(database, async ({ step }) =>
+      step.waitForSignal("go", { timeout: 0, onTimeout: "null" }),
+    );
+    const run = await world.start(tested, undefined, { delay: "1 hour" });
+    await world.pass("10 minutes");
+    await world.ask((client) => client.run(tested, run.runId).signal("go", "now"));
+    expect(await world.run(run)).toMatchObject({ status: "completed", result: "now" });
   });
 
   test("takes a signal that came at its very deadline", async () => {

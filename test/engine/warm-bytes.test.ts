@@ -9,7 +9,7 @@ import { tested } from "./playing.ts";
 const mebibyte = 1024 * 1024;
 
 function aLoadedRun(runId: string, bytes: number): LoadedRun {
-  const execution = new Execution({ atRest: async () => {}, createdAt: 0 });
+  const execution = new Execution({ atRest: async () => {}, beginsAt: 0 });
   const workflow = tested.handler(async () => {});
   const segments = new Segments([{ from: 0, at: 0, run: runId, epoch: 0 }]);
   return new LoadedRun({ runId, epoch: 0, workflow, execution, segments, handedPosition: 0, bytes });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { allMutants } from "./all-mutants.ts";
 import type { Attempted } from "./attempts.ts";
 import { explained } from "./explained.ts";
-import { type Ledger, playedBefore, Progress } from "./ledger.ts";
+import { type Ledger, Progress, playedBefore } from "./ledger.ts";
 import type { Mutant } from "./sql-mutants.ts";
 
 const file = "src/postgres/functions/run/finish_runs.sql";

@@ -26,7 +26,7 @@ import { allMutants } from "./all-mutants.ts";
 import { attempt } from "./attempts.ts";
 import { explained } from "./explained.ts";
 import { type Killer, killers, onlyTests } from "./killers.ts";
-import { playedBefore, Progress } from "./ledger.ts";
+import { Progress, playedBefore } from "./ledger.ts";
 import { table, verdictOf } from "./report.ts";
 import { survivorsIn, verdictsIn, writeVerdicts } from "./verdict-file.ts";
 

@@ -38,9 +38,11 @@ export async function openCleanups(pool: Pool, { runId, contract, program }: Pla
   if (row === undefined) throw new Error(`${runId} is not there`);
   const entered = new Set<string>();
   const workflow = contract.handler(playing(program, stillWorld, entered));
-  const { createdAt } = row.run;
-  const segments = new Segments(row.run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch: row.epoch }]);
-  const execution = new Execution({ atRest: macrotask, createdAt, runId, segments });
+  const { createdAt, startsAt } = row.run;
+  const segments = new Segments(
+    row.run.segments ?? [{ from: 0, at: startsAt ?? createdAt, run: runId, epoch: row.epoch }],
+  );
+  const execution = new Execution({ atRest: macrotask, beginsAt: segments.at(0).at, runId, segments });
   const loaded = new LoadedRun({ runId, epoch: row.epoch, workflow, execution, segments, handedPosition: 0, bytes: 0 });
   const step = makeStep({
     execution,

@@ -452,6 +452,7 @@ export interface RunInfo {
   /** Our id of the run that has started this one. Undefined: a client has. */
   readonly parentRunId: string | undefined;
   readonly tags: Readonly<Record<string, string>>;
+  /** When it was created. A run whose start has a delay begins later, and what it waits for reckons from then. */
   readonly createdAt: Date;
 }
 

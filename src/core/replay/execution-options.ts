@@ -12,8 +12,8 @@ export type HandlerOutcome =
 export interface ExecutionOptions {
   /** Resolves when the microtasks are drained and one macrotask has passed. */
   readonly atRest: () => Promise<void>;
-  /** When the history begins, in epoch milliseconds. */
-  readonly createdAt: number;
+  /** When the history begins, in epoch milliseconds: the first waits reckon from then. */
+  readonly beginsAt: number;
   /** The run's id. */
   readonly runId?: string;
   /** What the history is made of. Undefined: it is of one piece. */

@@ -54,12 +54,12 @@ export class Execution {
   #isOpen = false;
   #wake: () => void = () => {};
 
-  constructor({ atRest, createdAt, runId, segments, onDemand }: ExecutionOptions) {
+  constructor({ atRest, beginsAt, runId, segments, onDemand }: ExecutionOptions) {
     this.#atRest = atRest;
     this.#onDemand = onDemand;
     this.#segments = segments;
     this.undos = new Undos((position) => segments !== undefined && segments.at(position - 1).run !== runId);
-    this.now = createdAt;
+    this.now = beginsAt;
   }
 
   /** Begins: runs the handler on to its first rest. */

@@ -49,10 +49,10 @@ export async function loadRun(
           isSensitive: isSensitive(contract, "input"),
         });
   const { createdAt } = run;
-  const segments = new Segments(run.segments ?? [{ from: 0, at: createdAt, run: runId, epoch }]);
+  const segments = new Segments(run.segments ?? [{ from: 0, at: run.startsAt ?? createdAt, run: runId, epoch }]);
   const execution = new Execution({
     atRest: options.atRest ?? macrotask,
-    createdAt,
+    beginsAt: segments.at(0).at,
     runId,
     segments,
     onDemand: options.onDemand && ((demand) => options.onDemand?.(demand, { runId, epoch })),

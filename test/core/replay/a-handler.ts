@@ -27,7 +27,7 @@ export interface Handled {
 /** Begins a handler at its first rest. */
 export async function aHandler(handle: (step: Step) => Promise<unknown>): Promise<Handled> {
   const atRest = () => new Promise<void>((resolve) => void setImmediate(resolve));
-  const execution = new Execution({ atRest, createdAt: Date.UTC(2026, 0, 1) });
+  const execution = new Execution({ atRest, beginsAt: Date.UTC(2026, 0, 1) });
   const sealed: Sealed[] = [];
   const step = makeStep({
     execution,

@@ -171,7 +171,7 @@ async function playOnce(
   random: Random,
   { chanceToFail, wrong, begin }: { chanceToFail: number; wrong: (what: string) => void; begin: (id: string) => void },
 ) {
-  const execution = new Execution({ atRest, createdAt: 0 });
+  const execution = new Execution({ atRest, beginsAt: 0 });
   const step = makeStep({
     execution,
     seed: () => new Uint8Array(32),

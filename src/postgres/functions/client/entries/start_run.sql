@@ -37,10 +37,10 @@ begin
   end if;
   loop
     insert into layover.run (id, namespace, workflow, version, user_id, input, sent, is_input_parsed, traceparent,
-        signature, created_at, commit_by, timeout_ms)
+        signature, created_at, starts_at, commit_by, timeout_ms)
       values (v_run, v_namespace, p->>'workflow', (p->>'version')::integer, p->>'id',
         v_input, p->>'sent', p ? 'encodedInput', p->>'traceparent',
-        p->>'signature', v_now,
+        p->>'signature', v_now, nullif(v_ready, v_now),
         v_now + (p->>'commitWithinMs')::bigint * interval '1 millisecond', (p->>'timeoutMs')::bigint)
       on conflict do nothing;
     exit when found;
