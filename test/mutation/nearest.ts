@@ -14,11 +14,11 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
-    "races/schedules races/overlaps client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
+    "races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,
-    "races/deliveries races/deliveries-known engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
+    "races/deliveries races/deliveries-known races/outsiders engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
   ],
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [

@@ -45,6 +45,7 @@ export interface Answers {
   pause_workflow: verbs.WorkflowAnswer;
   resume_workflow: verbs.WorkflowAnswer;
   create_schedule: schedules.CreateScheduleAnswer;
+  list_schedules: schedules.ListSchedulesAnswer;
   get_schedule: schedules.WireSchedule & { readonly dueAt: number | null };
   pause_schedule: schedules.ScheduleAnswer;
   resume_schedule: schedules.ScheduleAnswer;
@@ -63,6 +64,8 @@ export interface Answers {
   revoke_key: verbs.RevokeAnswer;
   note_process: scheduler.ProcessAnswer;
   receive_delivery: webhooks.DeliveryAnswer;
+  get_delivery: webhooks.WireDelivery | verbs.Unknown;
+  list_deliveries: webhooks.ListDeliveriesAnswer;
   send_kept_signals: webhooks.KeptAnswer;
 }
 
