@@ -5,6 +5,7 @@
 import { ofEpochs } from "./explained-epochs.ts";
 import { ofFinishes } from "./explained-finishes.ts";
 import { ofOthers } from "./explained-others.ts";
+import { ofWebhooks } from "./explained-webhooks.ts";
 
 export interface Explanation {
   readonly why: string;
@@ -15,6 +16,7 @@ export const explained: readonly Explanation[] = [
   ...ofEpochs,
   ...ofFinishes,
   ...ofOthers,
+  ...ofWebhooks,
   {
     why: "Costs time only: what the set leaves out is done alone, in its place.",
     mutants: [

@@ -1,4 +1,5 @@
 /** Shows by what a delivery is known again, and what is written down of its tries. */
+import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import type { DeedCall } from "../../src/postgres/wire-webhooks.ts";
 import { describeSomePostgres } from "../postgres/database.ts";
@@ -44,6 +45,22 @@ describeSomePostgres(
       expect(await written("attempts")).toEqual(places.map((place) => ({ ...place, id: "d1", attempts: 1 })));
     });
 
+    test('is of the namespace "default" if its call names none', async () => {
+      await receive("d1", { namespace: undefined });
+      expect(await receive("d1", {})).toMatchObject({ outcome: "duplicate" });
+      expect(await written("attempts")).toEqual([{ namespace: "default", webhook: "shop", id: "d1", attempts: 1 }]);
+    });
+
+    test("says whether it was refused, or whether its code failed", async () => {
+      expect(await receive("d1", { refused: "too new" })).toMatchObject({ outcome: "refused", reason: "too new" });
+      expect(await receive("d2", { failed: "a bug" })).toMatchObject({ outcome: "failed", reason: "a bug" });
+      const row = { namespace: "default", webhook: "shop" };
+      expect(await written("outcome, reason")).toEqual([
+        { ...row, id: "d1", outcome: "refused", reason: "too new" },
+        { ...row, id: "d2", outcome: "failed", reason: "a bug" },
+      ]);
+    });
+
     test("by its body is another one after the window, and all others are still known", async () => {
       const mine = { bodyMac: "m1" };
       await receive("d1", mine);
@@ -67,6 +84,23 @@ describeSomePostgres(
       expect(await receive("d2", { bodyMac: "m1" })).toMatchObject({ outcome: "duplicate", delivery: "d2" });
       expect(await receive("d3", { bodyMac: "m2" })).toMatchObject({ outcome: "duplicate", delivery: "d2" });
       expect(await written("attempts")).toHaveLength(2);
+    });
+
+    test("by its body keeps its signals under the id of the one that came first", async () => {
+      const signal = { workflow: "order", id: "a", signalId: randomUUID(), name: "address", encodedPayload: "0null" };
+      await receive("d1", { bodyMac: "m1", refused: "too new" });
+      expect(await receive("d2", { bodyMac: "m1", deeds: [signal] })).toMatchObject({
+        outcome: "done",
+        delivery: "d1",
+      });
+      expect(await stage.look("select delivery from layover.kept_signal")).toEqual([{ delivery: "d1" }]);
+      await stage.clock.set(expires);
+      expect(await stage.onlooker.call("send_kept_signals", { limit: 10, armed: [expires + minute] })).toMatchObject({
+        left: [{ delivery: "d1", outcome: "expired" }],
+      });
+      expect(await written("outcome")).toEqual([
+        { namespace: "default", webhook: "shop", id: "d1", outcome: "expired" },
+      ]);
     });
 
     test("and was refused is tried anew: its event, its headers and the instant are those of the last try", async () => {

@@ -56,14 +56,39 @@ describeSomePostgres(
       expect(await runs()).toEqual([{ id: "a" }]);
     });
 
-    test("whose first receiver dies is done by the second", async () => {
+    test("whose first receiver dies is done by the second, at the instant at which that no longer waits", async () => {
       const [, other] = await stage.collide({
         first: (session) => receive(session, "d1", [starting("a")]),
         second: (session) => receive(session, "d1", [starting("b")]),
+        meanwhile: () => stage.clock.set(soon),
         ends: "rollback",
       });
-      expect(other.outcome).toBe("done");
+      expect(other).toMatchObject({ outcome: "done", now: soon });
+      expect(await stage.look("select decided_at from layover.delivery")).toEqual([{ decided_at: new Date(soon) }]);
       expect(await runs()).toEqual([{ id: "b" }]);
+    });
+
+    test("that was refused, and comes twice at once, is done by the one that comes first", async () => {
+      await receive(stage.onlooker, "d1", [], { refused: "too new" });
+      const [one, other] = await stage.collide({
+        first: (session) => receive(session, "d1", [starting("a")]),
+        second: (session) => receive(session, "d1", [starting("b")]),
+      });
+      expect([one.outcome, other.outcome]).toEqual(["done", "duplicate"]);
+      expect(await runs()).toEqual([{ id: "a" }]);
+    });
+
+    test("that is pruned while it comes again is a new one", async () => {
+      await receive(stage.onlooker, "d1", [starting("a")]);
+      const pruner = await stage.hold("select from layover.delivery where id = 'd1' for update");
+      const receiver = await stage.session("receiver");
+      const answer = receive(receiver, "d1", [starting("b")]);
+      await receiver.untilBlocked(pruner);
+      await pruner.query("delete from layover.delivery");
+      await pruner.commit();
+      expect(await answer).toMatchObject({ outcome: "done", delivery: "d1" });
+      expect(await receive(stage.onlooker, "d1", [starting("c")])).toMatchObject({ outcome: "duplicate" });
+      expect(await runs()).toEqual([{ id: "a" }, { id: "b" }]);
     });
 
     test.each([

@@ -12,7 +12,6 @@ language plpgsql volatile as $$
 declare
   v_namespace constant text := coalesce(p->>'namespace', 'default');
   v_now     timestamptz := layover.now();
-  v_is_new  boolean;
   v_stays   boolean;
   v_reason  text := coalesce(p->>'refused', p->>'failed');
   v_outcome text := case when p ? 'failed' then 'failed' else 'refused' end;
@@ -33,14 +32,13 @@ begin
     insert into layover.delivery (namespace, webhook, id, body_mac, outcome, reason, deeds, headers, event, attempts, received_at, decided_at)
       values (v_namespace, p->>'webhook', p->>'delivery', p->>'bodyMac', 'failed', '', '[]', p->>'headers', p->>'event', 0, v_now, v_now)
       on conflict do nothing;
-    v_is_new := found;
     select o.* into j from layover.delivery o
      where o.namespace = v_namespace and o.webhook = p->>'webhook'
        and (o.id = p->>'delivery' or o.body_mac = p->>'bodyMac')
      order by (o.id = p->>'delivery') desc limit 1 for update;
     exit when found; -- otherwise it was pruned meanwhile: insert again
   end loop;
-  if not v_is_new and j.outcome = 'done' and not p ? 'replay' then
+  if j.outcome = 'done' and not p ? 'replay' then
     return json_build_object('outcome', 'duplicate', 'delivery', j.id, 'deeds', j.deeds::json,
       'turns', layover.turns_of_deeds(j.deeds::jsonb, v_now), 'now', layover.to_ms(v_now));
   end if;
