@@ -1,4 +1,4 @@
-/** The calls behind a client's verbs. One method for each SQL function. */
+/** The calls behind a client's verbs, by kind. One method for each SQL function. */
 import type { Query } from "../../core/ports.ts";
 import { latestCommit, nextTickMs } from "../../core/waking.ts";
 import type * as wire from "../wire.ts";
@@ -10,14 +10,6 @@ import type { CallSender } from "./call-sender.ts";
 
 export type ClientCalls = ReturnType<typeof clientCalls>;
 
-/**
- * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
- * dispatched it for that, so the look comes within a minute.
- */
-function looksAfter(verb: verbs.ManyVerb): (now: number) => readonly number[] {
-  return (now) => (verb === "resume" ? [now + nextTickMs] : []);
-}
-
 export function clientCalls(sender: CallSender) {
   return {
     /** Checks the API key, for a verb that sends no statement of its own. */
@@ -25,6 +17,18 @@ export function clientCalls(sender: CallSender) {
       if (sender.common.keyId !== undefined) await sender.call("check_key", {});
     },
 
+    ...startCalls(sender),
+    ...operationCalls(sender),
+    ...scheduleCalls(sender),
+    ...arrivalCalls(sender),
+    ...readCalls(sender),
+    ...replayCalls(sender),
+  };
+}
+
+/** Starts of runs, and signals to them. */
+function startCalls(sender: CallSender) {
+  return {
     startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
       // The run's timeout is armed by the turn that parks the run for longer.
       return sender.armedCall("start_run", { ...call, endpoint: sender.endpoint }, (now) => [
@@ -55,7 +59,20 @@ export function clientCalls(sender: CallSender) {
         call.startAt ?? now + (call.delayMs ?? 0),
       ]);
     },
+  };
+}
 
+/**
+ * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
+ * dispatched it for that, so the look comes within a minute.
+ */
+function looksAfter(verb: verbs.ManyVerb): (now: number) => readonly number[] {
+  return (now) => (verb === "resume" ? [now + nextTickMs] : []);
+}
+
+/** What people do to a run, to many, or to all runs of a workflow. */
+function operationCalls(sender: CallSender) {
+  return {
     operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
       return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, looksAfter(verb));
     },
@@ -67,15 +84,24 @@ export function clientCalls(sender: CallSender) {
       return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
     },
 
-    changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
-      // A resume has the scheduler look at the workflow's schedules.
-      return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
+    upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
+      // Hosts of the old version have armed what the run waits for. They may be gone, so this call has the scheduler look.
+      return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
     },
 
     operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
       return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
     },
 
+    changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
+      // A resume has the scheduler look at the workflow's schedules.
+      return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
+    },
+  };
+}
+
+function scheduleCalls(sender: CallSender) {
+  return {
     createSchedule(call: schedules.CreateScheduleCall): Promise<schedules.CreateScheduleAnswer> {
       return sender.armedCall("create_schedule", { ...call, endpoint: sender.endpoint }, () => []);
     },
@@ -100,7 +126,12 @@ export function clientCalls(sender: CallSender) {
     listSchedules(call: schedules.ListSchedulesCall): Promise<schedules.ListSchedulesAnswer> {
       return sender.call("list_schedules", call);
     },
+  };
+}
 
+/** What comes from outside: answers to callbacks, and deliveries of webhooks. */
+function arrivalCalls(sender: CallSender) {
+  return {
     answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
       return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
     },
@@ -127,7 +158,12 @@ export function clientCalls(sender: CallSender) {
     getDelivery(call: webhooks.DeliveryKey): Promise<webhooks.WireDelivery | verbs.Unknown> {
       return sender.call("get_delivery", call);
     },
+  };
+}
 
+/** What people see of runs. */
+function readCalls(sender: CallSender) {
+  return {
     /** `longestInput`: in bytes; a longer one is left out. */
     getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
       return sender.call("get_run", key);
@@ -146,18 +182,18 @@ export function clientCalls(sender: CallSender) {
     ): Promise<verbs.WireHistory | verbs.Unknown> {
       return sender.call("get_history", call);
     },
+  };
+}
 
+/** What a replay without a claim reads. */
+function replayCalls(sender: CallSender) {
+  return {
     readReplay(call: verbs.RunKey & replays.ReplayCall): Promise<replays.ReplayAnswer> {
       return sender.call("read_replay", call);
     },
 
     readMail(call: verbs.RunKey & replays.MailCall): Promise<replays.MailPage | verbs.Unknown> {
       return sender.call("read_mail", call);
-    },
-
-    upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
-      // Hosts of the old version have armed what the run waits for. They may be gone, so this call has the scheduler look.
-      return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
     },
 
     listParked(call: replays.ParkedCall): Promise<replays.ParkedPage> {
