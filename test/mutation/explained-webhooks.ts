@@ -11,6 +11,10 @@ export const ofWebhooks: readonly Explanation[] = [
     mutants: ["receive_delivery: p ? 'bodyMac' → true"],
   },
   {
+    why: "No run has the id null, so send_signal does not know it either.",
+    mutants: ["carry_out_deeds: v_item.run_id is null → false"],
+  },
+  {
     why: "`select into` takes the first row, and locks no other.",
     mutants: ["receive_delivery: limit 1 → nothing"],
   },

@@ -16,9 +16,10 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /schedule|^skip_firing$|^keep_input$|^list_fired$|^forget_ended_runs$|^find_open_run$|^why_stopped$|^is_superseded$/,
     "races/schedules races/overlaps races/outsiders client/schedules engine/schedules schedules/bounds races/late-calls races/lock-order postgres/keys",
   ],
+  [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,
-    "races/deliveries races/deliveries-known races/outsiders engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
+    "races/deeds races/deliveries races/deliveries-known races/outsiders engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
   ],
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [
@@ -56,7 +57,6 @@ const nearest: readonly (readonly [RegExp, string])[] = [
     /^delete_run$/,
     "races/deletions http/copied-database client/deletions http/revocation platform/personal-data races/deletions-mail",
   ],
-  [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [/^signal_with_start$/, "races/signals-with-start"],
   [
     /^(send_signal|has_answer|take_mail|read_signals)$/,
