@@ -19,7 +19,7 @@ const nearest: readonly (readonly [RegExp, string])[] = [
   [/^forget_deliveries$/, "races/deletions-mail platform/personal-data postgres/forgetting"],
   [
     /^(carry_out_deeds|turns_of_deeds|keep_signal|leave_kept|send_kept_signals|take_kept|take_kept_of_claimed|describe_untaken)$|_deliver(y|ies)$/,
-    "races/deeds races/kept-signals races/deliveries races/deliveries-known races/outsiders engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
+    "races/deeds races/kept-signals races/deliveries races/deliveries-known races/deliveries-listed races/outsiders engine/kept-signals http/webhooks races/late-calls races/lock-order postgres/keys",
   ],
   [/^(read_clock|is_too_late|count_of)$/, "races/late-calls postgres/clock races/refusals"],
   [
