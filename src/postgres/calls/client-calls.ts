@@ -27,40 +27,38 @@ export function clientCalls(sender: CallSender) {
 }
 
 /** Starts of runs, and signals to them. */
-function startCalls(sender: CallSender) {
-  return {
-    startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
-      // The run's timeout is armed by the turn that parks the run for longer.
-      return sender.armedCall("start_run", { ...call, endpoint: sender.endpoint }, (now) => [
-        call.startAt ?? now + (call.delayMs ?? 0),
-      ]);
-    },
+const startCalls = (sender: CallSender) => ({
+  startRun(call: verbs.StartCall): Promise<verbs.StartAnswer> {
+    // The run's timeout is armed by the turn that parks the run for longer.
+    return sender.armedCall("start_run", { ...call, endpoint: sender.endpoint }, (now) => [
+      call.startAt ?? now + (call.delayMs ?? 0),
+    ]);
+  },
 
-    /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
-    async startRunIn(
-      transaction: Query,
-      call: verbs.StartCall & { readonly commitWithinMs: number },
-    ): Promise<verbs.StartAnswer> {
-      const now = await sender.now();
-      const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
-      const armed = await sender.alarms.arm([readyAt]);
-      const sent = { ...sender.common, ...call, endpoint: sender.endpoint, armed };
-      return await sender.sealed("start_run", sent, (sealed) =>
-        transaction("select layover.start_run($1) as answer", [JSON.stringify(sealed)]),
-      );
-    },
+  /** Starts inside the caller's own transaction; armed for an instant beyond its COMMIT. */
+  async startRunIn(
+    transaction: Query,
+    call: verbs.StartCall & { readonly commitWithinMs: number },
+  ): Promise<verbs.StartAnswer> {
+    const now = await sender.now();
+    const readyAt = Math.max(call.startAt ?? now + (call.delayMs ?? 0), latestCommit(now + call.commitWithinMs));
+    const armed = await sender.alarms.arm([readyAt]);
+    const sent = { ...sender.common, ...call, endpoint: sender.endpoint, armed };
+    return await sender.sealed("start_run", sent, (sealed) =>
+      transaction("select layover.start_run($1) as answer", [JSON.stringify(sealed)]),
+    );
+  },
 
-    sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {
-      return sender.armedCall("send_signal", { ...call, endpoint: sender.endpoint }, () => []);
-    },
+  sendSignal(call: verbs.SignalCall): Promise<verbs.SignalAnswer> {
+    return sender.armedCall("send_signal", { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    signalWithStart(call: verbs.SignalWithStartCall): Promise<verbs.SignalWithStartAnswer> {
-      return sender.armedCall("signal_with_start", { ...call, endpoint: sender.endpoint }, (now) => [
-        call.startAt ?? now + (call.delayMs ?? 0),
-      ]);
-    },
-  };
-}
+  signalWithStart(call: verbs.SignalWithStartCall): Promise<verbs.SignalWithStartAnswer> {
+    return sender.armedCall("signal_with_start", { ...call, endpoint: sender.endpoint }, (now) => [
+      call.startAt ?? now + (call.delayMs ?? 0),
+    ]);
+  },
+});
 
 /**
  * Tells when the scheduler has to look after an act. What a resumed run waits for may end at any moment, and nobody has
@@ -71,137 +69,127 @@ function looksAfter(verb: verbs.ManyVerb): (now: number) => readonly number[] {
 }
 
 /** What people do to a run, to many, or to all runs of a workflow. */
-function operationCalls(sender: CallSender) {
-  return {
-    operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
-      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, looksAfter(verb));
-    },
+const operationCalls = (sender: CallSender) => ({
+  operate(verb: verbs.SingleVerb, call: verbs.OperationCall): Promise<verbs.OperationAnswer> {
+    return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, looksAfter(verb));
+  },
 
-    repair(
-      verb: "retry" | "restart" | "fork",
-      call: verbs.RetryCall | verbs.RestartCall | verbs.ForkCall,
-    ): Promise<verbs.RepairAnswer | verbs.Unknown> {
-      return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
-    },
+  repair(
+    verb: "retry" | "restart" | "fork",
+    call: verbs.RetryCall | verbs.RestartCall | verbs.ForkCall,
+  ): Promise<verbs.RepairAnswer | verbs.Unknown> {
+    return sender.armedCall(`${verb}_run`, { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
-      // Hosts of the old version have armed what the run waits for. They may be gone, so this call has the scheduler look.
-      return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
-    },
+  upgradeRun(call: replays.UpgradeCall): Promise<replays.UpgradeAnswer | verbs.Unknown> {
+    // Hosts of the old version have armed what the run waits for. They may be gone, so this call has the scheduler look.
+    return sender.armedCall("upgrade_run", { ...call, endpoint: sender.endpoint }, looksAfter("resume"));
+  },
 
-    operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
-      return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
-    },
+  operateRuns(call: verbs.OperateRunsCall): Promise<verbs.OperateRunsAnswer> {
+    return sender.armedCall("operate_runs", { ...call, endpoint: sender.endpoint }, looksAfter(call.verb));
+  },
 
-    changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
-      // A resume has the scheduler look at the workflow's schedules.
-      return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
-    },
-  };
-}
+  changeWorkflow(verb: "pause" | "resume", call: verbs.WorkflowCall): Promise<verbs.WorkflowAnswer> {
+    // A resume has the scheduler look at the workflow's schedules.
+    return sender.armedCall(`${verb}_workflow`, { ...call, endpoint: sender.endpoint }, () => []);
+  },
+});
 
-function scheduleCalls(sender: CallSender) {
-  return {
-    createSchedule(call: schedules.CreateScheduleCall): Promise<schedules.CreateScheduleAnswer> {
-      return sender.armedCall("create_schedule", { ...call, endpoint: sender.endpoint }, () => []);
-    },
+const scheduleCalls = (sender: CallSender) => ({
+  createSchedule(call: schedules.CreateScheduleCall): Promise<schedules.CreateScheduleAnswer> {
+    return sender.armedCall("create_schedule", { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    changeSchedule(
-      verb: "pause" | "resume" | "delete" | "adopt",
-      call: schedules.ScheduleCall & { readonly owner?: string },
-    ): Promise<schedules.ScheduleAnswer> {
-      return sender.armedCall(`${verb}_schedule`, { ...call, endpoint: sender.endpoint }, () => []);
-    },
+  changeSchedule(
+    verb: "pause" | "resume" | "delete" | "adopt",
+    call: schedules.ScheduleCall & { readonly owner?: string },
+  ): Promise<schedules.ScheduleAnswer> {
+    return sender.armedCall(`${verb}_schedule`, { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    triggerSchedule(
-      call: schedules.ScheduleCall & { readonly runId: string; readonly ignoresOverlap?: true },
-    ): Promise<schedules.ScheduleAnswer> {
-      return sender.armedCall("trigger_schedule", { ...call, endpoint: sender.endpoint }, () => []);
-    },
+  triggerSchedule(
+    call: schedules.ScheduleCall & { readonly runId: string; readonly ignoresOverlap?: true },
+  ): Promise<schedules.ScheduleAnswer> {
+    return sender.armedCall("trigger_schedule", { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    getSchedule(call: { readonly name: string }): Promise<schedules.WireSchedule | verbs.Unknown> {
-      return sender.call("get_schedule", call);
-    },
+  getSchedule(call: { readonly name: string }): Promise<schedules.WireSchedule | verbs.Unknown> {
+    return sender.call("get_schedule", call);
+  },
 
-    listSchedules(call: schedules.ListSchedulesCall): Promise<schedules.ListSchedulesAnswer> {
-      return sender.call("list_schedules", call);
-    },
-  };
-}
+  listSchedules(call: schedules.ListSchedulesCall): Promise<schedules.ListSchedulesAnswer> {
+    return sender.call("list_schedules", call);
+  },
+});
 
 /** What comes from outside: answers to callbacks, and deliveries of webhooks. */
-function arrivalCalls(sender: CallSender) {
-  return {
-    answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
-      return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
-    },
+const arrivalCalls = (sender: CallSender) => ({
+  answerCallback(call: verbs.CallbackCall): Promise<verbs.CallbackAnswer> {
+    return sender.armedCall("answer_callback", { ...call, endpoint: sender.endpoint }, () => []);
+  },
 
-    readCallback(
-      call: wire.Place & { readonly runId: string; readonly epoch: number; readonly madeAt?: number },
-    ): Promise<verbs.CallbackState> {
-      return sender.call("read_callback", call);
-    },
+  readCallback(
+    call: wire.Place & { readonly runId: string; readonly epoch: number; readonly madeAt?: number },
+  ): Promise<verbs.CallbackState> {
+    return sender.call("read_callback", call);
+  },
 
-    receiveDelivery(call: webhooks.DeliveryCall): Promise<webhooks.DeliveryAnswer> {
-      return sender.armedCall("receive_delivery", { ...call, endpoint: sender.endpoint }, (now) =>
-        call.deeds.flatMap((deed) => [
-          ...("encodedInput" in deed ? [deed.startAt ?? now + (deed.delayMs ?? 0)] : []),
-          ...("encodedPayload" in deed ? [now + webhooks.keptMs] : []),
-        ]),
-      );
-    },
+  receiveDelivery(call: webhooks.DeliveryCall): Promise<webhooks.DeliveryAnswer> {
+    return sender.armedCall("receive_delivery", { ...call, endpoint: sender.endpoint }, (now) =>
+      call.deeds.flatMap((deed) => [
+        ...("encodedInput" in deed ? [deed.startAt ?? now + (deed.delayMs ?? 0)] : []),
+        ...("encodedPayload" in deed ? [now + webhooks.keptMs] : []),
+      ]),
+    );
+  },
 
-    listDeliveries(call: webhooks.ListDeliveriesCall): Promise<webhooks.ListDeliveriesAnswer> {
-      return sender.call("list_deliveries", call);
-    },
+  listDeliveries(call: webhooks.ListDeliveriesCall): Promise<webhooks.ListDeliveriesAnswer> {
+    return sender.call("list_deliveries", call);
+  },
 
-    getDelivery(call: webhooks.DeliveryKey): Promise<webhooks.WireDelivery | verbs.Unknown> {
-      return sender.call("get_delivery", call);
-    },
-  };
-}
+  getDelivery(call: webhooks.DeliveryKey): Promise<webhooks.WireDelivery | verbs.Unknown> {
+    return sender.call("get_delivery", call);
+  },
+});
 
 /** What people see of runs. */
-function readCalls(sender: CallSender) {
-  return {
-    /** `longestInput`: in bytes; a longer one is left out. */
-    getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
-      return sender.call("get_run", key);
-    },
+const readCalls = (sender: CallSender) => ({
+  /** `longestInput`: in bytes; a longer one is left out. */
+  getRun(key: verbs.RunKey & { readonly longestInput?: number }): Promise<verbs.WireRunView | verbs.Unknown> {
+    return sender.call("get_run", key);
+  },
 
-    listRuns(call: verbs.ListCall): Promise<verbs.ListAnswer> {
-      return sender.call("list_runs", call);
-    },
+  listRuns(call: verbs.ListCall): Promise<verbs.ListAnswer> {
+    return sender.call("list_runs", call);
+  },
 
-    countRuns(call: verbs.ListCall): Promise<verbs.CountAnswer> {
-      return sender.call("list_runs", { ...call, isCount: true });
-    },
+  countRuns(call: verbs.ListCall): Promise<verbs.CountAnswer> {
+    return sender.call("list_runs", { ...call, isCount: true });
+  },
 
-    getHistory(
-      call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
-    ): Promise<verbs.WireHistory | verbs.Unknown> {
-      return sender.call("get_history", call);
-    },
-  };
-}
+  getHistory(
+    call: verbs.RunKey & { readonly after?: number; readonly limit?: number; readonly epoch?: number },
+  ): Promise<verbs.WireHistory | verbs.Unknown> {
+    return sender.call("get_history", call);
+  },
+});
 
 /** What a replay without a claim reads. */
-function replayCalls(sender: CallSender) {
-  return {
-    readReplay(call: verbs.RunKey & replays.ReplayCall): Promise<replays.ReplayAnswer> {
-      return sender.call("read_replay", call);
-    },
+const replayCalls = (sender: CallSender) => ({
+  readReplay(call: verbs.RunKey & replays.ReplayCall): Promise<replays.ReplayAnswer> {
+    return sender.call("read_replay", call);
+  },
 
-    readMail(call: verbs.RunKey & replays.MailCall): Promise<replays.MailPage | verbs.Unknown> {
-      return sender.call("read_mail", call);
-    },
+  readMail(call: verbs.RunKey & replays.MailCall): Promise<replays.MailPage | verbs.Unknown> {
+    return sender.call("read_mail", call);
+  },
 
-    listParked(call: replays.ParkedCall): Promise<replays.ParkedPage> {
-      return sender.call("list_parked", call);
-    },
+  listParked(call: replays.ParkedCall): Promise<replays.ParkedPage> {
+    return sender.call("list_parked", call);
+  },
 
-    exportRun(call: replays.ExportCall): Promise<replays.ExportAnswer> {
-      return sender.call("export_run", { ...call, endpoint: sender.endpoint });
-    },
-  };
-}
+  exportRun(call: replays.ExportCall): Promise<replays.ExportAnswer> {
+    return sender.call("export_run", { ...call, endpoint: sender.endpoint });
+  },
+});
